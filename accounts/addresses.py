@@ -32,7 +32,7 @@ def is_trusted(text: str) -> bool:
 def is_within(text: str, networks: Iterable[str]) -> bool:
     """Whether this is an address in one of some networks."""
     address = _read(text)
-    return address is not None and any(address in ip_network(one, strict=False) for one in networks)
+    return address is not None and any(address in ip_network(network, strict=False) for network in networks)
 
 
 def is_near(request: HttpRequest) -> bool:

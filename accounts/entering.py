@@ -48,7 +48,7 @@ def _entering_alone(principals: Collection[int]) -> set[int]:
     closed = User.objects.filter(principal__in=principals, is_active=False).values("principal")
     known = User.objects.filter(principal__in=principals, is_active=True).values("principal")
     without = Q(kind=Principal.Kind.SERVICE)
-    if any(one in settings.LAKEWARDEN_AUTHENTICATORS for one in FROM_OUTSIDE):
+    if any(item in settings.LAKEWARDEN_AUTHENTICATORS for item in FROM_OUTSIDE):
         without |= Q(kind=Principal.Kind.USER)
     rows = Principal.objects.filter(Q(pk__in=known) | without, pk__in=principals).exclude(pk__in=closed)
     return set(rows.values_list("pk", flat=True))

@@ -266,9 +266,9 @@ def _networks(env: Env) -> tuple[str, ...]:
 
 def _addresses(env: Env, name: str) -> tuple[str, ...]:
     found = [part.strip() for part in env.str(name, "").split(",") if part.strip()]
-    for one in found:
-        if not _is_network(one):
-            raise WrongSetting(f"{name}: {one!r} is neither an address nor a network")
+    for item in found:
+        if not _is_network(item):
+            raise WrongSetting(f"{name}: {item!r} is neither an address nor a network")
     return tuple(found)
 
 

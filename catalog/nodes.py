@@ -49,8 +49,8 @@ class Numbers(Collection[int]):
         if len(parts) == 1:
             return cls.of(parts[0]).again()
         all_ = [cls.of(part) for part in parts]
-        rows = tuple(one for part in all_ for one in part.rows)
-        keys, rest = (frozenset().union(*(getattr(one, name) for one in all_)) for name in ("keys", "rest"))
+        rows = tuple(row for part in all_ for row in part.rows)
+        keys, rest = (frozenset().union(*(getattr(item, name) for item in all_)) for name in ("keys", "rest"))
         return cls(keys, rows, rest)
 
     def again(self) -> Numbers:

@@ -35,7 +35,7 @@ class DefaultSource(DataSource):
         return data_source.ddl(wanted)
 
     def reader(self, schema: StructType) -> DataSourceReader:
-        types = {one.name: one.dataType.simpleString() for one in schema.fields}
+        types = {field.name: field.dataType.simpleString() for field in schema.fields}
         wanted = data_source.narrowed(self._wanted(), types)
         plan = self._pinned(wanted)
         # from here on this object is only sent to executors, and what they do not have cannot leak there

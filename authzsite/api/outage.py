@@ -16,8 +16,8 @@ _READ_ONLY = "25006"
 def is_outage(error: BaseException | None) -> bool:
     """Whether an error means that the database is away, full or busy: what passes, and is no answer."""
     return any(
-        isinstance(one, OperationalError | InterfaceError) or _sqlstate(one) == _READ_ONLY
-        for one in _chain(error)
+        isinstance(item, OperationalError | InterfaceError) or _sqlstate(item) == _READ_ONLY
+        for item in _chain(error)
     )
 
 

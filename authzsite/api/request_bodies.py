@@ -76,9 +76,9 @@ def _questions(body: Body, caller: Principal) -> list[Question]:
         return [read_question(whole)]
     if not isinstance(items, list) or not 1 <= len(items) <= MOST_ITEMS:
         raise BadBody(f"items must be a list of 1 to {MOST_ITEMS}")
-    if not all(isinstance(one, dict) for one in items):
+    if not all(isinstance(item, dict) for item in items):
         raise BadBody("an item must be an object")
-    return [read_question({**whole, **one}) for one in items]
+    return [read_question({**whole, **item}) for item in items]
 
 
 def part_of(body: Mapping[str, Any], name: str) -> Mapping[str, Any]:

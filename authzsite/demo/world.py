@@ -100,8 +100,8 @@ def accounts(passwords: dict[str, str]) -> None:
         people.ensure("service", name, display_name=display)
     for name, (display, inside) in GROUPS.items():
         group = people.ensure("group", name, display_name=display)
-        for one in inside:
-            members.join_group(group, people.ensure("user", one), by=BY, authority=of_operator(BY))
+        for item in inside:
+            members.join_group(group, people.ensure("user", item), by=BY, authority=of_operator(BY))
 
 
 def _is_kept(account: User, password: str) -> bool:
@@ -126,8 +126,8 @@ def realm() -> Node:
             comment="The demo: a web shop's data.",
         )
     )
-    for one in _everybody():
-        members.add(place, one, by=BY, authority=of_operator(BY))
+    for item in _everybody():
+        members.add(place, item, by=BY, authority=of_operator(BY))
     return place
 
 

@@ -113,7 +113,7 @@ def _report(
         "asked": {**asked, "as_of": when(asked["as_of"]), "made": when(asked["made"])},
         "rows": [{**row, "paths": [_way(path, objects) for path in row["paths"]]} for row in found.rows],
         "changes": _told(found),
-        "given": [_given(one) for one in given["backends"]],
+        "given": [_given(item) for item in given["backends"]],
         "kept": when(given["steps_kept_since"]),
     }
     return render_to_string("evidence/report.html", context)
@@ -136,22 +136,24 @@ def _told(found: Evidence) -> list[dict[str, Any]]:
     codes = found.codes
     changes = [entry["change"] for entry in found.changes]
     events = {
-        one["revision"]: [Event(**event) for event in one["events"] if event["data"].get("fact") in codes]
-        for one in changes
+        change["revision"]: [
+            Event(**event) for event in change["events"] if event["data"].get("fact") in codes
+        ]
+        for change in changes
     }
-    actors = [Change(actor=one["actor"], on_behalf_of=one["on_behalf_of"]) for one in changes]
+    actors = [Change(actor=change["actor"], on_behalf_of=change["on_behalf_of"]) for change in changes]
     names = Names(actors, [event for some in events.values() for event in some])
     return [
         {
-            "revision": one["revision"],
-            "when": when(one["at"]),
-            "who": names.of(one["actor"]),
-            "for": names.of(one["on_behalf_of"]),
-            "reason": one["reason"],
-            "lines": [(names.line(event).text, event.data["fact"]) for event in events[one["revision"]]],
+            "revision": change["revision"],
+            "when": when(change["at"]),
+            "who": names.of(change["actor"]),
+            "for": names.of(change["on_behalf_of"]),
+            "reason": change["reason"],
+            "lines": [(names.line(event).text, event.data["fact"]) for event in events[change["revision"]]],
         }
-        for one in changes
-        if events[one["revision"]]
+        for change in changes
+        if events[change["revision"]]
     ]
 
 
@@ -160,7 +162,7 @@ def _given(backend: dict[str, Any]) -> dict[str, Any]:
     by_then, reached, now = backend["by_then"]["proved"], backend["reached"], backend["at_making"]
     steps = [
         *backend["by_then"]["steps"],
-        *({**one, "later": True} for one in backend["since_then"]["steps"]),
+        *({**item, "later": True} for item in backend["since_then"]["steps"]),
     ]
     return {
         "name": kinds.label(backend["kind"]),
@@ -168,7 +170,7 @@ def _given(backend: dict[str, Any]) -> dict[str, Any]:
         "by_then": {**by_then, "at": when(by_then["at"])} if by_then else None,
         "reached": {**reached, "at": when(reached["at"])} if reached else None,
         "now": {**now, "proved_at": when(now["proved_at"])},
-        "steps": [{**one, "at": when(one["at"]), "what": _step(one)} for one in steps[-SHOWN:]],
+        "steps": [{**step, "at": when(step["at"]), "what": _step(step)} for step in steps[-SHOWN:]],
         "more": max(0, len(steps) - SHOWN),
     }
 

@@ -39,7 +39,8 @@ def write(target: IO[bytes], review: Review, *, name: str) -> Evidence:
             ROWS: _lines(Path(folder) / ROWS, evidence.row_lines(review)),
             "rows.csv": _table(Path(folder) / "rows.csv", review),
             "changes.jsonl": _lines(
-                Path(folder) / "changes", (chain.canonical(one).encode() + b"\n" for one in found.changes)
+                Path(folder) / "changes",
+                (chain.canonical(change).encode() + b"\n" for change in found.changes),
             ),
             "checkpoints.txt": found.checkpoint.note.encode(),
             "names.json": chain.canonical({"names": found.names, "paces": _paces(found)}).encode(),
@@ -77,14 +78,14 @@ def _plain(value: Any) -> Any:
 def _paces(found: Evidence) -> list[dict[str, Any]]:
     return [
         {
-            "reviewer": one.reviewer.pseudonym,
-            "decided": one.decided,
-            "seconds": one.seconds,
-            "quick": one.quick,
-            "kept": one.kept,
-            "together": one.together,
+            "reviewer": pace.reviewer.pseudonym,
+            "decided": pace.decided,
+            "seconds": pace.seconds,
+            "quick": pace.quick,
+            "kept": pace.kept,
+            "together": pace.together,
         }
-        for one in found.paces
+        for pace in found.paces
     ]
 
 

@@ -69,8 +69,8 @@ def text_of(words: Sequence[str]) -> str:
 
 def described() -> str:
     """Every command with what it does, a line each."""
-    wide = max(len(one.pattern) for one in COMMANDS)
-    return "\n".join(f"{one.pattern:{wide}}  {one.says}" for one in COMMANDS)
+    wide = max(len(command.pattern) for command in COMMANDS)
+    return "\n".join(f"{command.pattern:{wide}}  {command.says}" for command in COMMANDS)
 
 
 @dataclass(frozen=True)
@@ -131,10 +131,10 @@ def _holder(words: Words) -> Holder:
 
 
 def _actions(words: Words) -> tuple[str, ...]:
-    named = [one.strip().upper() for one in words["actions"].split(",")]
-    for one in named:
-        if one not in ACTIONS:
-            raise BadCommand(f"`{one}` is no action; known are {', '.join(ACTIONS)}")
+    named = [item.strip().upper() for item in words["actions"].split(",")]
+    for item in named:
+        if item not in ACTIONS:
+            raise BadCommand(f"`{item}` is no action; known are {', '.join(ACTIONS)}")
     return tuple(dict.fromkeys(named))
 
 

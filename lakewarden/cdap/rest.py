@@ -73,7 +73,7 @@ class Rest:
         self._line.call("POST", f"{BASE}/privileges/revoke", _body(target, holder, actions))
 
     def privileges(self, holder: Holder) -> list[tuple[Authorizable, str]]:
-        return [self._privilege(one) for one in self._rows(f"{_of(holder)}/privileges")]
+        return [self._privilege(row) for row in self._rows(f"{_of(holder)}/privileges")]
 
     def create_role(self, name: str) -> None:
         self._line.call("PUT", f"{BASE}/roles/{_escaped(name)}", {})
@@ -83,7 +83,7 @@ class Rest:
 
     def roles(self, holder: Holder | None) -> list[str]:
         rows = self._rows(f"{_of(holder)}/roles" if holder else f"{BASE}/roles")
-        return [self._line.tidy(str(one.get("name"))) for one in rows]
+        return [self._line.tidy(str(row.get("name"))) for row in rows]
 
     def add_role(self, name: str, holder: Holder) -> None:
         self._line.call("PUT", f"{_of(holder)}/roles/{_escaped(name)}", {})
@@ -96,7 +96,7 @@ class Rest:
             rows = json.loads(self._line.call("GET", path).decode())
         except (ValueError, RecursionError):
             rows = None
-        if not isinstance(rows, list) or not all(isinstance(one, Mapping) for one in rows):
+        if not isinstance(rows, list) or not all(isinstance(row, Mapping) for row in rows):
             raise Unavailable(f"{self._line.url} answered something else")
         return rows
 

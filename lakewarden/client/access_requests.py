@@ -123,7 +123,7 @@ def _part(line: Transport, value: Mapping[str, Any]) -> Part:
         int(value["number"]),
         line.tidy(f"{what} on {where['type']} {where['id']}"),
         line.tidy(value["status"]),
-        tuple(line.tidy(one) for one in value["deciders"] or ()),
+        tuple(line.tidy(item) for item in value["deciders"] or ()),
         line.tidy(value["note"]),
     )
 

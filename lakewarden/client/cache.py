@@ -256,7 +256,7 @@ class Cache:
                 return entry
             self._kept[key] = entry
             self._kept.move_to_end(key)
-            size = sum(one.size for one in self._kept.values())
+            size = sum(item.size for item in self._kept.values())
             while size > self.settings.most and self._kept:
                 size -= self._kept.popitem(last=False)[1].size
         return entry
@@ -300,7 +300,7 @@ def _decided(snapshot: Snapshot, asked: Question, now: float) -> Decision:
         question=asked,
         allowed=False,
         reason=f"{asked.subject} may not {asked.action} {asked.resource} ({decision.reason})",
-        missing=tuple(_lack(one) for one in missing),
+        missing=tuple(_lack(item) for item in missing),
         revision=decision.revision,
     )
 

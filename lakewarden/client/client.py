@@ -305,7 +305,7 @@ class Client:
         while True:
             answer = self._transport.post(f"{SEARCH}/{what}", {**body, "page": page})
             results, token = answer.get("results"), _entry(answer, "page", "next_token")
-            if not isinstance(results, list) or not all(isinstance(one, Mapping) for one in results):
+            if not isinstance(results, list) or not all(isinstance(result, Mapping) for result in results):
                 raise Unavailable(f"{self._transport.url} did not answer the search")
             yield from results
             if not token:

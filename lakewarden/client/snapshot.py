@@ -372,7 +372,7 @@ def _snapshot(wire: Mapping[str, Any], now: float) -> Snapshot:
         salt=wire["salt"],
         apart={keys[one]: tuple(keys[each] for each in way) for one, way in wire["apart"]},
         hidden_spellings=_hidden_spellings(wire["spellings"], keys),
-        off=frozenset(keys[one] for one in wire["off"]) if wire["schema"] == SCHEMA_OFF else frozenset(),
+        off=frozenset(keys[item] for item in wire["off"]) if wire["schema"] == SCHEMA_OFF else frozenset(),
     )
 
 
@@ -385,7 +385,7 @@ def _hidden_spellings(rows: list[Any], keys: list[str]) -> dict[str, tuple[str, 
 
 def _slice(wire: Mapping[str, Any], principal: Principal, keys: list[str], now: float) -> Slice:
     stations = [Station(kind, name, f"{kind}:{name}") for kind, name in wire["stations"]]
-    vias = [tuple(stations[one] for one in via) for via in wire["ways"]]
+    vias = [tuple(stations[item] for item in via) for via in wire["ways"]]
     return engine.build(
         principal,
         wire["realm"],
@@ -395,22 +395,22 @@ def _slice(wire: Mapping[str, Any], principal: Principal, keys: list[str], now: 
         member=wire["member"] is True,
         service_admin=wire["service_admin"] is True,
         mode=wire["mode"],
-        selves=[keys[one] for one in wire["selves"]],
+        selves=[keys[item] for item in wire["selves"]],
         now=now,
     )
 
 
 def _rule(row: list[Any], keys: list[str], ways: list[tuple[Station, ...]]) -> Rule:
     on, privilege, allow, way, opened, fact, *window = row
-    start, end = (None if one is None else _seconds(one) for one in window or (None, None))
+    start, end = (None if item is None else _seconds(item) for item in window or (None, None))
     return Rule(keys[on], privilege, allow == 1, ways[way], start, end, opened, fact)
 
 
 def _keys(names: list[Any], law: Dialect) -> list[str]:
     """The keys of names; one that is hidden comes as its digest, a text of the law's as a list of itself."""
     if law.ignores_case:
-        return [one if isinstance(one, str) else key_in(law, ObjectRef.parse(*one)) for one in names]
-    return [one if isinstance(one, str) else ":".join(one) for one in names]
+        return [name if isinstance(name, str) else key_in(law, ObjectRef.parse(*name)) for name in names]
+    return [name if isinstance(name, str) else ":".join(name) for name in names]
 
 
 def _locations(wire: Mapping[str, int | list[int]], names: list[Any]) -> dict[str, tuple[ObjectRef, ...]]:
@@ -419,7 +419,7 @@ def _locations(wire: Mapping[str, int | list[int]], names: list[Any]) -> dict[st
         place = normal(text)
         if place is not None:
             numbers = on if isinstance(on, list) else [on]
-            found[place] = (*found.get(place, ()), *(ObjectRef.parse(*names[one]) for one in numbers))
+            found[place] = (*found.get(place, ()), *(ObjectRef.parse(*names[number]) for number in numbers))
     return found
 
 

@@ -40,7 +40,8 @@ def _branch(tree: Mapping[str, Any], depth: int) -> Iterator[str]:
 def _ways(rules: Iterable[Mapping[str, Any]]) -> Iterator[str]:
     for rule in rules:
         yield (
-            " > ".join(f"{one.get('kind')} {one.get('name')}" for one in rule.get("via") or ()) or "directly"
+            " > ".join(f"{item.get('kind')} {item.get('name')}" for item in rule.get("via") or ())
+            or "directly"
         )
 
 

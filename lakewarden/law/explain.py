@@ -109,8 +109,8 @@ def explain(
         return _by_mode(decision, ground)
     if not test.operation.each:
         return _by_law(decision, ground, test)
-    each = [_ground(slice, law, one, (), {}, now) for one in each_of(test, inside or ())]
-    tests = [law.test(test.operation.each, one.levels[-1].type) for one in each]
+    each = [_ground(slice, law, item, (), {}, now) for item in each_of(test, inside or ())]
+    tests = [law.test(test.operation.each, item.levels[-1].type) for item in each]
     pairs = [(one, its) for one, its in zip(each, tests) if its is not None]
     return _together(decision, test, [_alone(decision, one, its) for one, its in [(ground, test), *pairs]])
 
@@ -217,8 +217,8 @@ class _TextGround(_Ground):
         self.slice, self.law = slice, law
         self.lineage, self.also, self.levels = lineage, also, (*lineage, *also[1:])
         self.asked = lineage[-1].key
-        ways_down = [one[:at] for one in (lineage, also) for at in range(1, len(one) + 1)]
-        self.names = {one[-1].key: pattern_levels.text_of(one) for one in ways_down}
+        ways_down = [item[:at] for item in (lineage, also) for at in range(1, len(item) + 1)]
+        self.names = {item[-1].key: pattern_levels.text_of(item) for item in ways_down}
         live = (rule for rule in slice.rules if rule.holds_at(now))
         self.rules = sorted(live, key=lambda rule: (len(rule.via), rule.opened))
         self._found: dict[Atom, tuple[Rule, ...]] = {}

@@ -55,7 +55,7 @@ class _Piece:
         self.text, self.length = text, len(text)
         self.form = None
         if "?" in text:
-            self.form = re.compile("".join("[^*]" if one == "?" else re.escape(one) for one in text))
+            self.form = re.compile("".join("[^*]" if item == "?" else re.escape(item) for item in text))
 
     def at(self, text: str, place: int) -> bool:
         if self.form is None:

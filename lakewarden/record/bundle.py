@@ -98,17 +98,17 @@ def _check(
         raise Broken(differs)
     kept, gone = expected.roots(keys), _lost(manifest, keys)
     for log in list(kept):
-        excuse(kept[log], [one for one in gone if one.log == log])
+        excuse(kept[log], [item for item in gone if item.log == log])
     if whole is not None and manifest["kind"] != "evidence":
         raise Broken(f"only evidence about an object is held against a record, not a {manifest['kind']}")
     found = _checked(archive, keys, manifest, kept, person, whole)
-    found.lines += [str(one) for one in gone]
+    found.lines += [str(item) for item in gone]
     return found
 
 
 def _lost(manifest: Mapping[str, Any], keys: Keys) -> Sequence[Lost]:
     """What the site says that it lost of its record, each statement signed by itself.  Raises BadNote."""
-    return [opened_statement(one, keys) for one in manifest.get("lost", ())]
+    return [opened_statement(item, keys) for item in manifest.get("lost", ())]
 
 
 def _stated(event: Mapping[str, Any]) -> Sequence[Any]:
@@ -188,7 +188,7 @@ def _manifest(archive: zipfile.ZipFile, keys: Keys) -> dict[str, Any]:
     text = archive.read(MANIFEST)
     said = archive.read(SIGNATURE)
     line = said.decode(errors="replace").split()
-    key = next((one for one in keys if len(line) == 3 and line[1] == one.name), None)
+    key = next((item for item in keys if len(line) == 3 and line[1] == item.name), None)
     if key is None:
         raise Broken(f"{SIGNATURE} was changed, or is not by {keys[0].name}")
     signature = notes.decoded(line[2])[4:]
@@ -227,13 +227,13 @@ def _record(
     _join(roots, kept.get(site, {}))
     log, previous, last = SignedLog(roots, "change"), "", ""
     gone = _lost(manifest, keys)
-    excuse(roots, [one for one in gone if one.log == site])
+    excuse(roots, [item for item in gone if item.log == site])
     on_record: list[Any] = []
     with archive.open("record.jsonl") as file:
         for line in file:
             entry = json.loads(line)
             _follows(entry, previous, log.size + 1)
-            on_record += [one for event in entry["change"]["events"] for one in _stated(event)]
+            on_record += [item for event in entry["change"]["events"] for item in _stated(event)]
             previous, last = entry["digest"], entry["change"]["at"]
             if not log.size and site != f"lakewarden/{previous[:12]}":
                 raise Broken(f"the record does not begin as that of {site}")
@@ -256,7 +256,7 @@ def _looks(archive: zipfile.ZipFile, keys: Keys, log_name: str, kept: LogRoots, 
     """The same of the access log: who was refused, and who looked."""
     roots = _signed(archive, keys, LOOKS_SIGNED, log_name)
     _join(roots, kept.get(log_name, {}))
-    excuse(roots, [one for one in gone if one.log == log_name])
+    excuse(roots, [item for item in gone if item.log == log_name])
     log, previous = SignedLog(roots, "refusal or look"), ""
     with archive.open(LOOKS) as file:
         for line in file:

@@ -95,8 +95,8 @@ class _Whole:
                 if number not in members:
                     self.empty.add(pseudonym)
                 elif number in admitted or self.place.law.open_to_all:
-                    for one in members[number]:
-                        found[one].add(code)
+                    for member in members[number]:
+                        found[member].add(code)
         return found
 
     def _matters(self, code: str, state: Mapping[str, Any]) -> bool:

@@ -57,11 +57,11 @@ def _written(point: Point) -> bytes:
     return (y | (x & 1) << 255).to_bytes(32, "little")
 
 
-def _sum(one: Point, other: Point) -> Point:
-    a = (one[1] - one[0]) * (other[1] - other[0]) % FIELD
-    b = (one[1] + one[0]) * (other[1] + other[0]) % FIELD
-    c = 2 * one[3] * other[3] * _CURVE % FIELD
-    d = 2 * one[2] * other[2] % FIELD
+def _sum(point: Point, other: Point) -> Point:
+    a = (point[1] - point[0]) * (other[1] - other[0]) % FIELD
+    b = (point[1] + point[0]) * (other[1] + other[0]) % FIELD
+    c = 2 * point[3] * other[3] * _CURVE % FIELD
+    d = 2 * point[2] * other[2] % FIELD
     e, f, g, h = b - a, d - c, d + c, b + a
     return e * f % FIELD, g * h % FIELD, f * g % FIELD, e * h % FIELD
 

@@ -28,7 +28,7 @@ class Lost(NamedTuple):
 
     @property
     def body(self) -> dict[str, Any]:
-        return {**self._asdict(), "notes": [list(one) for one in self.notes]}
+        return {**self._asdict(), "notes": [list(note) for note in self.notes]}
 
     def __str__(self) -> str:
         what = "refusals and looks" if self.log.endswith("/access") else "revisions"
@@ -60,7 +60,7 @@ def opened(kept: Mapping[str, Any], keys: Sequence[notes.PublicKey]) -> Lost:
 
 def excuse(roots: Roots, lost: Iterable[Lost]) -> None:
     """Take what was lost out of what was signed of a log."""
-    for size, root in (note for one in lost for note in one.notes):
+    for size, root in (note for item in lost for note in item.notes):
         if size in roots:
             roots[size].discard(root)
             if not roots[size]:

@@ -71,7 +71,7 @@ class Users:
     def _working(self) -> dict[str, str]:
         """From session to user, for those there are now; a session never changes hands."""
         listed = each(self._sessions.listActiveSessions())
-        return {str(one.serverSessionId()): str(one.userId()) for one in listed}
+        return {str(item.serverSessionId()): str(item.userId()) for item in listed}
 
 
 class Server:

@@ -41,12 +41,12 @@ def narrowed(wanted: ReadOptions, types: Mapping[str, str]) -> ReadOptions:
 
 def push(view: str, where: dict[str, tuple[str, ...]], filters: Iterable[Any]) -> Iterator[Any]:
     """Keep in `where` the filters that the console can answer by; hand back the others."""
-    for one in filters:
-        column, values = _equal_to(one)
+    for filter_ in filters:
+        column, values = _equal_to(filter_)
         if column in FILTERS[view] and values and column not in where:
             where[column] = values
         else:
-            yield one
+            yield filter_
 
 
 def _equal_to(one: Any) -> tuple[str, Optional[tuple[str, ...]]]:

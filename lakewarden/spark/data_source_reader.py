@@ -181,7 +181,7 @@ def planned(wanted: ReadOptions) -> Plan:
         asked["as_of"] = wanted.as_of
     answer = _answered(wanted.transport(wanted.token), f"{BASE}/splits", asked)
     try:
-        parts = tuple((str(one["after"]), str(one["upto"])) for one in answer["splits"])
+        parts = tuple((str(item["after"]), str(item["upto"])) for item in answer["splits"])
         return Plan(int(answer["revision"]), str(answer["at"]), parts)
     except (KeyError, TypeError, ValueError):
         raise ReadingFailed("UNAVAILABLE", f"{wanted.url} did not say where to cut") from None

@@ -104,29 +104,29 @@ def _of_touch(touch: Action, snapshot: Snapshot, catalogs: Catalogs) -> Iterator
 
 def _of_place(action: str, place: str, snapshot: Snapshot, realm: str) -> Iterator[LawQuestion]:
     """A path takes the right of all that it lies in and of all that lies in it."""
-    for one in (place, *led_to(place, snapshot)):
-        reach = snapshot.reach(one)
+    for item in (place, *led_to(place, snapshot)):
+        reach = snapshot.reach(item)
         for ref in (*reach.around, *reach.within):
             yield LawQuestion(action, ref)
         if not reach.whole or not reach.around:
             text = _NOWHERE if not (reach.around or reach.within) else _HIDDEN
-            yield LawQuestion(action, Nameless("path", realm, (one,)), text)
+            yield LawQuestion(action, Nameless("path", realm, (item,)), text)
 
 
 def _of_files(
     action: str, table: ObjectRef, place: str, snapshot: Snapshot, realm: str
 ) -> Iterator[LawQuestion]:
     """The files of a table take more than its name where the console knows them as something else's too."""
-    for one in (place, *led_to(place, snapshot)):
-        reach = snapshot.reach(one)
-        own = table in snapshot.nearest(one)
+    for item in (place, *led_to(place, snapshot)):
+        reach = snapshot.reach(item)
+        own = table in snapshot.nearest(item)
         for ref in reach.within if own else (*reach.around, *reach.within):
             if ref != table:
                 yield LawQuestion(action if action in (READ, USE) else WRITE, ref)
         strayed = not reach.around and any(table in refs for refs in snapshot.locations.values())
         if not reach.whole or (strayed and not own):
             text = _HIDDEN if not reach.whole else _STRAYED
-            yield LawQuestion(action, Nameless("path", realm, (one,)), text)
+            yield LawQuestion(action, Nameless("path", realm, (item,)), text)
 
 
 def _question(touch: Action, snapshot: Snapshot, catalogs: Catalogs) -> LawQuestion:

@@ -372,7 +372,7 @@ def _misled(relation: Any) -> Names:
 def _is_above(folder: str, places: Iterable[str]) -> bool:
     """Whether places lie in a folder, so that naming it opens nothing more."""
     place = normal(folder)
-    return place is not None and all(place in above(one) for one in places)
+    return place is not None and all(place in above(item) for item in places)
 
 
 def _refused(given: Mapping[str, str], harmless: frozenset[str], what: str) -> Names:
@@ -395,8 +395,8 @@ def strange_provider(provider: str | None) -> Names:
 
 def hive_storage(storage: Any, properties: Mapping[str, str]) -> Names:
     """What of a Hive table's classes, options and properties may read or write elsewhere."""
-    classes = (option(one) for one in (storage.serde(), storage.inputFormat(), storage.outputFormat()))
-    strange: Iterable[str] = options.strange_classes(str(one) for one in classes if one is not None)
+    classes = (option(item) for item in (storage.serde(), storage.inputFormat(), storage.outputFormat()))
+    strange: Iterable[str] = options.strange_classes(str(class_) for class_ in classes if class_ is not None)
     leading = options.leading_properties(properties)
     found = (*(f"class {name}" for name in strange), *(f"property {name}" for name in leading))
     return (
@@ -411,7 +411,7 @@ def is_jdbc(catalog: Any) -> bool:
 
 def has_method(thing: Any, method: str) -> bool:
     """Whether a Java object has a method.  py4j itself would only know when it is called."""
-    return any(one.getName() == method for one in thing.getClass().getMethods())
+    return any(getmethod.getName() == method for getmethod in thing.getClass().getMethods())
 
 
 def connection(url: str) -> Name:

@@ -54,9 +54,9 @@ class PlanWalk:
         while waiting:
             node, self._inside = waiting.pop()
             below = list(self._node(node))
-            waiting += [(one, self._inside) for one in reversed(below)]
+            waiting += [(item, self._inside) for item in reversed(below)]
             if searched:
-                waiting += [(one, self._inside) for one in each(node.subqueries())]
+                waiting += [(item, self._inside) for item in each(node.subqueries())]
         self._inside = False
 
     def _node(self, node: Any) -> Iterable[Any]:

@@ -21,14 +21,14 @@ def led_to(place: str, snapshot: Snapshot) -> list[str]:
     if canonical is None or not canonical.startswith(f"{_FILE}/"):
         return []
     path = canonical[len(_FILE) :]
-    homes = [one[len(_FILE) :] for one in above(canonical) if one in snapshot.locations]
+    homes = [item[len(_FILE) :] for item in above(canonical) if item in snapshot.locations]
     home = homes[0] if homes else path
     real = os.path.realpath(home)
     found = {
-        home + one[len(real) :] if _within(one, real) else one
-        for one in (os.path.realpath(path), *_links_inside(path))
+        home + item[len(real) :] if _within(item, real) else item
+        for item in (os.path.realpath(path), *_links_inside(path))
     }
-    return sorted(_FILE + one for one in found if not _within(one, path))
+    return sorted(_FILE + item for item in found if not _within(item, path))
 
 
 def _links_inside(folder: str) -> Iterator[str]:

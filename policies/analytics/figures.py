@@ -134,7 +134,7 @@ class Measured:
 def _people(root: Node, now: datetime) -> list[Principal]:
     """Everybody of whom the realm's facts speak, as the export counts them."""
     realm = Realm.objects.get(pk=root.realm_id)
-    [table] = [one for one in TABLES if one.name == "principals"]
+    [table] = [item for item in TABLES if item.name == "principals"]
     moment = Moment(root, realm, Revisions.objects.get().revision, now)
     keys = [row[0] for rows in table.rows(moment) for row in rows]
     return list(Principal.objects.filter(pk__in=keys, kind__in=PEOPLE).order_by("pk"))

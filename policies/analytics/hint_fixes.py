@@ -67,15 +67,15 @@ def _people(row: Grant) -> list[Principal]:
         holders |= set(Assignment.objects.open().filter(role=row.role_id).values_list("holder", flat=True))
     inside = Membership.objects.open().filter(any_of("group_id", holders)).values_list("member", flat=True)
     people = Principal.objects.filter(any_of("id", holders | set(inside)))
-    return [one for one in people if one.kind != Principal.Kind.GROUP]
+    return [person for person in people if person.kind != Principal.Kind.GROUP]
 
 
 def _slices(place: Node, people: list[Principal]) -> Mapping[int, Slice]:
     if not people:
         return {}
     realm = Realm(pk=place.realm_id, kind=place.kind)
-    loaded = facts.load(realm, place.realm, [one.pk for one in people], now=timezone.now())
-    return {one.pk: loaded.slice_of(one) for one in people}
+    loaded = facts.load(realm, place.realm, [person.pk for person in people], now=timezone.now())
+    return {person.pk: loaded.slice_of(person) for person in people}
 
 
 def _without(row: Grant, root: Node, after: Mapping[int, Slice]) -> int:
@@ -97,7 +97,8 @@ def _changed(row: Grant, place: Node, before: Mapping[int, Slice], after: Mappin
     moment, changed = timezone.now().timestamp(), 0
     for person, slice_ in after.items():
         was, would = (
-            engine.permitted(one, row.privilege, place.levels, now=moment) for one in (before[person], slice_)
+            engine.permitted(item, row.privilege, place.levels, now=moment)
+            for item in (before[person], slice_)
         )
         gains = row.effect == "deny" and _gains_below(slice_, row.privilege, place)
         changed += was != would or gains

@@ -21,8 +21,8 @@ class Kind:
 
 
 KINDS = {
-    one.code: one
-    for one in (
+    item.code: item
+    for item in (
         Kind(
             "unused_grant",
             "Nobody uses it",

@@ -28,7 +28,7 @@ def visible(roots: Iterable[Node], by: Actor) -> Q:
     """The hints of some realms that somebody may see.  A few queries a realm."""
     who, found = by.decides_as, NONE
     if who is None:
-        return any_of("realm_id", [one.realm_id for one in roots]) if by.via == "operator" else NONE
+        return any_of("realm_id", [item.realm_id for item in roots]) if by.via == "operator" else NONE
     now = timezone.now()
     reviewed = duties.held(who, REVIEW, now=now)
     for root in roots:
@@ -67,14 +67,14 @@ def of_them(roots: Iterable[Node], places: Collection[Node], by: Actor) -> set[i
     """Which of some objects are such that somebody may see the hints about them."""
     who = by.decides_as
     if who is None:
-        return {one.id for one in places} if by.via == "operator" else set()
+        return {place.id for place in places} if by.via == "operator" else set()
     now = timezone.now()
     known = {root.realm_id: slices.current(who, root, now=now) for root in roots}
-    seen = {one.id for one in places if _sees(known[one.realm_id], one, (), now)}
-    if all(one.id in seen for one in places):
+    seen = {place.id for place in places if _sees(known[place.realm_id], place, (), now)}
+    if all(place.id in seen for place in places):
         return seen
     reviewed = duties.held(who, REVIEW, now=now)
-    return seen | {one.id for one in places if not reviewed.isdisjoint(one.lineage)}
+    return seen | {place.id for place in places if not reviewed.isdisjoint(place.lineage)}
 
 
 def _sees(slice_: Slice, place: Node, reviewed: Collection[int], now: datetime) -> bool:

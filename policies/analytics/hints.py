@@ -212,7 +212,7 @@ def hint_views(rows: Iterable[Hint], near: Iterable[Node]) -> list[HintView]:
 
     `near` are objects of the realms that they are of.
     """
-    rows, roots = list(rows), {one.realm_id: one.root_id for one in near}
+    rows, roots = list(rows), {item.realm_id: item.root_id for item in near}
     keys = {key for row in rows for key in (row.securable_id, row.role_id, row.other_role_id) if key}
     known = nodes({*keys, *roots.values()}) if rows else {}
     found = []
@@ -239,5 +239,5 @@ def _root_of(row: Hint) -> Node | None:
 
 
 def _seen(by: Actor, found: list[HintView], near: Iterable[Node]) -> list[HintView]:
-    seen = hint_visibility.of_them(near, [one.node for one in found], by) if found else set()
-    return [one for one in found if one.node.id in seen]
+    seen = hint_visibility.of_them(near, [item.node for item in found], by) if found else set()
+    return [item for item in found if item.node.id in seen]

@@ -60,9 +60,9 @@ def take(realm_id: int, reporter: Principal, run: str, uses: Iterable[ReportedUs
         cursor.execute(_TAKE, [realm_id, reporter.pk, run, *columns])
 
 
-def _joined(one: ReportedUse, other: ReportedUse) -> ReportedUse:
-    executed, at = one.executed or other.executed, max(one.at, other.at)
-    return ReportedUse(one.principal, one.node, one.action, executed, at)
+def _joined(reported_use: ReportedUse, other: ReportedUse) -> ReportedUse:
+    executed, at = reported_use.executed or other.executed, max(reported_use.at, other.at)
+    return ReportedUse(reported_use.principal, reported_use.node, reported_use.action, executed, at)
 
 
 _FORGET = """

@@ -44,7 +44,7 @@ def _holders(pin: Pin, node: Node, behind: int, where: Mapping[str, Collection[s
     people = AccessMap(node, now=pin.at, as_of=pin.revision)
     wanted = where.get("principal")
     asked = (one for pk, one in sorted(people.people.items()) if pk > behind)
-    rows = (people.access_of(one) for one in asked if wanted is None or str(one) in wanted)
+    rows = (people.access_of(item) for item in asked if wanted is None or str(item) in wanted)
     return [row for row in rows if row.can]
 
 

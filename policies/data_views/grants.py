@@ -32,9 +32,9 @@ def rows(
     found = found.filter(_asked(pin, where)).select_related("holder").order_by("pk")
     page = list(found[: limit + 1])
     more, page = page[limit - 1].pk if len(page) > limit else None, page[:limit]
-    nodes = data_views_objects.named(pin, (one.securable_id for one in page if one.securable_id))
-    roles = _roles(pin, {one.role_id for one in page if one.role_id})
-    return [_row(one, nodes, roles) for one in page], (more,) if more else None
+    nodes = data_views_objects.named(pin, (item.securable_id for item in page if item.securable_id))
+    roles = _roles(pin, {item.role_id for item in page if item.role_id})
+    return [_row(item, nodes, roles) for item in page], (more,) if more else None
 
 
 def _within(pin: Pin, seen: Collection[int]) -> QuerySet[Grant]:

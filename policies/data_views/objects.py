@@ -49,7 +49,8 @@ def standing(pin: Pin, places: Collection[Placement]) -> dict[int, Node]:
         row.securable_id: row for row in Placement.objects.as_of(pin.revision).filter(securable__in=above)
     }
     return {
-        node.id: node for node in all_placed(list(places), known | {one.securable_id: one for one in places})
+        node.id: node
+        for node in all_placed(list(places), known | {item.securable_id: item for item in places})
     }
 
 
@@ -69,7 +70,7 @@ def rows(
         found = found.filter(securable__in=_owned(pin, where["owner"]))
     page = list(found[: limit + 1])
     more = page[limit - 1].securable_id if len(page) > limit else None
-    nodes, owners = standing(pin, page[:limit]), _owners(pin, [one.securable_id for one in page[:limit]])
+    nodes, owners = standing(pin, page[:limit]), _owners(pin, [item.securable_id for item in page[:limit]])
     told = [_row(nodes[place.securable_id], owners, place) for place in page[:limit]]
     return told, (more,) if more else None
 

@@ -28,18 +28,18 @@ def rows(
     found = found.filter(_asked(where), securable__in=places.values("securable")).select_related("principal")
     page = list(found.order_by("pk")[: limit + 1])
     more, page = page[limit - 1].pk if len(page) > limit else None, page[:limit]
-    nodes = data_views_objects.named(pin, (one.securable_id for one in page))
+    nodes = data_views_objects.named(pin, (item.securable_id for item in page))
     told = [
         {
-            "principal": str(one.principal),
-            "type": nodes[one.securable_id].type,
-            "object": nodes[one.securable_id].ref.id,
-            "action": one.action,
-            "executed": one.executed,
-            "at": one.at.isoformat(),
-            "run": one.run,
+            "principal": str(item.principal),
+            "type": nodes[item.securable_id].type,
+            "object": nodes[item.securable_id].ref.id,
+            "action": item.action,
+            "executed": item.executed,
+            "at": item.at.isoformat(),
+            "run": item.run,
         }
-        for one in page
+        for item in page
     ]
     return told, (more,) if more else None
 

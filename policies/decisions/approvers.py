@@ -66,7 +66,7 @@ def of_many(
     without: Iterable[Principal] = (),
 ) -> list[list[Approver]]:
     """The same for many objects, each with what the law is asked.  At most eleven queries a realm."""
-    left_out, now = {one.pk for one in without}, now or timezone.now()
+    left_out, now = {item.pk for item in without}, now or timezone.now()
     found: list[list[Approver]] = [[] for _ in asked]
     by_realm: dict[int, list[int]] = {}
     for at, (node, _) in enumerate(asked):
@@ -78,8 +78,8 @@ def of_many(
     return found
 
 
-def _nearest(one: Approver) -> tuple[int, str]:
-    return -len(one.where.levels), one.principal.label.casefold()
+def _nearest(approver: Approver) -> tuple[int, str]:
+    return -len(approver.where.levels), approver.principal.label.casefold()
 
 
 def may(
@@ -121,17 +121,17 @@ class _Found:
     @cached_property
     def people(self) -> list[Principal]:
         """Everybody who may come into question and can sign in."""
-        holders = {one.pk: one for one in Principal.objects.filter(self._holding())}
-        holders |= {one.holder.pk: one.holder for one in self.dutiful}
+        holders = {principal.pk: principal for principal in Principal.objects.filter(self._holding())}
+        holders |= {item.holder.pk: item.holder for item in self.dutiful}
         groups = [pk for pk, one in holders.items() if one.kind == Principal.Kind.GROUP]
         inside = Membership.objects.open().within(self.now).filter(group__in=groups)
         self.groups_of: dict[int, list[int]] = {}
         for group, member in inside.values_list("group", "member"):
             self.groups_of.setdefault(member, []).append(group)
         rest = Principal.objects.filter(any_of("id", self.groups_of.keys() - holders.keys()))
-        people = [one for one in (*holders.values(), *rest) if one.kind == Principal.Kind.USER]
-        entering = able([one.pk for one in people], now=self.now)
-        return [one for one in people if one.pk in entering]
+        people = [holder for holder in (*holders.values(), *rest) if holder.kind == Principal.Kind.USER]
+        entering = able([person.pk for person in people], now=self.now)
+        return [person for person in people if person.pk in entering]
 
     def _holding(self) -> Q:
         owners = Ownership.objects.open().filter(securable__in=self.lineages)
@@ -162,14 +162,17 @@ class _Found:
 
     @cached_property
     def loaded(self) -> facts.Loaded:
-        asked = {one.pk for one in self.people}
+        asked = {person.pk for person in self.people}
         return facts.load(self._realm, self.nodes[0].realm, asked, now=self.now, objects=self.lineages)
 
     @cached_property
     def alike(self) -> dict[int, object]:
         """What somebody's answer depends on."""
         loaded = self.loaded
-        return {one.pk: (loaded.signature_of(one.pk), facts.is_service_admin(one)) for one in self.people}
+        return {
+            person.pk: (loaded.signature_of(person.pk), facts.is_service_admin(person))
+            for person in self.people
+        }
 
 
 class _About:
@@ -181,8 +184,8 @@ class _About:
         self._grounds: dict[object, tuple[str, Node] | None] = {}
 
     def deciders(self, left_out: Collection[int]) -> list[Approver]:
-        named = (self._decider(one) for one in self.found.people if one.pk not in left_out)
-        return [one for one in named if one is not None]
+        named = (self._decider(person) for person in self.found.people if person.pk not in left_out)
+        return [item for item in named if item is not None]
 
     def _decider(self, person: Principal) -> Approver | None:
         """What the person decides by; None for one who may not."""
@@ -214,8 +217,8 @@ class _About:
 
     def _by_duty(self, person: Principal) -> tuple[str, Node] | None:
         mine: Collection[int] = (person.pk, *self.found.groups_of.get(person.pk, ()))
-        held = [one.node for one in self.found.dutiful if one.holder.pk in mine]
-        places = [one for one in held if one.id in self.node.lineage]
+        held = [item.node for item in self.found.dutiful if item.holder.pk in mine]
+        places = [item for item in held if item.id in self.node.lineage]
         return (self.found.duty, max(places, key=lambda one: len(one.levels))) if places else None
 
 

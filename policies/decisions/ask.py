@@ -105,7 +105,7 @@ def answer(
     """
     operation = operation_for(node, action)
     if inside is None and asks_inside(node, operation):
-        inside = [one.levels for one in inside_of(node)]
+        inside = [item.levels for item in inside_of(node)]
     moment = now.timestamp()
     decision = engine.decide(slice_, operation, node.levels, now=moment, also=also, inside=inside)
     return Answer(decision, slice_, node, operation, also, inside)

@@ -216,8 +216,8 @@ class Loaded:
         if dialects.get(self.realm.law).open_to_all:
             return
         for member, groups in self.groups.items():
-            self.outside[member] = [one[0] for one in groups if one[0] not in self.admitted]
-            groups[:] = [one for one in groups if one[0] in self.admitted]
+            self.outside[member] = [group[0] for group in groups if group[0] not in self.admitted]
+            groups[:] = [group for group in groups if group[0] in self.admitted]
 
     def _shut(self, doubted: set[str]) -> None:
         """Take everything from those whom a row without a good seal is about."""
@@ -390,12 +390,12 @@ def contains(window: Window, now: float) -> bool:
     return (start is None or start <= now) and (end is None or now < end)
 
 
-def _overlap(one: Window, other: Window) -> Window:
+def _overlap(window: Window, other: Window) -> Window:
     # most of what there is has no end, and some own a hundred thousand objects
-    if one == ALWAYS:
+    if window == ALWAYS:
         return other
     if other == ALWAYS:
-        return one
-    starts = [edge for edge in (one[0], other[0]) if edge is not None]
-    ends = [edge for edge in (one[1], other[1]) if edge is not None]
+        return window
+    starts = [edge for edge in (window[0], other[0]) if edge is not None]
+    ends = [edge for edge in (window[1], other[1]) if edge is not None]
     return (max(starts, default=None), min(ends, default=None))

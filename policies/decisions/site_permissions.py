@@ -49,7 +49,7 @@ def ask_keeper(principal: Principal | None, service: Principal) -> Decision:
 
 def _is_inside(principal: Principal, keepers: Sequence[Principal]) -> bool:
     """Whether somebody is in one of the groups among these, by a membership that the console made."""
-    groups = [one for one in keepers if one.kind == Principal.Kind.GROUP]
+    groups = [keeper for keeper in keepers if keeper.kind == Principal.Kind.GROUP]
     rows = Membership.objects.open().within(timezone.now()).filter(member=principal, group__in=groups)
     return any(map(is_fact_sealed, rows)) if groups else False
 

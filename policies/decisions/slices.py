@@ -55,9 +55,9 @@ def about(principal: Principal, node: Node, objects: Iterable[int], *, now: date
 def currents(principals: list[Principal], node: Node, *, now: datetime | None = None) -> dict[int, Slice]:
     """The slices of several principals in one realm.  At most two queries."""
     now = now or timezone.now()
-    kept = {one.pk: _take(node.realm_id, one.pk) for one in principals}
+    kept = {principal.pk: _take(node.realm_id, principal.pk) for principal in principals}
     good = _still_good({pk: entry for pk, entry in kept.items() if entry and _lasts(entry, now)})
-    stale = [one for one in principals if one.pk not in good]
+    stale = [principal for principal in principals if principal.pk not in good]
     if stale:
         good |= _load(stale, node, now)
     return {pk: engine.at(slice_, now.timestamp()) for pk, slice_ in good.items()}
@@ -97,8 +97,8 @@ set right."""
 
 def _load(principals: list[Principal], node: Node, now: datetime) -> dict[int, Slice]:
     realm = Realm(pk=node.realm_id, kind=node.kind)
-    loaded = facts.load(realm, node.realm, [one.pk for one in principals], now=now)
-    slices = {one.pk: loaded.slice_of(one) for one in principals}
+    loaded = facts.load(realm, node.realm, [principal.pk for principal in principals], now=now)
+    slices = {principal.pk: loaded.slice_of(principal) for principal in principals}
     if not _inside_a_change():
         for pk, slice_ in slices.items():
             if pk in loaded.shut:  # it opens when the rows are set right, and nothing is touched by that

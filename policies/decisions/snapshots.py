@@ -130,10 +130,10 @@ def _named(
 
 def _node(key: int, rows: dict[int, tuple[Any, ...]], root: Node) -> Node | None:
     chain = [*rows[key][2], key]
-    if chain[0] != root.id or any(one not in rows for one in chain):
+    if chain[0] != root.id or any(item not in rows for item in chain):
         return None
-    levels = tuple(Level(rows[one][0], one) for one in chain)
-    return Node(key, root.realm_id, root.kind, levels, tuple(rows[one][1] for one in chain))
+    levels = tuple(Level(rows[item][0], item) for item in chain)
+    return Node(key, root.realm_id, root.kind, levels, tuple(rows[item][1] for item in chain))
 
 
 def _texts(places: str) -> Iterable[str]:
@@ -239,7 +239,7 @@ class _Wire:
     def seen(self, node: Node) -> bool:
         if node.id == self.root.id:
             return True
-        return any(ask.may_see(one, node, now=self.now) for one in self.viewers)
+        return any(ask.may_see(viewer, node, now=self.now) for viewer in self.viewers)
 
     def selves(self) -> Iterable[int]:
         """The roles held, the principal's groups and the principal, as objects of the law."""

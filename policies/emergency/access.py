@@ -159,7 +159,7 @@ def _overlapping(person: Principal, node: Node, now: datetime) -> Node | None:
     """What the person has open on the way to an object, or in it: one at a time on one branch."""
     rows = Emergency.objects.filter(person=person, state="open", until__gt=now)
     there = nodes(rows.values_list("securable", flat=True))
-    return next((one for one in there.values() if one.id in node.lineage or node.id in one.lineage), None)
+    return next((item for item in there.values() if item.id in node.lineage or node.id in item.lineage), None)
 
 
 def barred(person: Principal, node: Node, now: datetime, *, inside: bool = True) -> str:
@@ -171,13 +171,17 @@ def barred(person: Principal, node: Node, now: datetime, *, inside: bool = True)
     rows = {row.securable_id: row for row in waiting(now).filter(person=person)}
     # a container holds what was opened in it
     there = nodes(rows) if rows else {}
-    opened = [one for one in there.values() if one.id in node.lineage or (inside and node.id in one.lineage)]
+    opened = [
+        item for item in there.values() if item.id in node.lineage or (inside and node.id in item.lineage)
+    ]
     before = max(opened, key=lambda one: rows[one.id].pk, default=None)
     if before is None:
         return ""
     row = rows[before.id]
-    found = [one.principal for one in approvers.of(before, now=now) if _reviews(one.principal, row, before)]
-    names = list(dict.fromkeys(one.label for one in found))[:NAMED]
+    found = [
+        item.principal for item in approvers.of(before, now=now) if _reviews(item.principal, row, before)
+    ]
+    names = list(dict.fromkeys(item.label for item in found))[:NAMED]
     who = " or ".join(names) or "a site admin"
     name = before.ref.full_name or before.name
     return f"You opened {name} before, and that waits for its review: {who} can close it. Then open it again."
@@ -189,25 +193,29 @@ def privileges(node: Node, action: str) -> tuple[str, ...]:
     if law.by_text or action not in (READ, WRITE) or node.type == "role":
         return ()
     wanted = (READ,) if action == READ else (READ, WRITE)
-    return tuple(one.code for one in _fitting(node) if one.category in wanted)
+    return tuple(item.code for item in _fitting(node) if item.category in wanted)
 
 
 def _fitting(node: Node) -> list[Privilege]:
     """What the law lets be given on an object, in its order."""
     law, kind = dialects.get(node.kind), catalog_kind(node)
-    found = [one for one in law.privileges.values() if not law.bindable(one.code, node.type, kind)]
+    found = [
+        privilege
+        for privilege in law.privileges.values()
+        if not law.bindable(privilege.code, node.type, kind)
+    ]
     return sorted(found, key=lambda one: one.bit)
 
 
 def _rights(node: Node, codes: Sequence[str]) -> list[tuple[Node, str]]:
     """The rights on the object, after those to use what is above it and what it holds."""
     way = [
-        (place, one.code)
+        (place, item.code)
         for place in node.above()
-        for one in _fitting(place)
-        if one.code == f"USE_{place.type.upper()}"
+        for item in _fitting(place)
+        if item.code == f"USE_{place.type.upper()}"
     ]
-    inside = [(node, one.code) for one in _fitting(node) if one.category == "use"]
+    inside = [(node, item.code) for item in _fitting(node) if item.category == "use"]
     return [*way, *inside, *((node, code) for code in codes)]
 
 
@@ -250,9 +258,9 @@ def _writes(row: Emergency) -> bool:
 
 def watchers(row: Emergency, node: Node) -> list[Principal]:
     """Whom an emergency is told to: who answers for the object, and who may say who has access to it."""
-    owners = [one for one in owners_along(node).values() if one.pk != row.person_id]
-    deciding = [one.principal for one in approvers.of(node, without=[row.person])]
-    return list({one.pk: one for one in (*owners, *deciding)}.values())
+    owners = [item for item in owners_along(node).values() if item.pk != row.person_id]
+    deciding = [item.principal for item in approvers.of(node, without=[row.person])]
+    return list({owner.pk: owner for owner in (*owners, *deciding)}.values())
 
 
 def _show_to(person: Principal) -> None:

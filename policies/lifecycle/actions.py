@@ -93,8 +93,8 @@ def _together(person: Principal, some: Sequence[LifecycleAction], by: Actor, rea
     except PolicyError as problem:
         if len(some) == 1:
             return [Outcome(some[0], str(problem))]
-        return [told for one in some for told in _together(person, [one], by, reason)]
-    return [Outcome(one) for one in some]
+        return [told for item in some for told in _together(person, [item], by, reason)]
+    return [Outcome(item) for item in some]
 
 
 def copy_all(
@@ -112,9 +112,9 @@ def copy_all(
         try:
             _change(person, some, by, reason)
         except PolicyError as problem:
-            told += [Outcome(one, str(problem)) for one in some]
+            told += [Outcome(item, str(problem)) for item in some]
         else:
-            told += [Outcome(one) for one in some]
+            told += [Outcome(item) for item in some]
     return told
 
 
@@ -190,7 +190,7 @@ class _Doing:
 
 
 def _own(person: Principal, some: Sequence[LifecycleAction], by: Actor) -> None:
-    to, places = some[0].to, [one.holding.node for one in some if one.holding.node]
+    to, places = some[0].to, [item.holding.node for item in some if item.holding.node]
     if to is not None:
         owners.hand_over(places, to, by=by, now_owned_by=person)
 
@@ -198,8 +198,10 @@ def _own(person: Principal, some: Sequence[LifecycleAction], by: Actor) -> None:
 def _give(it: _Doing) -> None:
     held = it.deed.holding
     if it.to is not None:
-        for window in dict.fromkeys((one.valid_from, one.valid_until) for one in held.grants):
-            codes = [one.privilege for one in held.grants if (one.valid_from, one.valid_until) == window]
+        for window in dict.fromkeys((grant.valid_from, grant.valid_until) for grant in held.grants):
+            codes = [
+                grant.privilege for grant in held.grants if (grant.valid_from, grant.valid_until) == window
+            ]
             grants.add(GrantRequest(it.node, (it.to,), tuple(codes), *window), by=it.by)
     if it.takes:
         grants.remove(it.node, [it.person], held.privileges, by=it.by)
@@ -311,8 +313,8 @@ _DO: dict[str, Callable[[_Doing], None]] = {
 
 def as_copies(some: Iterable[Entitlement], to: Principal) -> list[LifecycleAction]:
     """Those of the things that can be given to somebody as well."""
-    deeds = (LifecycleAction(one, COPY, to) for one in some)
-    return [one for one in deeds if one.possible]
+    deeds = (LifecycleAction(item, COPY, to) for item in some)
+    return [deed for deed in deeds if deed.possible]
 
 
 __all__ = ["COPY", "HAND", "TAKE", "LifecycleAction", "Outcome", "as_copies", "carry_out", "copy_all"]

@@ -71,7 +71,7 @@ class Entitlement:
 
     @property
     def privileges(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(one.privilege for one in self.grants))
+        return tuple(dict.fromkeys(grant.privilege for grant in self.grants))
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Holdings:
         return tuple(sorted(found, key=lambda one: (KINDS.index(one.kind), _name(one))))
 
     def find(self, code: str) -> Entitlement | None:
-        return next((one for one in self.all if one.code == code), None)
+        return next((item for item in self.all if item.code == code), None)
 
     @cached_property
     def runs_the_site(self) -> bool:
@@ -99,7 +99,7 @@ class Holdings:
 
     @cached_property
     def roots(self) -> dict[int, Node]:
-        return {one.realm_id: one for one in self.realms}
+        return {realm.realm_id: realm for realm in self.realms}
 
     # In realms
 
@@ -118,9 +118,9 @@ class Holdings:
         for key, grants in given.items():
             if key in known:
                 yield self._direct(known[key], grants)
-        for one in held:
-            if one.role_id in known and not is_personal(known[one.role_id].name):
-                yield self._role(known[one.role_id], one)
+        for item in held:
+            if item.role_id in known and not is_personal(known[item.role_id].name):
+                yield self._role(known[item.role_id], item)
         for duty in duties:
             if duty.content_object_id in known:
                 yield self._duty(known[duty.content_object_id], duty)
@@ -131,7 +131,7 @@ class Holdings:
 
     def _given(self) -> dict[int, list[Grant]]:
         """What was given directly, by object."""
-        tops = [one.id for one in self.realms]
+        tops = [realm.id for realm in self.realms]
         personal = Placement.objects.open().filter(scope__in=tops, type="role", name=name_for(self.person))
         mine = Q(role__in=personal.values("securable")) | Q(holder=self.person)
         rows = Grant.objects.open().filter(mine, effect=Effect.ALLOW, securable__realm__in=list(self.roots))
@@ -213,8 +213,8 @@ class Holdings:
 
     def _seats(self) -> Iterable[Entitlement]:
         """Reviews in which rows wait for them."""
-        for one in owing(self.person):
-            review = one.review
+        for item in owing(self.person):
+            review = item.review
             mine = self.asker == self.person
             if review.realm_id in self.roots and (mine or leads(review, self.asker)):
                 root = self.roots[review.realm_id]
@@ -267,32 +267,32 @@ class Holdings:
 
     @cached_property
     def _slices(self) -> dict[int, Slice]:
-        return {one.realm_id: slices.current(self.asker, one, now=self.now) for one in self.realms}
+        return {realm.realm_id: slices.current(self.asker, realm, now=self.now) for realm in self.realms}
 
     def _may(self, operation: str, node: Node) -> bool:
         return bool(ask.answer(self._slices[node.realm_id], operation, node, now=self.now))
 
     @cached_property
     def _offices(self) -> dict[int, bool]:
-        return {one.realm_id: bool(site_permissions.ask_realm(self.asker, one)) for one in self.realms}
+        return {realm.realm_id: bool(site_permissions.ask_realm(self.asker, realm)) for realm in self.realms}
 
 
-def _name(one: Entitlement) -> tuple[str, ...]:
-    if one.node is not None:
-        return (*one.node.names, one.text)
-    return (one.other.label if one.other else one.text,)
+def _name(entitlement: Entitlement) -> tuple[str, ...]:
+    if entitlement.node is not None:
+        return (*entitlement.node.names, entitlement.text)
+    return (entitlement.other.label if entitlement.other else entitlement.text,)
 
 
 def askable(some: Iterable[Entitlement]) -> dict[str, Principal]:
     """Who can act on things in realms, by code: the nearest owner.  One query."""
-    placed = [one for one in some if one.node is not None]
-    owners = owners_of(sorted({key for one in placed if one.node for key in one.node.lineage}))
+    placed = [item for item in some if item.node is not None]
+    owners = owners_of(sorted({key for item in placed if item.node for key in item.node.lineage}))
     found = {}
-    for one in placed:
-        along = reversed(one.node.lineage) if one.node else ()
+    for item in placed:
+        along = reversed(item.node.lineage) if item.node else ()
         nearest = next((owners[key] for key in along if key in owners), None)
         if nearest is not None:
-            found[one.code] = nearest
+            found[item.code] = nearest
     return found
 
 

@@ -75,18 +75,18 @@ def _between(start: datetime, end: datetime, on_objects: Q, on_roles: Q) -> list
     grants = Grant.objects.open().filter(on_objects, effect=Effect.ALLOW, securable__isnull=False, **window)
     roles = Assignment.objects.open().exclude(origin=Origin.SYSTEM).filter(on_roles, **window)
     rows: list[Fact] = [*grants.select_related("holder"), *roles.select_related("holder")]
-    found = [Ending(one.fact, one.holder, one.node) for one in scheduled_grants.beginnings_of(rows)]
-    held = {fact_code(one.fact) for one in found}
-    found += _by_roles([one for one in rows if isinstance(one, Grant) and fact_code(one) not in held])
+    found = [Ending(item.fact, item.holder, item.node) for item in scheduled_grants.beginnings_of(rows)]
+    held = {fact_code(item.fact) for item in found}
+    found += _by_roles([row for row in rows if isinstance(row, Grant) and fact_code(row) not in held])
     return sorted(found, key=lambda one: (one.until, fact_code(one.fact)))
 
 
 def _by_roles(rows: Sequence[Grant]) -> list[Ending]:
     """What roles gave and no longer will, with their holders.  At most one query."""
-    keys = {key for one in rows for key in (one.role_id, one.securable_id) if key}
+    keys = {key for row in rows for key in (row.role_id, row.securable_id) if key}
     places = nodes(keys) if keys else {}
-    there = [one for one in rows if one.role_id in places and one.securable_id in places]
-    return [Ending(one, None, places[one.securable_id or 0], places[one.role_id or 0]) for one in there]
+    there = [row for row in rows if row.role_id in places and row.securable_id in places]
+    return [Ending(item, None, places[item.securable_id or 0], places[item.role_id or 0]) for item in there]
 
 
 def remind(now: datetime) -> int:
@@ -101,48 +101,48 @@ def remind(now: datetime) -> int:
 def _remind(now: datetime, ahead: timedelta) -> int:
     due = between(now + ahead - timedelta(days=1), now + ahead)
     given = dict(
-        Change.objects.filter(revision__in={one.fact.opened for one in due}).values_list("revision", "at")
+        Change.objects.filter(revision__in={item.fact.opened for item in due}).values_list("revision", "at")
     )
-    due = [one for one in due if one.holder and given[one.fact.opened] < one.until - ahead]
+    due = [item for item in due if item.holder and given[item.fact.opened] < item.until - ahead]
     known = set(
-        Notice.objects.filter(key__in=[_key(one, ahead) for one in due]).values_list("key", flat=True)
+        Notice.objects.filter(key__in=[_key(item, ahead) for item in due]).values_list("key", flat=True)
     )
-    fresh = [one for one in due if _key(one, ahead) not in known]
+    fresh = [item for item in due if _key(item, ahead) not in known]
     may_extend = _may_extend(fresh)
-    for one in fresh:
-        _tell(one, ahead, may_extend[one.node.id])
+    for item in fresh:
+        _tell(item, ahead, may_extend[item.node.id])
     return len(fresh)
 
 
 def _may_extend(some: Iterable[Ending]) -> dict[int, list[Principal]]:
-    places = {one.node.id: one.node for one in some}
-    return {key: [one.principal for one in approvers.of(node)] for key, node in places.items()}
+    places = {item.node.id: item.node for item in some}
+    return {key: [item.principal for item in approvers.of(node)] for key, node in places.items()}
 
 
-def _key(one: Ending, ahead: timedelta) -> str:
-    return f"ends:{fact_code(one.fact)}:{ahead.days}"
+def _key(ending: Ending, ahead: timedelta) -> str:
+    return f"ends:{fact_code(ending.fact)}:{ahead.days}"
 
 
-def _tell(one: Ending, ahead: timedelta, others: Sequence[Principal]) -> None:
-    if one.holder is None:
+def _tell(ending: Ending, ahead: timedelta, others: Sequence[Principal]) -> None:
+    if ending.holder is None:
         return
-    key = _key(one, ahead)
-    mine, told = f"/people/{one.holder.pk}", f"What you have ends by itself: {one.what}."
-    notices.tell(one.holder, ENDS_SOON, told, link=mine, key=key, until=one.until)
-    others = [other for other in others if other.pk != one.holder.pk]
-    told = f"What {{who}} has ends by itself: {one.what}."
-    notices.tell(others, ENDS_FOR, told, link=extend(one), who=one.holder, key=key, until=one.until)
+    key = _key(ending, ahead)
+    mine, told = f"/people/{ending.holder.pk}", f"What you have ends by itself: {ending.what}."
+    notices.tell(ending.holder, ENDS_SOON, told, link=mine, key=key, until=ending.until)
+    others = [other for other in others if other.pk != ending.holder.pk]
+    told = f"What {{who}} has ends by itself: {ending.what}."
+    notices.tell(others, ENDS_FOR, told, link=extend(ending), who=ending.holder, key=key, until=ending.until)
 
 
-def extend(one: Ending) -> str:
+def extend(ending: Ending) -> str:
     """The page of the console where its end can be moved; its beginning is kept."""
-    if one.role is not None:
-        return f"/roles/{one.role.id}/give/{one.node.id}"
-    asked = {"who": str(one.holder), "until": "month"}
-    if isinstance(one.fact, Assignment):
-        return f"/roles/{one.node.id}/assign?{urlencode(asked)}"
-    asked |= {"may": one.fact.privilege}
-    return f"/objects/{one.node.id}/grant?{urlencode(asked)}"
+    if ending.role is not None:
+        return f"/roles/{ending.role.id}/give/{ending.node.id}"
+    asked = {"who": str(ending.holder), "until": "month"}
+    if isinstance(ending.fact, Assignment):
+        return f"/roles/{ending.node.id}/assign?{urlencode(asked)}"
+    asked |= {"may": ending.fact.privilege}
+    return f"/objects/{ending.node.id}/grant?{urlencode(asked)}"
 
 
 def _settle_what_ended(now: datetime) -> None:

@@ -42,7 +42,7 @@ def of_deeds(
     parts: list[tuple[Node, Preview]] = []
     left = 0
     for root in realms:
-        some = [one for one in deeds if one.holding.realm_id in (0, root.realm_id)]
+        some = [deed for deed in deeds if deed.holding.realm_id in (0, root.realm_id)]
         told, more = _in_realm(root, person, some, now) if some else ([], 0)
         parts, left = [*parts, *told], left + more
     return Foreseen(tuple(parts), left)
@@ -52,9 +52,9 @@ def _in_realm(
     root: Node, person: Principal, deeds: Sequence[LifecycleAction], now: datetime
 ) -> tuple[list[tuple[Node, Preview]], int]:
     realm = Realm(pk=root.realm_id, kind=root.kind)
-    getting = {one.to.pk: one.to for one in deeds if one.to is not None}
+    getting = {item.to.pk: item.to for item in deeds if item.to is not None}
     inside = _unfolded(getting.values(), now)
-    people = {one.pk: one for one in (person, *inside)}
+    people = {item.pk: item for item in (person, *inside)}
     loaded = facts.load(realm, root.realm, people, now=now)
     moved = {deed: _rules(loaded.rules_of(person.pk), deed) for deed in deeds}
     concerned: dict[int, list[Rule]] = {}
@@ -66,11 +66,11 @@ def _in_realm(
     if not places:
         return [], 0
     world = World(root, list(people.values()), (), now, also=places)
-    pairs = {one.pk: _before_and_after(world, one, person, moved, inside) for one in people.values()}
+    pairs = {item.pk: _before_and_after(world, item, person, moved, inside) for item in people.values()}
     told = []
     for node in places[:TOLD]:
         at = world.at(node, asked(node, concerned[node.id]))
-        effects = [at.between(one, *pairs[one.pk]) for one in people.values()]
+        effects = [at.between(item, *pairs[item.pk]) for item in people.values()]
         told.append((node, in_order(effects, loaded.revision)))
     return told, max(0, len(places) - TOLD)
 
@@ -78,10 +78,10 @@ def _in_realm(
 def _unfolded(getting: Iterable[Principal], now: datetime) -> dict[Principal, frozenset[Principal]]:
     """Each person who gets something, and the receivers it comes by: themselves, or their groups."""
     found: dict[Principal, set[Principal]] = {}
-    groups = {one.pk: one for one in getting if one.kind == Principal.Kind.GROUP}
-    for one in getting:
-        if one.pk not in groups:
-            found.setdefault(one, set()).add(one)
+    groups = {item.pk: item for item in getting if item.kind == Principal.Kind.GROUP}
+    for item in getting:
+        if item.pk not in groups:
+            found.setdefault(item, set()).add(item)
     rows = Membership.objects.open().within(now).filter(group__in=groups).select_related("member")
     for row in rows:
         found.setdefault(row.member, set()).add(groups[row.group_id])
@@ -100,7 +100,7 @@ def _by(rule: Rule, deed: LifecycleAction) -> bool:
         case "own":
             return rule.privilege == OWNER and not rule.via and rule.object == (held.node and held.node.id)
         case "give" | "text":
-            return rule.fact in {f"grant:{one.pk}" for one in held.grants} and first.kind != "group"
+            return rule.fact in {f"grant:{grant.pk}" for grant in held.grants} and first.kind != "group"
         case "role":
             return first.kind == "role" and first.key == (held.node and held.node.id)
         case "group":
@@ -112,31 +112,31 @@ def _by(rule: Rule, deed: LifecycleAction) -> bool:
 
 def _before_and_after(
     world: World,
-    one: Principal,
+    principal: Principal,
     person: Principal,
     moved: dict[LifecycleAction, Rules],
     inside: dict[Principal, frozenset[Principal]],
 ) -> tuple[Slice, Slice]:
-    before = tuple(world.loaded.rules_of(one.pk))
+    before = tuple(world.loaded.rules_of(principal.pk))
     gone = (
         {rule for deed, rules in moved.items() if deed.what != COPY for rule in rules}
-        if one.pk == person.pk
+        if principal.pk == person.pk
         else set()
     )
     new = (
         rule
         for deed, rules in moved.items()
-        if deed.what in (HAND, COPY) and deed.to in inside.get(one, ())
+        if deed.what in (HAND, COPY) and deed.to in inside.get(principal, ())
         for rule in rules
     )
     after = (*(rule for rule in before if rule not in gone), *new)
-    was, will = world.slice_with(one, before), world.slice_with(one, after)
+    was, will = world.slice_with(principal, before), world.slice_with(principal, after)
     kinds = {deed.holding.kind: deed for deed in moved}
     member = kinds.get("member")
     if member is not None and not dialects.get(world.node.kind).open_to_all:
-        if member.what == COPY and one in inside:
+        if member.what == COPY and principal in inside:
             will = replace(will, member=True)
-        elif member.what != COPY and one.pk == person.pk:
+        elif member.what != COPY and principal.pk == person.pk:
             will = replace(will, member=False)
     return was, will
 

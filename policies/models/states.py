@@ -36,7 +36,7 @@ class States:
     moves: tuple[Move, ...]
 
     def __post_init__(self) -> None:
-        named = {self.initial, *(state for one in self.moves for state in (*one.sources, one.target))}
+        named = {self.initial, *(state for move in self.moves for state in (*move.sources, move.target))}
         if named != set(self.words):
             raise ValueError(f"the states of a {self.name} and their words differ: {named ^ set(self.words)}")
         if len(self._by_name) != len(self.moves):
@@ -44,7 +44,7 @@ class States:
 
     @cached_property
     def _by_name(self) -> dict[str, Move]:
-        return {one.name: one for one in self.moves}
+        return {move.name: move for move in self.moves}
 
     @property
     def choices(self) -> list[tuple[str, str]]:
@@ -54,7 +54,7 @@ class States:
     @property
     def ends(self) -> frozenset[str]:
         """The states that nothing leads out of."""
-        left = {state for one in self.moves for state in one.sources}
+        left = {state for move in self.moves for state in move.sources}
         return frozenset(self.words.keys() - left)
 
     def get(self, name: str) -> Move:
@@ -67,7 +67,7 @@ class States:
 
     def open_to(self, state: str) -> tuple[str, ...]:
         """The names of the moves that lead out of a state."""
-        return tuple(one.name for one in self.moves if state in one.sources)
+        return tuple(move.name for move in self.moves if state in move.sources)
 
     def move(self, rows: QuerySet[Any], name: str, **values: Any) -> int:
         """Take the step with every row that stands where it begins, in one statement; answers how many.
@@ -90,16 +90,16 @@ class States:
     def drawn(self) -> str:
         """The life as a picture and a table, in markdown."""
         arrows = [
-            f"    {source} --> {one.target}: {one.name}" for one in self.moves for source in one.sources
+            f"    {source} --> {move.target}: {move.name}" for move in self.moves for source in move.sources
         ]
         picture = ["```mermaid", "stateDiagram-v2", f"    [*] --> {self.initial}", *arrows]
         picture += [f"    {state} --> [*]" for state in self.words if state in self.ends]
-        rows = [self._row(one) for one in self.moves]
+        rows = [self._row(move) for move in self.moves]
         return "\n".join([*picture, "```", "", *_table(("move", "from", "to", "what it means"), rows)]) + "\n"
 
-    def _row(self, one: Move) -> tuple[str, ...]:
-        sources = ", ".join(self.words[state] for state in one.sources)
-        return f"`{one.name}`", sources, self.words[one.target], one.says
+    def _row(self, move: Move) -> tuple[str, ...]:
+        sources = ", ".join(self.words[state] for state in move.sources)
+        return f"`{move.name}`", sources, self.words[move.target], move.says
 
 
 def _table(head: tuple[str, ...], rows: Iterable[tuple[str, ...]]) -> list[str]:

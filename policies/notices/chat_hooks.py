@@ -29,7 +29,7 @@ class Hook:
 
     def hears(self, kind: str) -> bool:
         return not self.beginnings or any(
-            kind == one or kind.startswith(f"{one}.") for one in self.beginnings
+            kind == beginning or kind.startswith(f"{beginning}.") for beginning in self.beginnings
         )
 
 
@@ -40,6 +40,6 @@ def configured(texts: Iterable[str]) -> list[Hook]:
 def _hook(text: str) -> Hook:
     parts = urlsplit(text)
     query = parse_qsl(parts.query, keep_blank_values=True)
-    told = [one for name, value in query if name == HEARS for one in value.split(",") if one]
+    told = [item for name, value in query if name == HEARS for item in value.split(",") if item]
     rest = urlencode([(name, value) for name, value in query if name != HEARS])
     return Hook(urlunsplit(parts._replace(query=rest)), tuple(told))

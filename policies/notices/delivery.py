@@ -44,7 +44,9 @@ def post(now: datetime | None = None) -> list[str]:
     hooks = configured(settings.LAKEWARDEN_CHAT_HOOKS)
     _recover(under_way.filter(lease__lt=now), now)
     with suppress(Conflict):  # a hook that was taken away hears nothing any more
-        LETTER.move(under_way.exclude(channel__in=[notices_mail.MAIL, *(one.name for one in hooks)]), "drop")
+        LETTER.move(
+            under_way.exclude(channel__in=[notices_mail.MAIL, *(item.name for item in hooks)]), "drop"
+        )
     wrong = _mail(_due(notices_mail.MAIL, now), now)
     for hook in hooks:
         wrong += _calls(hook, _due(hook.name, now), now)

@@ -65,7 +65,7 @@ def choices_of(person: Principal) -> list[tuple[Kind, How]]:
     """Every kind with how they are told of it, in the order of their headings.  One query."""
     chosen = dict(NoticeChoice.objects.filter(person=person).values_list("kind", "how"))
     kinds = sorted(KINDS.values(), key=lambda one: one.heading)
-    return [(one, How(chosen.get(one.code, one.how))) for one in kinds]
+    return [(kind, How(chosen.get(kind.code, kind.how))) for kind in kinds]
 
 
 def choose(person: Principal, wanted: Mapping[str, str]) -> None:

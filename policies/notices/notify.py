@@ -78,12 +78,12 @@ def settle(*keys: str, person: Principal | None = None) -> int:
 
 def persons(named: Collection[Principal], now: datetime) -> list[int]:
     """The people behind these, groups and services unfolded, who can sign in.  Five queries at most."""
-    services = [one.pk for one in named if one.kind == Principal.Kind.SERVICE]
+    services = [item.pk for item in named if item.kind == Principal.Kind.SERVICE]
     if services:
         kept = Keeping.objects.open().filter(service__in=services).select_related("keeper")
         named = [*named, *(row.keeper for row in kept)]
-    groups = [one.pk for one in named if one.kind == Principal.Kind.GROUP]
-    found = {one.pk for one in named if one.kind == Principal.Kind.USER}
+    groups = [item.pk for item in named if item.kind == Principal.Kind.GROUP]
+    found = {item.pk for item in named if item.kind == Principal.Kind.USER}
     if groups:
         inside = Membership.objects.open().within(now).filter(group__in=groups, member__kind="user")
         found |= set(inside.values_list("member", flat=True))

@@ -70,12 +70,12 @@ class Foretelling:
 
     @cached_property
     def patterns(self) -> list[Turn]:
-        return [one for one in self.turns if one.holder.kind == Principal.Kind.PATTERN]
+        return [turn for turn in self.turns if turn.holder.kind == Principal.Kind.PATTERN]
 
     @cached_property
     def covered(self) -> list[tuple[Principal, Turn]]:
         """People known here whom a pattern speaks of and who have no turn of their own."""
-        own = {one.holder.pk for one in self.turns if one.holder.pk}
+        own = {item.holder.pk for item in self.turns if item.holder.pk}
         people = Principal.objects.filter(kind__in=("user", "service")).exclude(pk__in=own)
         found: dict[int, tuple[Principal, Turn]] = {}
         for turn in self.patterns:
@@ -85,7 +85,9 @@ class Foretelling:
 
     @cached_property
     def loaded(self) -> facts.Loaded:
-        asked = [one.holder.pk for one in self.turns if one.holder.pk] + [row.pk for row, _ in self.covered]
+        asked = [turn.holder.pk for turn in self.turns if turn.holder.pk] + [
+            row.pk for row, _ in self.covered
+        ]
         realm = Realm(pk=self.node.realm_id, kind=self.node.kind)
         strangers = {number: one.holder.name for number, one in self._numbered() if number < 0}
         return facts.load(
@@ -100,9 +102,9 @@ class Foretelling:
     @cached_property
     def gone(self) -> dict[int | None, frozenset[str]]:
         """The facts that each turn ends, by holder."""
-        taking = [one.holder.pk for one in self.turns if one.takes and one.holder.pk]
+        taking = [turn.holder.pk for turn in self.turns if turn.takes and turn.holder.pk]
         rows = Grant.objects.open().filter(securable=self.node.id, holder__in=taking)
-        takes = {one.holder.pk: one.takes for one in self.turns}
+        takes = {turn.holder.pk: turn.takes for turn in self.turns}
         ended: dict[int | None, set[str]] = {}
         for pk, holder, privilege in rows.values_list("pk", "holder", "privilege"):
             if privilege in takes.get(holder, ()):
@@ -117,10 +119,10 @@ class Foretelling:
         self, number: int, person: Principal, turns: Collection[Turn], pattern: Principal | None = None
     ) -> Outcome:
         before = self.loaded.slice_of(person, number)
-        spoken = [one for one in self.patterns if _speaks_of(one.holder, person)]
-        every = [*turns, *(one for one in spoken if one not in turns)]
-        gone = frozenset().union(*(self.gone.get(one.holder.pk, frozenset()) for one in every))
-        new = [rule for one in every for rule in self._new(one, person)]
+        spoken = [item for item in self.patterns if _speaks_of(item.holder, person)]
+        every = [*turns, *(item for item in spoken if item not in turns)]
+        gone = frozenset().union(*(self.gone.get(item.holder.pk, frozenset()) for item in every))
+        new = [rule for item in every for rule in self._new(item, person)]
         rules = (*(rule for rule in before.rules if rule.fact not in gone), *new)
         after = engine.with_rules(before, rules, now=self.now.timestamp())
         [turn, *_] = turns
@@ -134,7 +136,7 @@ class Foretelling:
 
     def _held(self, slice_: Slice) -> frozenset[str]:
         law, moment = dialects.get(self.node.kind), self.now.timestamp()
-        codes = (one.code for one in law.privileges.values() if self.node.type in one.binds)
+        codes = (privilege.code for privilege in law.privileges.values() if self.node.type in privilege.binds)
         return frozenset(
             code for code in codes if engine.permitted(slice_, code, self.node.levels, now=moment)
         )

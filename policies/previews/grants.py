@@ -130,8 +130,8 @@ class World:
         self._rules: dict[int, Rules] = {}
         self._kins: dict[int, object] = {}
         realm = Realm(pk=node.realm_id, kind=node.kind)
-        asked = {one.pk for one in (*holders, *self.people)}
-        self.objects = {key for one in (node, *also) for key in one.lineage}
+        asked = {holder.pk for holder in (*holders, *self.people)}
+        self.objects = {key for item in (node, *also) for key in item.lineage}
         self.loaded = facts.load(realm, node.realm, asked, now=now, objects=self.objects)
 
     def at(self, node: Node, actions: Sequence[str]) -> World:
@@ -142,7 +142,7 @@ class World:
 
     @cached_property
     def groups(self) -> dict[int, Principal]:
-        return {one.pk: one for one in self.holders if one.kind == Principal.Kind.GROUP}
+        return {holder.pk: holder for holder in self.holders if holder.kind == Principal.Kind.GROUP}
 
     @cached_property
     def through(self) -> dict[int, Principal]:
@@ -152,8 +152,8 @@ class World:
 
     @cached_property
     def people(self) -> list[Principal]:
-        direct = [one for one in self.holders if one.kind != Principal.Kind.GROUP]
-        inside = self.through.keys() - {one.pk for one in direct}
+        direct = [holder for holder in self.holders if holder.kind != Principal.Kind.GROUP]
+        inside = self.through.keys() - {item.pk for item in direct}
         return [*direct, *Principal.objects.filter(pk__in=inside).order_by("display_name", "name")]
 
     def rules_of(self, person: Principal) -> Rules:
@@ -181,7 +181,7 @@ class World:
         if type_:
             path = self.law.paths[type_]
             below = path[path.index(self.node.type) + 1 :] if self.node.type in path else path
-            levels = (*levels, *(Level(one, ANY[one]) for one in below))
+            levels = (*levels, *(Level(item, ANY[item]) for item in below))
         return self.law.action(levels[-1].type, name) or name, levels
 
     def ends(self, slice_: Slice) -> float | None:

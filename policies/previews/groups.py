@@ -54,10 +54,10 @@ def _in_realm(
         return
     first = next(iter(places.values()))
     world = World(first, people, (), now, also=places.values())
-    pairs = {one.pk: _before_and_after(world, one, group, given, joins) for one in world.people}
+    pairs = {person.pk: _before_and_after(world, person, group, given, joins) for person in world.people}
     for node in sorted(places.values(), key=lambda one: (one.names, one.type)):
         at = world.at(node, asked(node, by_object[node.id]))
-        effects = [at.between(one, *pairs[one.pk]) for one in world.people]
+        effects = [at.between(person, *pairs[person.pk]) for person in world.people]
         yield node, in_order(effects, world.loaded.revision)
 
 

@@ -92,14 +92,14 @@ def _foretold(
 ) -> Foretold:
     now = timezone.now()
     many, entities = _entities(root, target)
-    reached = list(dict.fromkeys(one for holder in holders for one in _reached(holder, now)))
+    reached = list(dict.fromkeys(item for holder in holders for item in _reached(holder, now)))
     people = reached[:PEOPLE]
     held = slices.currents(list({who.pk: who for who, _ in people}.values()), root, now=now) if people else {}
     effects = []
     for who, via in people:
         before = held[who.pk]
         after = engine.with_rules(before, changed(before), now=now.timestamp())
-        able = [_able(one, entities, codes, now) for one in (before, after)]
+        able = [_able(item, entities, codes, now) for item in (before, after)]
         effects.append(Effect(who, via, *able))
     return Foretold(tuple(codes), tuple(entities), many, tuple(effects), len(reached) - len(people))
 
@@ -119,7 +119,8 @@ def _entities(root: Node, target: Authorizable) -> tuple[int, list[Node]]:
 def _able(slice_: Slice, entities: Sequence[Node], codes: Sequence[str], now: datetime) -> tuple[int, ...]:
     moment = now.timestamp()
     return tuple(
-        sum(engine.decide(slice_, code, one.levels, now=moment).allowed for one in entities) for code in codes
+        sum(engine.decide(slice_, code, entity.levels, now=moment).allowed for entity in entities)
+        for code in codes
     )
 
 
@@ -132,7 +133,7 @@ def _reached(holder: Principal | Node, now: datetime) -> list[Reached]:
 
 
 def _people(holders: Sequence[Principal], now: datetime) -> list[Principal]:
-    groups = [one.pk for one in holders if one.kind == Principal.Kind.GROUP]
+    groups = [holder.pk for holder in holders if holder.kind == Principal.Kind.GROUP]
     inside = Membership.objects.open().within(now).filter(group__in=groups).select_related("member")
-    found = [one for one in holders if one.pk not in groups] + [row.member for row in inside]
+    found = [holder for holder in holders if holder.pk not in groups] + [row.member for row in inside]
     return list({one.pk: one for one in sorted(found, key=lambda one: one.label.casefold())}.values())

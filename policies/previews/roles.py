@@ -71,16 +71,16 @@ def of_roles_given(
     gives = [(role, node, some) for role in roles for node, some in _given_by(role, RoleChange())]
     by_node: dict[int, tuple[Node, list[str]]] = {}
     for _, node, some in gives:
-        by_node.setdefault(node.id, (node, []))[1].extend(one.code for one in some)
+        by_node.setdefault(node.id, (node, []))[1].extend(item.code for item in some)
     if not by_node:
         return RolePreview()
     world = World(gives[0][1], (holder,), (), now, also=[node for node, _ in by_node.values()])
     end = until.timestamp() if until else None
-    pairs = {one.pk: _with_roles(world, one, gives, end) for one in world.people}
+    pairs = {person.pk: _with_roles(world, person, gives, end) for person in world.people}
     parts = []
     for node, codes in sorted(by_node.values(), key=lambda pair: pair[0].names):
         at = world.at(node, actions_of(node, codes))
-        effects = [at.between(one, *pairs[one.pk]) for one in world.people]
+        effects = [at.between(person, *pairs[person.pk]) for person in world.people]
         parts.append((node, in_order(effects, world.loaded.revision)))
     return RolePreview(tuple(parts))
 
@@ -94,9 +94,9 @@ def _with_roles(
     before, group = tuple(world.loaded.rules_of(person.pk)), world.through.get(person.pk)
     around = (Station("group", group.name, group.pk),) if group else ()
     new = (
-        _given(node, one, (*around, Station("role", role.name, role.id)), end)
+        _given(node, item, (*around, Station("role", role.name, role.id)), end)
         for role, node, some in gives
-        for one in some
+        for item in some
     )
     return world.slice_with(person, before), world.slice_with(person, (*before, *new))
 
@@ -133,14 +133,14 @@ class _Future:
     gives: list[tuple[Node, tuple[Privilege, ...]]]
 
     def preview(self, node: Node, privileges: tuple[Privilege, ...]) -> Preview:
-        world = self.world.at(node, actions_of(node, [one.code for one in privileges]))
-        effects = [world.between(one, *self.slices[one.pk]) for one in world.people]
+        world = self.world.at(node, actions_of(node, [privilege.code for privilege in privileges]))
+        effects = [world.between(person, *self.slices[person.pk]) for person in world.people]
         return in_order(effects, world.loaded.revision)
 
     @cached_property
     def slices(self) -> dict[int, tuple[Slice, Slice]]:
         """Everybody's facts before and after; the same for each object."""
-        return {one.pk: self._before_and_after(one) for one in self.world.people}
+        return {person.pk: self._before_and_after(person) for person in self.world.people}
 
     def _before_and_after(self, person: Principal) -> tuple[Slice, Slice]:
         before = tuple(self.world.loaded.rules_of(person.pk))
@@ -153,7 +153,7 @@ class _Future:
             return False
         holder = rule.via[0].key if rule.via[0].kind == Principal.Kind.GROUP else person.pk
         taken = {(node.id, one.code, one.effect == Effect.ALLOW) for node, one in self.wanted.removes}
-        left = holder in {one.pk for one in self.wanted.leaves} | self.held_anew
+        left = holder in {leafe.pk for leafe in self.wanted.leaves} | self.held_anew
         return self.wanted.deleted or left or (rule.object, rule.privilege, rule.allow) in taken
 
     @cached_property
@@ -172,7 +172,7 @@ class _Future:
             group = self.world.through.get(person.pk) if person not in self.wanted.joins else None
             around = (Station("group", group.name, group.pk),) if group else ()
             for node, some in self.gives:
-                yield from (_given(node, one, (*around, station), until) for one in some)
+                yield from (_given(node, item, (*around, station), until) for item in some)
         for way in self._ways(person):
             yield from (_given(node, one, (*way, station), until) for node, one in self.wanted.adds)
 
@@ -185,5 +185,5 @@ class _Future:
                 yield way
 
 
-def _given(node: Node, one: Privilege, way: tuple[Station, ...], until: float | None) -> Rule:
-    return Rule(node.id, one.code, one.effect == Effect.ALLOW, way, None, until)
+def _given(node: Node, privilege: Privilege, way: tuple[Station, ...], until: float | None) -> Rule:
+    return Rule(node.id, privilege.code, privilege.effect == Effect.ALLOW, way, None, until)

@@ -111,7 +111,7 @@ def courses(node: Node, since: Past, until: Past) -> list[Course]:
             _turn(course, open_, key, now.actions.get(key, frozenset()), past)
     for key, spell in open_.items():
         found[key].spells.append(spell)
-    return sorted((one for one in found.values() if one.spells), key=lambda one: _by_name(one.principal))
+    return sorted((item for item in found.values() if item.spells), key=lambda one: _by_name(one.principal))
 
 
 def _turn(course: Course, open_: dict[int, Spell], key: int, actions: frozenset[str], past: Past) -> None:
@@ -128,7 +128,7 @@ def turning_points(node: Node, since: Past, until: Past) -> list[Past]:
     """The states at which access to an object can have changed, both ends included, oldest first."""
     facts = list(_telling(node, since, until))
     revisions = {edge for row in facts for edge in (row.opened, row.closed) if edge}
-    inside = sorted(one for one in revisions if since.revision < one <= until.revision)
+    inside = sorted(item for item in revisions if since.revision < item <= until.revision)
     changes = Change.objects.filter(revision__in=inside[: MOST + 1]).values_list("revision", "at")
     states = [since, *(Past(revision, at) for revision, at in changes.order_by("revision"))]
     edges = {edge for row in facts for edge in (row.valid_from, row.valid_until) if edge}

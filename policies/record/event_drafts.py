@@ -11,7 +11,7 @@ from policies.events import EventDraft
 
 def make_event(kind: str, node: Node | None, /, *people: Principal, **data: Any) -> EventDraft:
     """An event about an object and the people it concerns, who appear by pseudonym."""
-    pseudonyms = tuple(one.pseudonym for one in people)
+    pseudonyms = tuple(person.pseudonym for person in people)
     named = {**data, **({"person": pseudonyms[0]} if pseudonyms else {})}
     if node is None:
         return EventDraft(kind, people=pseudonyms, data=named)

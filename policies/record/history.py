@@ -292,8 +292,10 @@ def page(
         mine = {change.revision: mine[change.revision] for change in shown}
     names = Names([*shown], [event for some in mine.values() for event in some])
     entries = tuple(
-        names.entry(one, mine[one.revision], max(0, counts.get(one.revision, 0) - len(mine[one.revision])))
-        for one in shown
+        names.entry(
+            item, mine[item.revision], max(0, counts.get(item.revision, 0) - len(mine[item.revision]))
+        )
+        for item in shown
     )
     if len(found.changes) > len(shown):
         return Page(entries, shown[-1].revision)
@@ -338,7 +340,7 @@ class Names:
 
     def __init__(self, changes: Sequence[Change], events: Sequence[Event]):
         self.wanted = {change.actor for change in changes} | {change.on_behalf_of for change in changes}
-        self.concerned = {one for event in events for one in event.people}
+        self.concerned = {person for event in events for person in event.people}
         self.wanted |= self.concerned
 
     @cached_property

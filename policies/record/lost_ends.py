@@ -92,7 +92,8 @@ def accept(revision: int, reason: str, *, authority: Authority, outside: str = "
     found = list(_statements(ends, revision, words))
     with change(RECORD_RESTORED, realm=None, by=OPERATOR, reason=words) as current:
         kept = [
-            lost_ends.signed(one, signing.public_key(), signing.sign(lost_ends.message(one))) for one in found
+            lost_ends.signed(item, signing.public_key(), signing.sign(lost_ends.message(item)))
+            for item in found
         ]
         data = {"first": found[0].ended + 1, "last": found[0].signed, "lost": kept}
         current.say(EventDraft(RECORD_RESTORED, data=data), by=authority)
@@ -108,7 +109,7 @@ def _statements(ends: list[LogEnd], revision: int, reason: str) -> Iterator[Lost
 
 
 def _end(log: str, roots: Roots, known: list[Lost]) -> LogEnd:
-    lost_ends.excuse(roots, [one for one in known if one.log == checkpoints.name_of(log)])
+    lost_ends.excuse(roots, [item for item in known if item.log == checkpoints.name_of(log)])
     entries, tree, fitting = checkpoints.size_of(log), Frontier(), 0
     gone = {(size, root) for size, some in roots.items() for root in some}
     for leaf in checkpoints.leaves(log, 0, entries):

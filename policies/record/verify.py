@@ -143,7 +143,7 @@ def _signed_roots(outside: str, count: _Count) -> dict[str, Roots]:
     gone = lost_ends.statements()
     count.lost = tuple(map(str, gone))
     for log in own:
-        lost.excuse(found.setdefault(log, {}), [one for one in gone if one.log == log])
+        lost.excuse(found.setdefault(log, {}), [item for item in gone if item.log == log])
     count.signed = sum(map(len, (roots for sizes in found.values() for roots in sizes.values())))
     return found
 

@@ -163,9 +163,9 @@ def clashes_of(requests: Sequence[AccessRequest], reader: Principal, *, now: dat
     for each realm with rules.
     """
     given: list[Giving] = []
-    for kind in sorted({one.holder.kind for one in requests}):
-        mine = {one.pk: one for one in requests if one.holder.kind == kind}
-        parts = [part for one in mine.values() for part in one.parts.all()]
+    for kind in sorted({item.holder.kind for item in requests}):
+        mine = {item.pk: item for item in requests if item.holder.kind == kind}
+        parts = [part for item in mine.values() for part in item.parts.all()]
         there = decision_places.of_rows(parts, kind)
         for part in parts:
             request, place = mine[part.request_id], there[part.pk]
@@ -184,7 +184,7 @@ def _clashes(given: Sequence[Giving], reader: Principal, now: datetime) -> list[
     for top, one in given:
         by_realm.setdefault(top, []).append(one)
     new = [clash for top, some in by_realm.items() for clash in forecast.conflicts(top, some, now=now)]
-    return [wording.refusal([one], many=1, reader=reader, now=now) for one in new[:CLASHES]]
+    return [wording.refusal([item], many=1, reader=reader, now=now) for item in new[:CLASHES]]
 
 
 def _given(holder: Principal, found: Placed, window: forecast.Until) -> Iterable[Giving]:

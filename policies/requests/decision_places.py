@@ -82,7 +82,7 @@ class DecisionPlace:
     def next(self, found: Collection[Approver], addressed: Collection[str]) -> list[str]:
         """The keys down to the next level above those addressed on which somebody decides."""
         now = next((at for at, one in enumerate(self.levels) if set(self.keys(one)) & set(addressed)), None)
-        above = [one for one in found if now is None or _depth(one) < now]
+        above = [item for item in found if now is None or _depth(item) < now]
         return self.nearest(above) or list(addressed)
 
     def deciders(self, without: Collection[int] = (), *, now: datetime | None = None) -> list[Approver]:
@@ -96,11 +96,11 @@ def deciders_of(
     """The people who may decide at each of some places, nearest first.  Eleven queries a realm."""
     asked = [(place.node, place.action) for place in several]
     every = deciders.of_many(asked, duty=APPROVE, now=now) if asked else []
-    return [[one for one in found if one.principal.pk not in without] for found in every]
+    return [[item for item in found if item.principal.pk not in without] for found in every]
 
 
-def _depth(one: Approver) -> int:
-    return len(one.where.levels) - 1
+def _depth(approver: Approver) -> int:
+    return len(approver.where.levels) - 1
 
 
 def _by_kind(kind: str, person: str, group: str) -> str:

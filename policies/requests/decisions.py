@@ -67,15 +67,15 @@ def approve(
     with change(APPROVED, realm=_realm_of(number, by), by=by, reason=said) as current:
         request = _found(number)
         held = _held(request, parts, by, current.at, role=role)
-        if yes.give.keys() - {one.part.number for one in held} - set(parts):
+        if yes.give.keys() - {item.part.number for item in held} - set(parts):
             # a misspelt name of what is cut down would give the whole of it
             raise Invalid("You cut down a part that is not among those you decide here.")
         _check_yes(request, yes, held, current.at)
-        for one in held:
-            _approve(current, request, one, yes, said)
+        for item in held:
+            _approve(current, request, item, yes, said)
         approved = _with_parts(request, held)
-        for one in approved:
-            seal_approval(request, one.part)
+        for item in approved:
+            seal_approval(request, item.part)
         fulfilment.carry(current, request, by, approved)
         _settle(request, current.at)
     return fresh(request)
@@ -88,10 +88,10 @@ def refuse(number: int, reason: str, *, by: Actor, parts: Collection[int] = ()) 
         raise Invalid("Say why it is refused.")
     with change(REFUSED, realm=_realm_of(number, by), by=by, reason=said) as current:
         request = _found(number)
-        for one in _held(request, parts, by, current.at):
-            _move(current, request, one, "refuse", said)
-            told = part_in_words(one.part)
-            stepped(current, request, REFUSED, by=one.authority, text=said, part=one.part.number, told=told)
+        for item in _held(request, parts, by, current.at):
+            _move(current, request, item, "refuse", said)
+            told = part_in_words(item.part)
+            stepped(current, request, REFUSED, by=item.authority, text=said, part=item.part.number, told=told)
         _settle(request, current.at)
     return fresh(request)
 
@@ -103,12 +103,12 @@ def ask_back(number: int, question: str, *, by: Actor, parts: Collection[int] = 
         raise Invalid("Write what you want to know.")
     with change(ASKED_BACK, realm=_realm_of(number, by), by=by, reason=said) as current:
         request = _found(number)
-        held = [one for one in _held(request, parts, by, current.at) if one.part.state == "asked"]
+        held = [item for item in _held(request, parts, by, current.at) if item.part.state == "asked"]
         if not held:
             raise Conflict("Something was asked back already; wait for the answer, or decide.")
-        for one in held:
-            PART.move(request.parts.filter(pk=one.part.pk), "ask_back")
-        told = ", ".join(part_in_words(one.part) for one in held)
+        for item in held:
+            PART.move(request.parts.filter(pk=item.part.pk), "ask_back")
+        told = ", ".join(part_in_words(item.part) for item in held)
         stepped(current, request, ASKED_BACK, by=held[0].authority, text=said, told=told)
         outcomes.settle(request, now=current.at)
         notifications.asked_back(request)
@@ -161,8 +161,8 @@ def _held(
         raise Conflict("This request has lapsed: nobody decided it in time.")
     if not wanted and role is None:
         mine = _addressed(mine, now) or mine
-    held = [one for one in mine if one.part.state in WAITING]
-    refused = {part.number for part in asked if wanted} - {one.part.number for one in mine}
+    held = [item for item in mine if item.part.state in WAITING]
+    refused = {part.number for part in asked if wanted} - {item.part.number for item in mine}
     if refused or (wanted and {part.number for part in asked} != set(wanted)):
         raise Refused("Some of these parts are for others to decide.")
     if not held:
@@ -172,10 +172,12 @@ def _held(
 
 def _addressed(mine: Sequence[Mandate], now: datetime) -> list[Mandate]:
     """Those of the parts that are put to the decider here; others lie nearer to somebody else."""
-    people = {one.actor.decides_as for one in mine}
-    put = {key for one in mine for key in one.part.addressed}
-    keys = {key for one in people if one for key in decision_places.decided_by(one, now=now, among=put)}
-    return [one for one in mine if not keys.isdisjoint(one.part.addressed)]
+    people = {item.actor.decides_as for item in mine}
+    put = {key for item in mine for key in item.part.addressed}
+    keys = {
+        key for person in people if person for key in decision_places.decided_by(person, now=now, among=put)
+    }
+    return [item for item in mine if not keys.isdisjoint(item.part.addressed)]
 
 
 def _unheard(request: AccessRequest, by: Actor, now: datetime) -> Refused | NotFound:
@@ -212,7 +214,7 @@ def _by_role(
     held = mandates.over_role(request, parts, by, node, now=now)
     if not held:
         raise Refused(f"You may not give role {node.name}.")
-    return [*held, *(one for one in mine if one.part.kind != Kind.PRIVILEGE)]
+    return [*held, *(item for item in mine if item.part.kind != Kind.PRIVILEGE)]
 
 
 def _check_yes(request: AccessRequest, yes: Yes, held: Sequence[Mandate], now: datetime) -> None:
@@ -226,18 +228,20 @@ def _check_yes(request: AccessRequest, yes: Yes, held: Sequence[Mandate], now: d
         raise Invalid("Nothing is given for longer than ten years; leave the end out for none.")
     if shorter is not None and asked is not None and shorter > asked:
         raise Invalid("It can be given for less long than was asked, not for longer.")
-    for one in held:
-        given = yes.give.get(one.part.number)
-        if given is not None and (not given or not set(given) <= set(one.part.privileges)):
+    for item in held:
+        given = yes.give.get(item.part.number)
+        if given is not None and (not given or not set(given) <= set(item.part.privileges)):
             raise Invalid("Give some of the privileges that were asked for, and no other; or refuse.")
-        if given is not None and yes.role is not None and set(given) != set(one.part.privileges):
+        if given is not None and yes.role is not None and set(given) != set(item.part.privileges):
             raise Invalid("A role is given whole; give less of this without the role.")
-        if not one.place.exact and one.part.kind != Kind.MEMBERSHIP:
-            raise Invalid(f"There is no {one.part.type} {one.part.name}; refuse this, or make it first.")
+        if not item.place.exact and item.part.kind != Kind.MEMBERSHIP:
+            raise Invalid(f"There is no {item.part.type} {item.part.name}; refuse this, or make it first.")
 
 
-def _approve(current: ChangeInProgress, request: AccessRequest, one: Mandate, yes: Yes, said: str) -> None:
-    part = one.part
+def _approve(
+    current: ChangeInProgress, request: AccessRequest, mandate: Mandate, yes: Yes, said: str
+) -> None:
+    part = mandate.part
     chosen = yes.give.get(part.number)
     given = [code for code in part.privileges if chosen is None or code in chosen]
     shorter = durations.ends(current.at, yes.lasts, yes.until, request.zone)
@@ -245,10 +249,10 @@ def _approve(current: ChangeInProgress, request: AccessRequest, one: Mandate, ye
     less = given != part.privileges or (shorter is not None and shorter != asked)
     values = {"given": given, "lasts": yes.lasts, "until": yes.until}
     role = yes.role if part.kind == Kind.PRIVILEGE else None
-    _move(current, request, one, "approve_less" if less else "approve", said, role_id=role, **values)
+    _move(current, request, mandate, "approve_less" if less else "approve", said, role_id=role, **values)
     kind, told = (APPROVED_LESS if less else APPROVED), part_in_words(part)
     of_it = {"given": _in_words(part, given, yes), "until": _time(yes.until)} if less else {}
-    stepped(current, request, kind, by=one.authority, text=said, part=part.number, told=told, **of_it)
+    stepped(current, request, kind, by=mandate.authority, text=said, part=part.number, told=told, **of_it)
 
 
 def _in_words(part: RequestPart, given: Sequence[str], yes: Yes) -> str:
@@ -265,11 +269,16 @@ def _time(moment: datetime | None) -> str | None:
 
 
 def _move(
-    current: ChangeInProgress, request: AccessRequest, one: Mandate, move: str, said: str, **values: object
+    current: ChangeInProgress,
+    request: AccessRequest,
+    mandate: Mandate,
+    move: str,
+    said: str,
+    **values: object,
 ) -> None:
-    actor = one.authority.actor
+    actor = mandate.authority.actor
     PART.move(
-        request.parts.filter(pk=one.part.pk),
+        request.parts.filter(pk=mandate.part.pk),
         move,
         decided_by=actor.principal,
         decided_for=actor.on_behalf_of,
@@ -281,8 +290,8 @@ def _move(
 
 def _with_parts(request: AccessRequest, held: Sequence[Mandate]) -> list[Mandate]:
     """The same rights with the parts as they are now."""
-    rows = request.parts.select_related("decided_by", "decided_for").in_bulk([one.part.pk for one in held])
-    return [Mandate(rows[one.part.pk], one.place, one.authority) for one in held]
+    rows = request.parts.select_related("decided_by", "decided_for").in_bulk([item.part.pk for item in held])
+    return [Mandate(rows[item.part.pk], item.place, item.authority) for item in held]
 
 
 def _settle(request: AccessRequest, now: datetime) -> None:

@@ -45,7 +45,7 @@ class Lasting:
 def lasting(text: str) -> Lasting:
     """Read `P30D`, `P2W`, `PT8H`, `P1DT12H`.  Raises Invalid."""
     match = _FORM.fullmatch(text)
-    weeks, days, hours, minutes = (int(one or 0) for one in match.groups()) if match else (0, 0, 0, 0)
+    weeks, days, hours, minutes = (int(group or 0) for group in match.groups()) if match else (0, 0, 0, 0)
     found = Lasting(days + 7 * weeks, minutes + 60 * hours)
     if not found.days and not found.minutes:
         raise Invalid(f"`{text[:40]}` is no length of time; write P30D for 30 days or PT8H for 8 hours.")

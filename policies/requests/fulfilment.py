@@ -57,7 +57,7 @@ def _mandates(
     decided: Sequence[Mandate],
 ) -> list[Mandate] | None:
     """The right behind each part as it is now; None when one is gone, and that part is open again."""
-    fresh = {one.part.pk: one for one in decided}
+    fresh = {item.part.pk: item for item in decided}
     held, gone = [], []
     for part in parts:
         one = fresh.get(part.pk) or mandates.still(request, part, by, now=current.at)
@@ -91,18 +91,18 @@ def _reopen(current: ChangeInProgress, request: AccessRequest, part: RequestPart
 def _give(
     current: ChangeInProgress, request: AccessRequest, want: RequestWant, held: Sequence[Mandate]
 ) -> None:
-    end = ends(request, [one.part for one in held], current.at)
+    end = ends(request, [item.part for item in held], current.at)
     if end is not None and end <= current.at:
         raise Invalid("The time that was asked for is over.")
     ordered = sorted(held, key=lambda one: (one.part.kind != RequestPart.Kind.MEMBERSHIP, one.part.number))
-    for one in ordered:
-        _carry_out(request, want, one, end)
-    request.parts.filter(pk__in=[one.part.pk for one in held]).update(carried=True)
+    for item in ordered:
+        _carry_out(request, want, item, end)
+    request.parts.filter(pk__in=[item.part.pk for item in held]).update(carried=True)
     RequestWant.objects.filter(pk=want.pk).update(
         given_at=current.at, due=None, revision=current.revision, valid_from=current.at, valid_until=end
     )
     stepped(current, request, GIVEN, by=held[-1].authority)
-    provisioning.begin(request, [one.place.node for one in held], current)
+    provisioning.begin(request, [item.place.node for item in held], current)
 
 
 def ends(request: AccessRequest, parts: Sequence[RequestPart], start: datetime) -> datetime | None:
@@ -114,20 +114,26 @@ def ends(request: AccessRequest, parts: Sequence[RequestPart], start: datetime) 
     return end
 
 
-def _carry_out(request: AccessRequest, want: RequestWant, one: Mandate, end: datetime | None) -> None:
-    actor, authority = replace(one.actor, via=DOOR), one.authority
+def _carry_out(request: AccessRequest, want: RequestWant, mandate: Mandate, end: datetime | None) -> None:
+    actor, authority = replace(mandate.actor, via=DOOR), mandate.authority
     holder, reason = request.holder, request.reason
-    if one.part.kind == RequestPart.Kind.MEMBERSHIP:
-        members.add(one.place.node, holder, by=actor, authority=authority, reason=reason)
-    elif one.part.kind == RequestPart.Kind.ROLE or one.part.role_id is not None:
-        roles.assign(_role(one), holder, by=actor, authority=authority, reason=reason, valid_until=end)
+    if mandate.part.kind == RequestPart.Kind.MEMBERSHIP:
+        members.add(mandate.place.node, holder, by=actor, authority=authority, reason=reason)
+    elif mandate.part.kind == RequestPart.Kind.ROLE or mandate.part.role_id is not None:
+        roles.assign(_role(mandate), holder, by=actor, authority=authority, reason=reason, valid_until=end)
     else:
-        codes = [code for code in one.part.given if want.number in one.part.needed.get(code, ())]
-        _grant(one.place, holder, codes, actor, authority, end, reason)
+        codes = [code for code in mandate.part.given if want.number in mandate.part.needed.get(code, ())]
+        _grant(mandate.place, holder, codes, actor, authority, end, reason)
 
 
-def _role(one: Mandate) -> Node:
-    found = node_of(one.part.role_id) if one.part.role_id else one.place.node if one.place.exact else None
+def _role(mandate: Mandate) -> Node:
+    found = (
+        node_of(mandate.part.role_id)
+        if mandate.part.role_id
+        else mandate.place.node
+        if mandate.place.exact
+        else None
+    )
     if found is None or found.type != "role":
         raise NotFound("That role is no longer there.")
     return found

@@ -51,10 +51,10 @@ def of(request: AccessRequest, parts: Collection[RequestPart], by: Actor, *, now
         raise Refused("Nobody is signed in.")
     if person.kind != Principal.Kind.USER:
         raise Refused(PEOPLE_ONLY)
-    rights = [Rights(one, APPROVE, now) for one in _candidates(request, person, now)]
+    rights = [Rights(candidate, APPROVE, now) for candidate in _candidates(request, person, now)]
     there = decision_places.of_rows(list(parts), request.holder.kind) if rights else {}
     found = (_over(part, there.get(part.pk), by, rights) for part in parts)
-    return [one for one in found if one is not None]
+    return [item for item in found if item is not None]
 
 
 def _candidates(request: AccessRequest, person: Principal, now: datetime) -> list[Principal]:
@@ -62,9 +62,9 @@ def _candidates(request: AccessRequest, person: Principal, now: datetime) -> lis
     concerned = parties.of(request)
     if person.pk in concerned:
         return []
-    away = [one for one in present(person, now) if one.pk not in concerned]
-    entering = able([one.pk for one in away], now=now) if away else frozenset()
-    return [person, *(one for one in away if one.pk in entering)]
+    away = [item for item in present(person, now) if item.pk not in concerned]
+    entering = able([item.pk for item in away], now=now) if away else frozenset()
+    return [person, *(item for item in away if item.pk in entering)]
 
 
 def over_role(
@@ -74,10 +74,10 @@ def over_role(
     place = decision_places.find(RequestPart.Kind.ROLE, role.ref, request.holder.kind)
     if by.principal is None or place is None:
         return []
-    rights = [Rights(one, APPROVE, now) for one in _candidates(request, by.principal, now)]
+    rights = [Rights(candidate, APPROVE, now) for candidate in _candidates(request, by.principal, now)]
     mine = [part for part in parts if part.kind == RequestPart.Kind.PRIVILEGE]
     found = (_over(part, place, by, rights) for part in mine)
-    return [one for one in found if one is not None]
+    return [item for item in found if item is not None]
 
 
 def _over(
@@ -85,8 +85,8 @@ def _over(
 ) -> Mandate | None:
     if place is None:
         return None
-    found = (_as(one, by, place) for one in rights)
-    authority = next((one for one in found if one is not None), None)
+    found = (_as(right, by, place) for right in rights)
+    authority = next((item for item in found if item is not None), None)
     return Mandate(part, place, authority) if authority else None
 
 

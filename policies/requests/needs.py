@@ -81,7 +81,7 @@ def refs_of(wanted: Sequence[WantedAction]) -> tuple[ObjectRef, ...]:
     if not wanted or len(wanted) > MOST_WANTED:
         raise Invalid(f"Ask for one thing at least, and for {MOST_WANTED} at most.")
     try:
-        refs = [ObjectRef.parse(one.type, one.name) for one in wanted]
+        refs = [ObjectRef.parse(item.type, item.name) for item in wanted]
     except BadName as problem:
         raise Invalid(f"{problem}.") from problem
     if len({ref.realm for ref in refs}) > 1:
@@ -141,7 +141,7 @@ class _Ground:
 
 
 def _wanted(
-    one: WantedAction,
+    wanted_action: WantedAction,
     asked: ObjectRef,
     kept: ObjectRef,
     places: resolve_path.Places,
@@ -153,13 +153,13 @@ def _wanted(
     shown = places[:many]
     ref = _told(asked, kept, shown)
     ground = _known(ref, places, shown, viewers[0]) if shown else _unheard(ref, holder, moments[0])
-    if one.type == "role" and one.action == HOLD:
+    if wanted_action.type == "role" and wanted_action.action == HOLD:
         return _One(ref, [*_membership(ground), ("role", ref, "")], [], shown)
-    operation = ground.law.action(ref.type, one.action)
+    operation = ground.law.action(ref.type, wanted_action.action)
     if operation is None:
-        raise Invalid(f"There is no action {one.action[:60]} on a {ref.type[:30]}.")
+        raise Invalid(f"There is no action {wanted_action.action[:60]} on a {ref.type[:30]}.")
     ground = _with_inside(ground, operation, places, shown, ref)
-    found = [_lacks(ground, operation, one, moment) for moment in moments]
+    found = [_lacks(ground, operation, wanted_action, moment) for moment in moments]
     lacks = list(dict.fromkeys(lack for some in found for lack in some))
     needs = [_need(lack, ground) for lack in lacks if lack.kind != "denied"]
     denials = [_denial(lack, ground) for lack in lacks if lack.kind == "denied"]
@@ -203,7 +203,7 @@ def _with_inside(
     node = resolve_path.named_by(ref, places) if len(shown) == len(places) else None
     if node is None or not ask.asks_inside(node, operation):
         return ground
-    inside = [one.levels for one in ask.inside_of(node)]
+    inside = [item.levels for item in ask.inside_of(node)]
     return _Ground(ground.law, ground.lineage, ground.names, ground.slice, inside)
 
 
@@ -212,7 +212,9 @@ def _membership(ground: _Ground) -> list[tuple[str, ObjectRef, str]]:
     return [] if ground.slice.member else [("membership", root_ref, "")]
 
 
-def _lacks(ground: _Ground, operation: str, one: WantedAction, moment: datetime) -> tuple[Lack, ...]:
+def _lacks(
+    ground: _Ground, operation: str, wanted_action: WantedAction, moment: datetime
+) -> tuple[Lack, ...]:
     """The way out that opens least among those that a request can go."""
     found = explain(ground.slice, operation, ground.lineage, now=moment.timestamp(), inside=ground.inside)
     if found.decision:
@@ -221,18 +223,19 @@ def _lacks(ground: _Ground, operation: str, one: WantedAction, moment: datetime)
     for way in ways:
         if all(lack.kind in GIVABLE for lack in way):
             return way
-    raise Invalid(_why_not(found, one, ways))
+    raise Invalid(_why_not(found, wanted_action, ways))
 
 
-def _why_not(found: Explanation, one: WantedAction, ways: Sequence[Sequence[Lack]]) -> str:
+def _why_not(found: Explanation, wanted_action: WantedAction, ways: Sequence[Sequence[Lack]]) -> str:
     kinds = {lack.kind for lack in ways[0]} if ways else {found.decision.reason}
     if "ownership" in kinds:
-        return f"{one.action} on {one.name} is for owners alone; ownership is handed over, not asked for."
+        what = f"{wanted_action.action} on {wanted_action.name}"
+        return f"{what} is for owners alone; ownership is handed over, not asked for."
     if "mode" in kinds:
         return "Authorization is switched off in this realm, so that this cannot be given there."
     if "service_admin" in kinds:
-        return f"{one.action} on {one.name} is for site admins alone."
-    return f"{one.action} on {one.name} cannot be asked for."
+        return f"{wanted_action.action} on {wanted_action.name} is for site admins alone."
+    return f"{wanted_action.action} on {wanted_action.name} cannot be asked for."
 
 
 def _need(lack: Lack, ground: _Ground) -> tuple[str, ObjectRef, str]:
@@ -240,7 +243,7 @@ def _need(lack: Lack, ground: _Ground) -> tuple[str, ObjectRef, str]:
 
 
 def _denial(lack: Lack, ground: _Ground) -> Denial:
-    role = next((one.name for one in reversed(lack.via) if one.kind == "role"), "")
+    role = next((item.name for item in reversed(lack.via) if item.kind == "role"), "")
     return Denial(lack.privilege, _place(lack, ground), role)
 
 

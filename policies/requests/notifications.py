@@ -26,10 +26,10 @@ def deciders_of(request: AccessRequest, parts: Iterable[RequestPart]) -> list[Pr
     every = decision_places.deciders_of([place for _, place in known], parties.of(request))
     return list(
         {
-            one.principal.pk: one.principal
+            item.principal.pk: item.principal
             for (part, place), some in zip(known, every, strict=True)
-            for one in some
-            if set(place.keys(one.where)) & set(part.addressed)
+            for item in some
+            if set(place.keys(item.where)) & set(part.addressed)
         }.values()
     )
 

@@ -36,7 +36,7 @@ def settle(request: AccessRequest, *, now: datetime) -> str:
     state = AccessRequest.objects.values_list("state", flat=True).get(pk=request.pk)
     if any(part.state in WAITING for part in parts):
         back = any(part.state == "asked_back" for part in parts)
-        again = {(one, False): "reopen" for one in GRANTED}
+        again = {(item, False): "reopen" for item in GRANTED}
         move = {**again, ("asked", True): "ask_back", ("asked_back", False): "answer"}.get((state, back))
     else:
         move = _last_move(parts, wants) if state in WAITING else None
@@ -62,7 +62,7 @@ def _drop_needless(
 
 def _last_move(parts: Sequence[RequestPart], wants: Sequence[RequestWant]) -> str:
     came = [standing(want, parts) for want in wants]
-    if not any(one in (GIVEN, COMING) for one in came):
+    if not any(item in (GIVEN, COMING) for item in came):
         return "refuse"
     less = FAILED in came or any(part.state == "approved_less" for part in parts)
     return "approve_less" if less else "approve"

@@ -108,10 +108,10 @@ def _read_back(request: AccessRequest, backend: Backend) -> tuple[str, str]:
     names = _names(request.holder)
     here = [node for node in _wanted(request) if backend.catalog_id in node.lineage]
     found = [status_on(backend, node, names) for node in here]
-    if any(one.refused for one in found):
+    if any(item.refused for item in found):
         return "stuck", f"{backend} refused it; who runs the sync sees why."
-    without = sorted({name for one in found for name in one.without_login})
-    if any(one.waiting for one in found):
+    without = sorted({name for item in found for name in item.without_login})
+    if any(item.waiting for item in found):
         return "behind", ""
     if without and len(without) == len(names):
         told = ", ".join(without[:NAMED])

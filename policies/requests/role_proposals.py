@@ -52,12 +52,12 @@ def for_asker(
     found: Iterable[tuple[decision_places.DecisionPlace, Sequence[str]]], asker: Principal
 ) -> list[Node]:
     """The roles that whoever asks knows of and that give exactly these privileges, smallest first."""
-    wanted = {one for place, codes in found for one in _targets(place, codes)}
+    wanted = {target for place, codes in found for target in _targets(place, codes)}
     given = _candidates(wanted) if wanted else {}
     fitting = sorted(role for role, some in given.items() if _fits(some, wanted))
     there, now = nodes(fitting) if fitting else {}, timezone.now()
-    held = {one.root_id: slices.current(asker, one, now=now) for one in there.values()}
-    return [one for one in there.values() if ask.may_see(held[one.root_id], one, now=now)]
+    held = {item.root_id: slices.current(asker, item, now=now) for item in there.values()}
+    return [item for item in there.values() if ask.may_see(held[item.root_id], item, now=now)]
 
 
 def gives_exactly(role: int, request: AccessRequest, parts: Sequence[RequestPart]) -> bool:
@@ -98,9 +98,9 @@ def _candidates(wanted: Collection[Target]) -> dict[int, set[Target]]:
     return _given(list(rows.exclude(role__in=personal).values_list("role", flat=True)[:MOST]))
 
 
-def _rarest(one: Target) -> tuple[int, str, str]:
+def _rarest(target: Target) -> tuple[int, str, str]:
     """What was made last lies deepest, and fewest roles name it."""
-    number, text, code = one
+    number, text, code = target
     return (number or 0, text, code)
 
 

@@ -74,7 +74,7 @@ def form(ticket: str) -> re.Pattern[str]:
 def rules_along(places: Sequence[Node]) -> Rules:
     """What is asked at the end of a way from a realm down, the nearest word counting.  One query."""
     found = Rules()
-    rows = RequestRule.objects.in_bulk([one.id for one in places])
+    rows = RequestRule.objects.in_bulk([item.id for item in places])
     for place in places:
         row = rows.get(place.id)
         if row is not None:
@@ -88,12 +88,12 @@ NAMES = ("min_reason", "ticket", "escalate_hours", "lapse_hours", "longest_days"
 
 def strictest(several: Sequence[Rules]) -> Rules:
     """What satisfies several at once; a ticket of the first form that is asked for."""
-    days = [one.longest_days for one in several if one.longest_days]
+    days = [item.longest_days for item in several if item.longest_days]
     return Rules(
-        max(one.min_reason for one in several),
-        next((one.ticket for one in several if one.ticket), ""),
-        min((one.escalate_hours for one in several if one.escalate_hours), default=0),
-        min(one.lapse_hours for one in several),
+        max(item.min_reason for item in several),
+        next((item.ticket for item in several if item.ticket), ""),
+        min((item.escalate_hours for item in several if item.escalate_hours), default=0),
+        min(item.lapse_hours for item in several),
         min(days, default=0),
     )
 

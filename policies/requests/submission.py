@@ -50,7 +50,7 @@ class Asking:
     @property
     def digest(self) -> str:
         said = (self.reason, self.ticket, self.lasts, self.zone, str(self.until), str(self.starts))
-        body = [[list(one) for one in self.wanted], self.holder.pk, *said]
+        body = [[list(item) for item in self.wanted], self.holder.pk, *said]
         return hashlib.sha256(json.dumps(body).encode()).hexdigest()
 
     def begins(self, now: datetime) -> datetime:
@@ -166,17 +166,17 @@ def _asked_before(asking: Asking, asker: Principal) -> AccessRequest | None:
 
 
 def _check_texts(asking: Asking) -> None:
-    texts = (asking.reason, asking.ticket, asking.key, *(part for one in asking.wanted for part in one))
+    texts = (asking.reason, asking.ticket, asking.key, *(part for item in asking.wanted for part in item))
     if not all(map(holdable, texts)):
         raise Invalid("This holds letters that cannot be kept.")
     if len(asking.key) > LONGEST_KEY:
         raise Invalid(f"A key has at most {LONGEST_KEY} letters.")
-    if any(len(part) > 2000 for one in asking.wanted for part in one):
+    if any(len(part) > 2000 for item in asking.wanted for part in item):
         raise Invalid("Names this long name nothing.")
 
 
 def _may_ask_for(holder: Principal, by: Actor) -> Authority:
-    mine = {one.pk for one in parties.holders(_person(by))}
+    mine = {item.pk for item in parties.holders(_person(by))}
     said = "You may ask for yourself, for groups you are in, and for service accounts you answer for."
     return of_duty(by, "request", held=holder.pk in mine, otherwise=said)
 

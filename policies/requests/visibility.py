@@ -68,9 +68,9 @@ class VisibleRequest:
         know what is there.
         """
         found = list(self.request.steps.select_related("by", "on_behalf_of").order_by("pk"))
-        asked = {one.part for one in found if one.move == "escalated"} if self.concerned else set()
-        hidden = {one.number for one in self.parts if one.number in asked and not self._known(one)}
-        return [one for one in found if one.move != "escalated" or one.part not in hidden]
+        asked = {item.part for item in found if item.move == "escalated"} if self.concerned else set()
+        hidden = {part.number for part in self.parts if part.number in asked and not self._known(part)}
+        return [item for item in found if item.move != "escalated" or item.part not in hidden]
 
     @property
     def mine(self) -> bool:
@@ -80,7 +80,7 @@ class VisibleRequest:
     @property
     def may_decide(self) -> frozenset[int]:
         """The numbers of the parts that they may decide now."""
-        return frozenset(one.part.number for one in self.mandates)
+        return frozenset(mandate.part.number for mandate in self.mandates)
 
     def deciders(self, part: RequestPart) -> list[Approver] | None:
         """Who is called on to decide an open part; None when the viewer may not know what is there."""
@@ -90,13 +90,13 @@ class VisibleRequest:
     def _called(self) -> dict[int, list[Approver] | None]:
         """The same for every open part, all in one reading."""
         waiting = [part for part in self.parts if part.state in WAITING]
-        told = {one.pk: one for one in waiting if not self.concerned or self._known(one)}
+        told = {item.pk: item for item in waiting if not self.concerned or self._known(item)}
         there = {pk: place for pk in told if (place := self._places[pk]) is not None}
         concerned = parties.of(self.request) if there else frozenset()
         every = decision_places.deciders_of(list(there.values()), concerned, now=self.now)
         found: dict[int, list[Approver] | None] = {pk: [] for pk in told}
         for (pk, place), some in zip(there.items(), every, strict=True):
-            found[pk] = [one for one in some if set(place.keys(one.where)) & set(told[pk].addressed)]
+            found[pk] = [item for item in some if set(place.keys(item.where)) & set(told[pk].addressed)]
         return found
 
     @cached_property
@@ -134,7 +134,7 @@ def get(number: int, viewer: Principal, *, now: datetime | None = None) -> Visib
     answers = not own and not found and _answers(request, viewer)
     if not own and not found and not answers and not _may_look(request, viewer, now):
         raise NotFound(no_such(number))
-    held = [one for one in found if one.part.state in WAITING and now < request.lapses_at]
+    held = [item for item in found if item.part.state in WAITING and now < request.lapses_at]
     return VisibleRequest(request, viewer, own or answers, tuple(held), now)
 
 
@@ -200,7 +200,7 @@ def _decided_keys(viewer: Principal, now: datetime) -> list[str]:
     """The places of requests, open or ended, on which somebody decides, also for an absent person."""
     people = [viewer, *mandates.present(viewer, now)]
     return sorted(
-        {key for one in people for key in decision_places.decided_by(one, now=now, among=_used(one))}
+        {key for person in people for key in decision_places.decided_by(person, now=now, among=_used(person))}
     )
 
 
@@ -226,7 +226,7 @@ def waiting_for(
     """
     now = now or timezone.now()
     people = [viewer, *mandates.present(viewer, now)]
-    keys = {key for one in people for key in decision_places.decided_by(one, now=now)}
+    keys = {key for person in people for key in decision_places.decided_by(person, now=now)}
     column = "places__overlap" if all_levels else "addressed__overlap"
     mine = RequestPart.objects.filter(request=OuterRef("pk"), state="asked", **{column: sorted(keys)})
     own = parties.served_by_own(viewer)
@@ -276,7 +276,7 @@ def page(rows: QuerySet[AccessRequest], *, after: int | None = None, size: int =
 
 def wanted_nodes(requests: Collection[AccessRequest]) -> dict[int, Node]:
     """The objects that some requests are about, as far as they exist, by number.  Two queries."""
-    keys = {want.securable_id for one in requests for want in one.wants.all()} - {None}
+    keys = {want.securable_id for request in requests for want in request.wants.all()} - {None}
     return nodes(key for key in keys if key)
 
 

@@ -55,7 +55,7 @@ class Scope:
         """The scope as its review keeps it."""
         return {
             "objects": [node.id for node in self.where],
-            "people": [one.pk for one in self.people],
+            "people": [person.pk for person in self.people],
             "roles": [node.id for node in self.roles],
             "services": self.services,
             "risks": list(self.risks),
@@ -118,7 +118,7 @@ class Plan:
                 return f"{stage.by} is no rule for reviewers; known are {', '.join(BY)}."
             if stage.by == "people" and not stage.people:
                 return "Name the people who are to review."
-            if any(one.kind != Principal.Kind.USER for one in stage.people):
+            if any(person.kind != Principal.Kind.USER for person in stage.people):
                 return "Only people review."
             if not 1 <= stage.days <= LONGEST.days:
                 return f"A stage lasts 1 to {LONGEST.days} days."
@@ -129,7 +129,7 @@ class Plan:
         kept, end = [], begin
         for stage in self.stages:
             end += timedelta(days=stage.days)
-            people = [one.pk for one in stage.people]
+            people = [person.pk for person in stage.people]
             kept.append({"by": stage.by, "people": people, "days": stage.days, "until": end.isoformat()})
         return kept
 
@@ -155,10 +155,10 @@ def _there(known: Mapping[int, Node], keys: Sequence[int]) -> tuple[Node, ...]:
 def plan_of(review: Review) -> Plan:
     """The plan of a review, to start the next of its series by."""
     named = {pk for stage in review.stages for pk in stage["people"]}
-    people = {one.pk: one for one in Principal.objects.filter(pk__in=named)}
+    people = {principal.pk: principal for principal in Principal.objects.filter(pk__in=named)}
     stages = tuple(
-        Stage(one["by"], tuple(people[pk] for pk in one["people"] if pk in people), one["days"])
-        for one in review.stages
+        Stage(item["by"], tuple(people[pk] for pk in item["people"] if pk in people), item["days"])
+        for item in review.stages
     )
     return Plan(
         review.title,

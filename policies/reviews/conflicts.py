@@ -21,10 +21,10 @@ def sides(root: Node, now: datetime) -> frozenset[Place]:
     found = conflicts.existing(root, rules.of_realm(root, now.timestamp()))
     return frozenset(
         place
-        for one in found
-        for pair in one.clash.both.pairs
+        for item in found
+        for pair in item.clash.both.pairs
         for way in pair
-        for place in _rows(one.clash.person.pk, way)
+        for place in _rows(item.clash.person.pk, way)
     )
 
 

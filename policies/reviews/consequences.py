@@ -164,7 +164,7 @@ class _Worked:
         if row.kind in (ReviewRow.Kind.GRANT, ReviewRow.Kind.RULE, ReviewRow.Kind.OWNER):
             return str(rule.fact) in row.facts
         if row.kind == ReviewRow.Kind.MEMBER:
-            return any(one.kind == "group" and one.key == row.group_id for one in rule.via)
+            return any(item.kind == "group" and item.key == row.group_id for item in rule.via)
         holder = person.pk
         for station in rule.via:
             if station.kind == "group" and isinstance(station.key, int):
@@ -201,11 +201,11 @@ class _Worked:
 
     def _places(self, row: ReviewRow) -> list[Node]:
         keys = [row.securable_id] if row.securable_id and not row.gives else []
-        keys += [one[0] for one in row.gives if one[0]]
+        keys += [item[0] for item in row.gives if item[0]]
         found = [self.places[key] for key in dict.fromkeys(keys) if key in self.places][:PLACES]
         if found or not self.law.by_text:
             return found
-        return self._named([row.pattern, *(one[1] for one in row.gives)])
+        return self._named([row.pattern, *(item[1] for item in row.gives)])
 
     def _named(self, texts: Iterable[str]) -> list[Node]:
         """The entities that texts name, where they name one."""
@@ -220,7 +220,7 @@ class _Worked:
 
     @cached_property
     def places(self) -> Mapping[int, Node]:
-        keys = {row.securable_id for row in self.rows} | {one[0] for row in self.rows for one in row.gives}
+        keys = {row.securable_id for row in self.rows} | {item[0] for row in self.rows for item in row.gives}
         return nodes({key for key in keys if key})
 
     @cached_property
@@ -231,8 +231,10 @@ class _Worked:
         held: dict[int | None, list[int]] = {}
         for role, holder in Assignment.objects.open().filter(role__in=roles).values_list("role", "holder"):
             held.setdefault(role, []).append(holder)
-        holders = {row.holder_id for row in self.rows} | {one for some in held.values() for one in some}
-        groups = Principal.objects.filter(pk__in=[one for one in holders if one], kind=Principal.Kind.GROUP)
+        holders = {row.holder_id for row in self.rows} | {item for some in held.values() for item in some}
+        groups = Principal.objects.filter(
+            pk__in=[item for item in holders if item], kind=Principal.Kind.GROUP
+        )
         inside: dict[int | None, list[int]] = {pk: [] for pk in groups.values_list("pk", flat=True)}
         rows = Membership.objects.open().within(self.now).filter(group__in=inside).order_by("member")
         for group, member in rows.values_list("group", "member"):
@@ -240,19 +242,21 @@ class _Worked:
         found = {}
         for row in self.rows:
             named = held.get(row.role_id, []) if row.kind == ReviewRow.Kind.RULE else [row.holder_id]
-            found[row.pk] = [one for each in named if each for one in inside.get(each, [each])]
+            found[row.pk] = [item for each in named if each for item in inside.get(each, [each])]
         return {pk: list(dict.fromkeys(some)) for pk, some in found.items()}
 
     @cached_property
     def people(self) -> Mapping[int, list[Principal]]:
         """Those of them that are worked out."""
-        known = Principal.objects.in_bulk({one for some in self.reached.values() for one in some[:PEOPLE]})
-        return {pk: [known[one] for one in some[:PEOPLE]] for pk, some in self.reached.items()}
+        known = Principal.objects.in_bulk({item for some in self.reached.values() for item in some[:PEOPLE]})
+        return {pk: [known[item] for item in some[:PEOPLE]] for pk, some in self.reached.items()}
 
     @cached_property
     def loaded(self) -> facts.Loaded:
-        asked = {one.pk for some in self.people.values() for one in some}
-        objects = None if self.law.by_text else {key for one in self.places.values() for key in one.lineage}
+        asked = {item.pk for some in self.people.values() for item in some}
+        objects = (
+            None if self.law.by_text else {key for place in self.places.values() for key in place.lineage}
+        )
         realm = Realm(pk=self.root.realm_id, kind=self.root.kind)
         if self.law.by_text:
             realm = self.review.realm
@@ -284,8 +288,8 @@ class _Worked:
     @cached_property
     def _others(self) -> list[ReviewRow]:
         """The rows of the review that concern the same people, their groups and what is given there."""
-        people = {one.pk for some in self.people.values() for one in some}
-        groups = {group for one in people for group, _, _ in self.loaded.groups.get(one, ())}
+        people = {item.pk for some in self.people.values() for item in some}
+        groups = {group for person in people for group, _, _ in self.loaded.groups.get(person, ())}
         rows = ReviewRow.objects.filter(review=self.review, holder__in=people | groups)
         return list(rows.select_related("holder", "group")[:5000])
 

@@ -76,7 +76,7 @@ def decide(
     with change(REVIEW_DECIDED, realm=Realm(pk=review.realm_id), by=_acting(by, review)) as current:
         _still_open(review)
         rows = {row.pk: row for row in _rows(review, verdicts)}
-        if missing := [one.row for one in verdicts if one.row not in rows]:
+        if missing := [item.row for item in verdicts if item.row not in rows]:
             raise NotFound(f"There is no row {missing[0]} in this review.")
         _not_too_many(review, verdicts, rows)
         asked = _Asked(review, reviewer, list(rows.values()))
@@ -84,7 +84,7 @@ def decide(
             asked.check(rows[verdict.row])
             _check(review, rows[verdict.row], verdict)
         step = _Step(current, review, reviewer, asked.authority(by), len(verdicts), seconds)
-        return step.take([(rows[one.row], one) for one in verdicts])
+        return step.take([(rows[item.row], item) for item in verdicts])
 
 
 def take_back(review: Review, row: int, version: int, *, by: Actor) -> None:
@@ -120,7 +120,7 @@ def _still_open(review: Review) -> None:
 
 
 def _rows(review: Review, verdicts: Sequence[Verdict]) -> list[ReviewRow]:
-    wanted = {one.row for one in verdicts}
+    wanted = {verdict.row for verdict in verdicts}
     rows = ReviewRow.objects.filter(review=review, pk__in=wanted)
     return list(rows.select_related("holder", "group", "decided_by", "desk").order_by("number"))
 
@@ -128,11 +128,13 @@ def _rows(review: Review, verdicts: Sequence[Verdict]) -> list[ReviewRow]:
 def _not_too_many(review: Review, verdicts: Sequence[Verdict], rows: dict[int, ReviewRow]) -> None:
     if not verdicts:
         raise Invalid("Name at least one row.")
-    if len({one.row for one in verdicts}) != len(verdicts):
+    if len({verdict.row for verdict in verdicts}) != len(verdicts):
         raise Invalid("A row is decided once in a step.")
     if len(verdicts) > review.bulk:
         raise Invalid(f"At most {review.bulk} rows are decided in one step; these are {len(verdicts)}.")
-    if len(verdicts) > 1 and any(rows[one.row].far and one.choice == Choice.KEEP for one in verdicts):
+    if len(verdicts) > 1 and any(
+        rows[verdict.row].far and verdict.choice == Choice.KEEP for verdict in verdicts
+    ):
         raise Invalid(FAR_ONE_BY_ONE)
 
 

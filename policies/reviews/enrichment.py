@@ -125,7 +125,7 @@ class _Batch:
     @cached_property
     def places(self) -> Mapping[int, Node]:
         keys = {draft.securable for draft in self.drafts} | {draft.role for draft in self.drafts}
-        keys |= {one[0] for draft in self.drafts for one in draft.gives}
+        keys |= {item[0] for draft in self.drafts for item in draft.gives}
         return nodes_at({key for key in keys if key}, self.review.revision)
 
     @cached_property
@@ -146,7 +146,7 @@ class _Batch:
 
     def objects_of(self, draft: RowDraft) -> list[int]:
         """The numbers of what the draft gives something on."""
-        given = [one[0] for one in draft.gives if one[0]]
+        given = [item[0] for item in draft.gives if item[0]]
         return [draft.securable] if draft.securable else given
 
     @cached_property
@@ -184,8 +184,8 @@ class _Batch:
         if holder is None or holder.kind == Principal.Kind.GROUP or draft.effect == "deny":
             return None
         node = self.places.get(next(iter(self.objects_of(draft)), 0))
-        privileges = draft.privileges or [code for one in draft.gives[:1] for code in one[2]]
-        text = draft.pattern or next((one[1] for one in draft.gives), "")
+        privileges = draft.privileges or [code for item in draft.gives[:1] for code in item[2]]
+        text = draft.pattern or next((item[1] for item in draft.gives), "")
         if (node is None and not text) or not privileges:
             return None
         return peers.Question(holder.pk, node.lineage if node else (), privileges, text)
@@ -242,8 +242,8 @@ class _Batch:
         """Where it is: the object, of a role the first of what it gives, and its name."""
         role = self.places.get(draft.role or 0)
         row.role_name = role.name if role else ""
-        row.gives = [self._given(*one) for one in draft.gives]
-        key = draft.securable or next((one[0] for one in draft.gives if one[0]), None)
+        row.gives = [self._given(*item) for item in draft.gives]
+        key = draft.securable or next((item[0] for item in draft.gives if item[0]), None)
         node = self.places.get(key or 0)
         row.securable_id = key if node else None
         row.lineage = list(node.lineage) if node else [self.weigher.root.id]
@@ -256,11 +256,11 @@ class _Batch:
         return [key, _named(node) if node else text, privileges, effect]
 
     def _risks(self, draft: RowDraft, at: int) -> set[str]:
-        codes = {*draft.privileges, *(code for one in draft.gives for code in one[2])}
+        codes = {*draft.privileges, *(code for item in draft.gives for code in item[2])}
         opens = {one.category for code in codes if (one := self.law.privilege(code))}
         objects = self.objects_of(draft)
-        lineages = {key for one in objects if (node := self.places.get(one)) for key in node.lineage}
-        denies = draft.effect == "deny" or any(one[3] == "deny" for one in draft.gives)
+        lineages = {key for object_ in objects if (node := self.places.get(object_)) for key in node.lineage}
+        denies = draft.effect == "deny" or any(item[3] == "deny" for item in draft.gives)
         holder = self.holders.get(draft.holder or 0)
         found = {
             "write": not opens.isdisjoint(OPENS) or draft.kind == Kind.OWNER,

@@ -74,9 +74,9 @@ def _own(
 ) -> dict[str, list[RowDraft]]:
     """Those that the actor may have removed: where not a role from its holder, then what the role gives."""
     named = {draft.role for some in drafts.values() for draft in some if draft.role}
-    may = {one.id for one in scope.roles} | _assignable(named, top, by)
+    may = {role.id for role in scope.roles} | _assignable(named, top, by)
     return {
-        source: [one for one in some if removable(one, scope, assignable=one.role in may)]
+        source: [item for item in some if removable(item, scope, assignable=item.role in may)]
         for source, some in drafts.items()
     }
 
@@ -86,4 +86,4 @@ def _assignable(named: Iterable[int], top: Node, by: Actor) -> set[int]:
         return set()
     slice_, now = slices.current(by.decides_as, top), timezone.now()
     known = nodes(named).values()
-    return {one.id for one in known if ask.answer(slice_, GRANT, one, now=now)}
+    return {item.id for item in known if ask.answer(slice_, GRANT, item, now=now)}

@@ -10,7 +10,7 @@ from policies.models import Review, ReviewRow
 
 def said_of(kind: str, review: Review, row: ReviewRow, **data: object) -> EventDraft:
     """An event about a row: at its object, about its holder.  The row comes with `holder` and `group`."""
-    people = tuple(one.pseudonym for one in (row.holder, row.group) if one is not None)
+    people = tuple(item.pseudonym for item in (row.holder, row.group) if item is not None)
     person = {"person": people[0]} if people else {}
     told = {"review": review.pk, "row": row.number, "key": row.key, **data, **person}
     name = f"{place_of(review).name}/{row.what}"

@@ -89,7 +89,7 @@ def _names(review: Review) -> dict[str, str]:
     keys = Q(pk__in=rows.values("holder")) | Q(pk__in=rows.values("group")) | Q(pk=review.starter_id)
     keys |= Q(pk__in=ReviewSeat.objects.filter(desk__review=review).values("reviewer"))
     keys |= Q(pk__in=ReviewDecision.objects.filter(row__review=review).values("reviewer"))
-    return {one.pseudonym: one.label for one in Principal.objects.filter(keys).distinct()}
+    return {principal.pseudonym: principal.label for principal in Principal.objects.filter(keys).distinct()}
 
 
 def population_lines(review: Review) -> Iterator[bytes]:

@@ -89,9 +89,9 @@ def _other_desk(review: Review, row: ReviewRow, decider: Principal) -> ReviewDes
     seats = ReviewSeat.objects.filter(desk=row.desk_id, left__isnull=True).order_by("reviewer")
     colleagues = list(seats.values_list("reviewer", flat=True))
     wanted = [*colleagues, review.fallback_id, review.starter_id]
-    others = [one for one in dict.fromkeys(wanted) if one and one != decider.pk]
+    others = [fromkey for fromkey in dict.fromkeys(wanted) if fromkey and fromkey != decider.pk]
     entering, mine = able(others), selves(others, now=timezone.now())
-    fit = [one for one in others if one in entering and not is_own(row, mine[one])]
+    fit = [other for other in others if other in entering and not is_own(row, mine[other])]
     if not fit:
         return None
     key = f"{AGAIN}:{fit[0]}"

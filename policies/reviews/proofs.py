@@ -54,15 +54,15 @@ def _proof(row: ReviewRow, backends: Sequence[Backend]) -> Proof | None:
         return _foreign_gone(row, backends)
     if _still_true(row):
         return None
-    concerned = [one for one in backends if _concerns(one, row)]
+    concerned = [backend for backend in backends if _concerns(backend, row)]
     if not concerned:
         at = row.carried_at.isoformat() if row.carried_at else None
         return {"backend": CONSOLE, "revision": row.carried_revision, "at": at}
-    if not all(_read_back(one, row) for one in concerned):
+    if not all(_read_back(item, row) for item in concerned):
         return None
-    names = ", ".join(sorted(str(one) for one in concerned))
-    read = max(one.compared_at for one in concerned if one.compared_at)
-    revision = min(one.compared_revision for one in concerned)
+    names = ", ".join(sorted(str(item) for item in concerned))
+    read = max(item.compared_at for item in concerned if item.compared_at)
+    revision = min(item.compared_revision for item in concerned)
     return {"backend": names, "revision": revision, "at": read.isoformat()}
 
 
@@ -102,7 +102,7 @@ def _concerns(backend: Backend, row: ReviewRow) -> bool:
 
 
 def _foreign_gone(row: ReviewRow, backends: Sequence[Backend]) -> Proof | None:
-    backend = next((one for one in backends if one.pk == row.outside.get("backend")), None)
+    backend = next((item for item in backends if item.pk == row.outside.get("backend")), None)
     if backend is None:
         return {"backend": CONSOLE, "revision": row.carried_revision, "at": None}
     if row.choice == ReviewRow.Choice.END:
@@ -110,9 +110,9 @@ def _foreign_gone(row: ReviewRow, backends: Sequence[Backend]) -> Proof | None:
         return {"backend": CONSOLE, "revision": row.carried_revision, "at": at}
     orders = ForeignOrder.objects.filter(backend=backend, revision=row.carried_revision or 0)
     done = [None if order.dropped else order.done for order in orders]
-    if not done or any(one is None for one in done):
+    if not done or any(item is None for item in done):
         return None
-    taken = max(one for one in done if one is not None)
+    taken = max(item for item in done if item is not None)
     return {"backend": str(backend), "revision": backend.proved_revision, "at": taken.isoformat()}
 
 
@@ -157,7 +157,7 @@ def give_up(review: Review) -> None:
     """Say of each row that waits why it is not proved."""
     backends = list(Backend.objects.filter(realm=review.realm_id))
     for row in _carried(review).iterator(chunk_size=500):
-        concerned = [one for one in backends if _concerns(one, row)]
-        late = [one for one in concerned if not _read_back(one, row)]
-        why = "; ".join(f"{one} is {one.get_state_display()}" for one in late) or "it is given again"
+        concerned = [backend for backend in backends if _concerns(backend, row)]
+        late = [item for item in concerned if not _read_back(item, row)]
+        why = "; ".join(f"{item} is {item.get_state_display()}" for item in late) or "it is given again"
         ReviewRow.objects.filter(pk=row.pk, state="carried").update(outcome=f"Not proved: {why}.")

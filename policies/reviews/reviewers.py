@@ -72,7 +72,9 @@ class Seating:
                 review=self.review, stage=self.stage, key=asked.key, defaults={"label": asked.where}
             )
             if new:
-                seats = [ReviewSeat(desk=desk, reviewer_id=one, ground=asked.ground) for one in asked.people]
+                seats = [
+                    ReviewSeat(desk=desk, reviewer_id=person, ground=asked.ground) for person in asked.people
+                ]
                 ReviewSeat.objects.bulk_create(seats)
             self._desks[asked.key] = desk
         return self._desks[asked.key]
@@ -84,14 +86,14 @@ class Seating:
             return
         new = {row.securable_id for row in rows if row.securable_id} - self.granting.keys()
         for key, node in nodes(new).items():
-            near = [one for one in approvers.of(node, now=self.now) if one.where.id == node.id]
-            self.granting[key] = [one.principal.pk for one in near]
+            near = [item for item in approvers.of(node, now=self.now) if item.where.id == node.id]
+            self.granting[key] = [item.principal.pk for item in near]
 
     @cached_property
     def last_resort(self) -> list[int]:
         """Whom to ask when the rule finds nobody: the fallback, the starter, who may grant in the realm."""
-        first = [one for one in (self.review.fallback_id, self.review.starter_id) if one]
-        others = [one.principal.pk for one in approvers.of(self.root, duty=DUTY, now=self.now)]
+        first = [item for item in (self.review.fallback_id, self.review.starter_id) if item]
+        others = [item.principal.pk for item in approvers.of(self.root, duty=DUTY, now=self.now)]
         return list(dict.fromkeys([*first, *others]))
 
 
@@ -107,7 +109,9 @@ class _Found:
     def asked(self, row: ReviewRow) -> ReviewerSet | None:
         """Who is asked about a row: the nearest whom the rule finds, who can sign in, and whose it is not."""
         for ground, where, people in self._candidates(row):
-            fit = [one for one in self._unfolded(people) if one in self.entering and not self.own(row, one)]
+            fit = [
+                item for item in self._unfolded(people) if item in self.entering and not self.own(row, item)
+            ]
             if ground == FALLBACK:
                 fit = fit[:1]
             if fit:
@@ -144,7 +148,7 @@ class _Found:
                 yield ground, row.what if key == row.securable_id else "", known[key]
 
     def _unfolded(self, people: Sequence[int]) -> list[int]:
-        return list(dict.fromkeys(one for each in people for one in self.inside.get(each, [each])))
+        return list(dict.fromkeys(item for each in people for item in self.inside.get(each, [each])))
 
     @cached_property
     def owners(self) -> Mapping[int, Sequence[int]]:
@@ -159,7 +163,7 @@ class _Found:
         ours = GroupDuty.objects.filter(**asked).select_related("permission", "group")
         groups = [(row.content_object_id, row.group.name) for row in ours if is_row_sealed(row)]
         found: dict[int, list[int]] = {}
-        named = {django_group_name(one.name): one.pk for one in _groups()} if groups else {}
+        named = {django_group_name(group.name): group.pk for group in _groups()} if groups else {}
         for key, person in people:
             found.setdefault(key, []).append(person)
         for key, name in groups:
@@ -181,8 +185,8 @@ class _Found:
             "keeper": {**self.owners, **{-(key or 0): [one] for key, one in self.keepers.items()}},
             "duty": self.dutiful if self.rule == "duty" else {},
         }.get(self.rule, {})
-        named = {one for people in known.values() for one in people}
-        here = {one for row in self.rows for one in self.seating.granting.get(row.securable_id or 0, ())}
+        named = {person for people in known.values() for person in people}
+        here = {item for row in self.rows for item in self.seating.granting.get(row.securable_id or 0, ())}
         return named | here | set(self.named) | set(self.seating.last_resort)
 
     @cached_property
@@ -217,11 +221,11 @@ def selves(people: Collection[int], *, now: datetime) -> Mapping[int, frozenset[
 
     Principals and roles never share a number that matters: a row names which of the two it means.
     """
-    inside: dict[int, set[int]] = {one: {one} for one in people}
+    inside: dict[int, set[int]] = {person: {person} for person in people}
     rows = Membership.objects.open().within(now).filter(member__in=people)
     for member, group in rows.values_list("member", "group"):
         inside[member].add(group)
-    holders = {one for some in inside.values() for one in some}
+    holders = {item for some in inside.values() for item in some}
     held: dict[int, set[int]] = {}
     for holder, role in Assignment.objects.open().filter(holder__in=holders).values_list("holder", "role"):
         held.setdefault(holder, set()).add(-role)  # apart from the numbers of principals

@@ -254,7 +254,7 @@ class Sources:
             "everything_of_roles": bool(scope.roles) and not scope.where,
             "objects": [node.id for node in scope.where],
             "names": [node.name for node in scope.where if by_text and node.type == "namespace"],
-            "people": [one.pk for one in scope.people],
+            "people": [person.pk for person in scope.people],
             "services": scope.services,
             "roles": [node.id for node in scope.roles],
         }
@@ -347,7 +347,7 @@ def _foreign(row: tuple[Any, ...]) -> RowDraft:
         holder=member,
         securable=securable or None,
         privileges=sorted(right[:32] for right in rights),
-        facts=[f"finding:{one}" for one in sorted(findings)],
+        facts=[f"finding:{finding}" for finding in sorted(findings)],
         outside=outside,
     )
 

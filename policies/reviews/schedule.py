@@ -98,7 +98,7 @@ def _deserted(review: Review, now: datetime) -> list[int]:
     asked: dict[int, set[int]] = {}
     for desk, person in seats.values_list("desk", "reviewer"):
         asked.setdefault(desk, set()).add(person)
-    entering = able({one for people in asked.values() for one in people}, now=now) if asked else frozenset()
+    entering = able({item for people in asked.values() for item in people}, now=now) if asked else frozenset()
     return sorted(desk for desk, people in asked.items() if people.isdisjoint(entering))
 
 

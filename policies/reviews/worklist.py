@@ -94,7 +94,7 @@ def owing(person: Principal) -> list[Owing]:
         if row["open"]
     }
     reviews = Review.objects.filter(pk__in=counted).select_related("starter", "realm").order_by("due", "pk")
-    return [Owing(one, counted[one.pk]["open"], counted[one.pk]["all"]) for one in reviews]
+    return [Owing(review, counted[review.pk]["open"], counted[review.pk]["all"]) for review in reviews]
 
 
 def rows_of(review: Review, reviewer: Principal | None = None) -> QuerySet[ReviewRow]:

@@ -75,7 +75,7 @@ def unfolded(holders: Collection[int]) -> list[Principal]:
     inside = Membership.objects.open().filter(ahead, any_of("group_id", holders))
     found = {*holders, *inside.values_list("member", flat=True)}
     known = list(Principal.objects.filter(any_of("id", found), kind__in=PEOPLE).annotate(upper=Upper("name")))
-    names = {one.upper for one in known if one.kind == Principal.Kind.USER}
+    names = {item.upper for item in known if item.kind == Principal.Kind.USER}
     alike = Principal.objects.annotate(upper=Upper("name")).filter(upper__in=names, kind=Principal.Kind.USER)
-    by_number: dict[int, Principal] = {one.pk: one for one in (*known, *alike)}
+    by_number: dict[int, Principal] = {item.pk: item for item in (*known, *alike)}
     return [by_number[key] for key in sorted(by_number)]

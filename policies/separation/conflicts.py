@@ -61,7 +61,7 @@ def _candidates(rules: Book) -> list[Principal]:
 
 
 def _unfolded(holders: set[int], members: Mapping[int, set[int]]) -> set[int]:
-    return {*holders, *(one for holder in holders for one in members.get(holder, ()))}
+    return {*holders, *(member for holder in holders for member in members.get(holder, ()))}
 
 
 def _holders(rules: Book) -> dict[Side, set[int]]:
@@ -111,7 +111,7 @@ def _of_side(
 def _since(clashes: Sequence[Violation]) -> list[datetime | None]:
     """When the last of what each clash rests on began.  Three queries."""
     joined, held = _begun(clashes)
-    revisions = [_last(one, joined, held) for one in clashes]
+    revisions = [_last(clash, joined, held) for clash in clashes]
     at = dict(Change.objects.filter(pk__in=revisions).values_list("revision", "at"))
     return [at.get(revision) for revision in revisions]
 
@@ -120,10 +120,12 @@ Begun = dict[tuple[int, int], int]
 
 
 def _begun(clashes: Collection[Violation]) -> tuple[Begun, Begun]:
-    people = {one.person.pk for one in clashes}
-    stations = [station for one in clashes for pair in one.both.pairs for way in pair for station in way.via]
-    groups = {one.key for one in stations if one.kind == "group"}
-    roles = {one.key for one in stations if one.kind == "role"}
+    people = {clash.person.pk for clash in clashes}
+    stations = [
+        station for clash in clashes for pair in clash.both.pairs for way in pair for station in way.via
+    ]
+    groups = {item.key for item in stations if item.kind == "group"}
+    roles = {item.key for item in stations if item.kind == "role"}
     inside = Membership.objects.open().filter(any_of("group_id", groups), any_of("member_id", people))
     given = Assignment.objects.open().filter(
         any_of("role_id", roles), any_of("holder_id", {*people, *groups})

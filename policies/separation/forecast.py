@@ -30,10 +30,10 @@ def rights(holder: Principal, rules: Iterable[Rule]) -> Given:
     return holder, HeldSides(rules=tuple(rules))
 
 
-def role(holder: Principal, one: Node, window: Until = (None, None)) -> Given:
+def role(holder: Principal, node: Node, window: Until = (None, None)) -> Given:
     """A role that a holder is to have; what the role gives is found when it is looked at."""
     span = span_of((seconds(window[0]), seconds(window[1])))
-    return holder, HeldSides(roles=(SidePath((Station("role", one.name, one.id),), span),))
+    return holder, HeldSides(roles=(SidePath((Station("role", node.name, node.id),), span),))
 
 
 def conflicts(root: Node, given: Sequence[Given], *, now: datetime | None = None) -> list[Violation]:
@@ -55,20 +55,20 @@ def of_joining(root: Node, group: Principal, people: Sequence[Principal]) -> lis
         return []
     loaded = facts.load(Realm(pk=root.realm_id, kind=root.kind), root.realm, [group.pk])
     has = _behind(Station("group", group.name, group.pk), held(loaded, group.pk))
-    return _new(root, rules, [(one, has) for one in people])
+    return _new(root, rules, [(person, has) for person in people])
 
 
 def _new(root: Node, rules: Book, given: Sequence[Given]) -> list[Violation]:
     more = _by_person(given)
     realm = Realm(pk=root.realm_id, kind=root.kind)
     before = separation_rules.load(realm, list(more))
-    had = {(one.rule.pk, one.person.pk): one.both.spans for one in rules.clashes(before)}
+    had = {(clash.rule.pk, clash.person.pk): clash.both.spans for clash in rules.clashes(before)}
     after = rules.clashes({one: has.also(more[one]) for one, has in before.items()})
     left = [
-        replace(one, spans=tuple(without(one.spans, had.get((one.rule.pk, one.person.pk), ()))))
-        for one in after
+        replace(item, spans=tuple(without(item.spans, had.get((item.rule.pk, item.person.pk), ()))))
+        for item in after
     ]
-    return [one for one in left if one.spans]
+    return [item for item in left if item.spans]
 
 
 def _by_person(given: Sequence[Given]) -> Mapping[Principal, HeldSides]:
@@ -82,7 +82,7 @@ def _by_person(given: Sequence[Given]) -> Mapping[Principal, HeldSides]:
     members: dict[int, list[int]] = {}
     for group, member in inside:
         members.setdefault(group, []).append(member)
-    people = {one.pk: one for one in affected_people.unfolded(list(holders))}
+    people = {item.pk: item for item in affected_people.unfolded(list(holders))}
     found: dict[Principal, HeldSides] = {}
     for holder, has in given:
         for pk in members.get(holder.pk, [holder.pk]):

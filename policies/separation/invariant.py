@@ -33,7 +33,7 @@ def check(current: ChangeInProgress) -> None:
         return
     people = affected_people.people(given, elsewhere)
     before = current.revision - 1
-    new = [one for realm in _realms(rules) for one in _new(realm, rules, people, before, elsewhere)]
+    new = [item for realm in _realms(rules) for item in _new(realm, rules, people, before, elsewhere)]
     if new:
         told = wording.refusal(new, many=TOLD, reader=current.actor.principal, now=current.at)
         raise Separated(told, tuple(new))
@@ -63,16 +63,16 @@ def _new(
 ) -> list[Violation]:
     """The clashes that were not at the revision, when what was moved stood where no rule spoke of it."""
     mine = replace(rules, rules=[rule for rule in rules.rules if rule.realm_id == realm.pk])
-    after = [one for one in mine.clashes(separation_rules.load(realm, people)) if one.spans]
+    after = [clash for clash in mine.clashes(separation_rules.load(realm, people)) if clash.spans]
     if not after:
         return []
-    concerned = list({one.person.pk: one.person for one in after}.values())
+    concerned = list({item.person.pk: item.person for item in after}.values())
     held = separation_rules.load(realm, concerned, as_of=revision)
     before = mine.clashes({one: has.apart_from(elsewhere) for one, has in held.items()})
-    had = {(one.rule.pk, one.person.pk): one.both.spans for one in before}
-    left = [replace(one, spans=tuple(without(one.spans, had.get(_key(one), ())))) for one in after]
-    return [one for one in left if one.spans]
+    had = {(item.rule.pk, item.person.pk): item.both.spans for item in before}
+    left = [replace(item, spans=tuple(without(item.spans, had.get(_key(item), ())))) for item in after]
+    return [item for item in left if item.spans]
 
 
-def _key(one: Violation) -> tuple[int, int]:
-    return one.rule.pk, one.person.pk
+def _key(violation: Violation) -> tuple[int, int]:
+    return violation.rule.pk, violation.person.pk

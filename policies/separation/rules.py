@@ -99,11 +99,11 @@ def of_realm(root: Node, now: float) -> Book:
 
 
 def holdings(loaded: Loaded, people: Collection[Principal]) -> dict[Principal, HeldSides]:
-    return {one: held(loaded, one.pk) for one in people}
+    return {person: held(loaded, person.pk) for person in people}
 
 
 def load(
     realm: Realm, people: Sequence[Principal], *, as_of: int | None = None
 ) -> dict[Principal, HeldSides]:
     """What some people have in a realm, now or as of a revision.  One query."""
-    return holdings(facts.load(realm, "", [one.pk for one in people], as_of=as_of), people)
+    return holdings(facts.load(realm, "", [person.pk for person in people], as_of=as_of), people)

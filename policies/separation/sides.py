@@ -131,7 +131,7 @@ def both(rule: SeparationRule, has: HeldSides, places: Places, now: float) -> Bo
     first, second = (ways(side, has, places) for side in sides_of(rule))
     later = (now, ALWAYS[1])
     met = [common(one, other) for one, other in product(joined(first), joined(second))]
-    spans = [span for span in (common(later, one) for one in met) if span[0] < span[1]]
+    spans = [span for span in (common(later, item) for item in met) if span[0] < span[1]]
     if not spans:
         return Both((), ())
     pairs = (pair for pair in product(first, second) if _meet(pair, later))
@@ -155,9 +155,9 @@ def span_of(window: Window) -> Span:
     return (ALWAYS[0] if start is None else start, ALWAYS[1] if end is None else end)
 
 
-def common(one: Span, other: Span) -> Span:
+def common(span: Span, other: Span) -> Span:
     """The moments in both; it ends before it begins when there are none."""
-    return max(one[0], other[0]), min(one[1], other[1])
+    return max(span[0], other[0]), min(span[1], other[1])
 
 
 def joined(some: Iterable[SidePath]) -> list[Span]:
@@ -177,8 +177,8 @@ def without(spans: Sequence[Span], covered: Iterable[Span]) -> list[Span]:
     for start, end in covered:
         left = [
             part
-            for one in left
-            for part in ((one[0], min(one[1], start)), (max(one[0], end), one[1]))
+            for item in left
+            for part in ((item[0], min(item[1], start)), (max(item[0], end), item[1]))
             if part[0] < part[1]
         ]
     return left

@@ -22,8 +22,8 @@ class Sight:
     places: Mapping[int, Node]
     hidden: frozenset[int] = frozenset()
 
-    def hides(self, one: Side) -> bool:
-        return one.key in self.hidden
+    def hides(self, side: Side) -> bool:
+        return side.key in self.hidden
 
     def place(self, key: object) -> Node | None:
         """The object of that number, if it is still there and exists for the reader."""
@@ -40,8 +40,8 @@ def of(reader: Principal | None, keys: Iterable[object], *, now: datetime | None
         return Sight(places)
     moment, hidden = now or timezone.now(), set()
     for mine in _by_realm(places.values()):
-        held = slices.about(reader, mine[0], {key for one in mine for key in one.lineage}, now=moment)
-        hidden |= {one.id for one in mine if not ask.may_see(held, one, now=moment)}
+        held = slices.about(reader, mine[0], {key for item in mine for key in item.lineage}, now=moment)
+        hidden |= {item.id for item in mine if not ask.may_see(held, item, now=moment)}
     return Sight(places, frozenset(hidden))
 
 
@@ -49,8 +49,8 @@ def of_clashes(
     reader: Principal | None, clashes: Collection[Violation], *, now: datetime | None = None
 ) -> Sight:
     """The same for all that conflicts speak of."""
-    sides = {side.key for one in clashes for side in sides_of(one.rule)}
-    ways = [way for one in clashes for pair in one.both.pairs for way in pair]
+    sides = {side.key for clash in clashes for side in sides_of(clash.rule)}
+    ways = [way for clash in clashes for pair in clash.both.pairs for way in pair]
     return of(reader, sides.union(*map(_keys, ways)), now=now)
 
 
@@ -60,6 +60,6 @@ def _keys(way: SidePath) -> set[object]:
 
 def _by_realm(places: Iterable[Node]) -> list[list[Node]]:
     found: dict[int, list[Node]] = {}
-    for one in places:
-        found.setdefault(one.realm_id, []).append(one)
+    for place in places:
+        found.setdefault(place.realm_id, []).append(place)
     return list(found.values())

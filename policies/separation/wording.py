@@ -29,14 +29,14 @@ def side(one: Side, seen: Sight) -> str:
     return f"{' or '.join(one.privileges)} on {name}"
 
 
-def way(one: SidePath, seen: Sight) -> str:
+def way(side_path: SidePath, seen: Sight) -> str:
     """through group finance and role payer; directly, as owner of sales."""
-    named = [station for station in one.via if not station.name.startswith("~")]
+    named = [station for station in side_path.via if not station.name.startswith("~")]
     hidden = {station for station in named if station.kind == "role" and not seen.place(station.key)}
-    stations = ["a role" if one in hidden else f"{one.kind} {one.name}" for one in named]
+    stations = ["a role" if item in hidden else f"{item.kind} {item.name}" for item in named]
     through = f"through {' and '.join(stations)}" if stations else "directly"
-    node = seen.place(one.object)
-    if one.privilege == OWNER and node is not None:
+    node = seen.place(side_path.object)
+    if side_path.privilege == OWNER and node is not None:
         return f"{through}, as owner of {node.ref.full_name or node.name}"
     return through
 
@@ -46,17 +46,17 @@ def refusal(
 ) -> str:
     """Why a change is refused: who, which rule, both sides and how, and who may make an exception."""
     seen = visibility.of_clashes(reader, new[:many], now=now)
-    told = [_clash(one, seen) for one in new[:many]]
+    told = [_clash(item, seen) for item in new[:many]]
     more = f" The same for {len(new) - many} more." if len(new) > many else ""
     return f"{' '.join(told)}{more} {whom_to_ask(new[0].rule.realm)}"
 
 
-def _clash(one: Violation, seen: Sight) -> str:
-    first, second = sides_of(one.rule)
-    by_one, by_other = one.both.pairs[0]
-    until = f", beyond the exception that ends {_end(one)}" if one.exception else ""
+def _clash(violation: Violation, seen: Sight) -> str:
+    first, second = sides_of(violation.rule)
+    by_one, by_other = violation.both.pairs[0]
+    until = f", beyond the exception that ends {_end(violation)}" if violation.exception else ""
     return (
-        f"{one.person.label} would have both sides of the rule “{one.rule.name}”{until}: "
+        f"{violation.person.label} would have both sides of the rule “{violation.rule.name}”{until}: "
         f"{_had(first, by_one, seen)} and {_had(second, by_other, seen)}."
     )
 
@@ -66,8 +66,8 @@ def _had(one: Side, by: SidePath, seen: Sight) -> str:
     return side(one, seen) if seen.hides(one) else f"{side(one, seen)} ({way(by, seen)})"
 
 
-def _end(one: Violation) -> str:
-    end = one.exception.valid_until if one.exception else None
+def _end(violation: Violation) -> str:
+    end = violation.exception.valid_until if violation.exception else None
     return f"{end:%-d %b %Y, %H:%M} UTC" if end else "never"
 
 

@@ -147,7 +147,7 @@ class Instance:
         return me is None or self.may_grant() or duties.has(me, REVIEW, self.root)
 
     def _grantable(self, found: Sequence[Privilege]) -> list[Privilege]:
-        shown = [one for one in found if self.may_grant(one[0])]
+        shown = [item for item in found if self.may_grant(item[0])]
         if not shown:
             raise Refused(LOOKING)
         return shown

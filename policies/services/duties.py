@@ -94,14 +94,16 @@ def duties_along(*nodes: Node) -> list[HeldDuty]:
         if duty_seals.is_row_sealed(row)
     ]
     named = (
-        {django_group_name(one.name): one for one in Principal.objects.filter(kind="group")} if groups else {}
+        {django_group_name(principal.name): principal for principal in Principal.objects.filter(kind="group")}
+        if groups
+        else {}
     )
     rows += [
         (row.content_object_id, row.permission.codename, named.get(row.group.name))
         for row in groups
         if duty_seals.is_row_sealed(row)
     ]
-    places = {one.id: one for node in nodes for one in (*node.above(), node)}
+    places = {item.id: item for node in nodes for item in (*node.above(), node)}
     found = [HeldDuty(one, duty, places[key]) for key, duty, one in rows if one is not None and key in places]
     return sorted(found, key=lambda one: (-len(one.node.levels), DUTIES.index(one.duty), one.holder.label))
 

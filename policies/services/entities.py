@@ -123,7 +123,7 @@ def registered(root: Node, pattern: Authorizable) -> list[Authorizable]:
     """The entities there are that are like a pattern, by name.  Three queries."""
     rows = Placement.objects.open().filter(ancestors__contains=[root.id], type=pattern.type)
     found = (entity_of(node) for node in nodes(rows.values_list("securable", flat=True)).values())
-    return sorted((one for one in found if matches(pattern, one)), key=str)
+    return sorted((item for item in found if matches(pattern, item)), key=str)
 
 
 def entity_of(node: Node) -> Authorizable:

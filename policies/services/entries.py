@@ -42,10 +42,10 @@ def turn(
     `seen` is the revision the asker looked at.  Raises Conflict when one of these entries changed since, and
     Invalid when somebody would take their own GRANT and keep the rest.
     """
-    kind = GRANT_ADDED if any(one.gives for one in turns) else GRANT_REMOVED
+    kind = GRANT_ADDED if any(item.gives for item in turns) else GRANT_REMOVED
     with change(kind, realm=realm_of(node), by=by, reason=reason) as current:
-        _unchanged_since(node, [one.holder for one in turns], seen)
-        return sum(_turn(current, node, one, by, authority) for one in turns)
+        _unchanged_since(node, [item.holder for item in turns], seen)
+        return sum(_turn(current, node, item, by, authority) for item in turns)
 
 
 def _turn(current: ChangeInProgress, node: Node, one: Turn, by: Actor, authority: Authority) -> int:

@@ -31,7 +31,7 @@ def find(node: Node, holder: Principal) -> Held | None:
 def find_all(node: Node, holders: Collection[Principal]) -> tuple[Q, dict[int, int]]:
     """Which grants are direct ones of these holders, and the holder of each personal role.  One query."""
     if dialects.get(node.kind).grantees:
-        return any_of("holder_id", [one.pk for one in holders]), {}
+        return any_of("holder_id", [item.pk for item in holders]), {}
     roles = personal_roles.find_all(node, holders)
     return any_of("role_id", roles.values()), {role: holder for holder, role in roles.items()}
 

@@ -153,7 +153,7 @@ def actions_given(node: Node, privileges: Sequence[str]) -> tuple[str, ...]:
     law = dialects.get(node.kind)
     actions = law.actions_for(node.type)
     known = [law.privilege(code) for code in privileges]
-    reading = any(one is not None and one.category == "read" for one in known)
+    reading = any(item is not None and item.category == "read" for item in known)
     wanted = [*map(str.lower, privileges), "read" if reading else "write", "read", "use"]
     return tuple(dict.fromkeys(action for action in wanted if action in actions))
 
@@ -228,9 +228,9 @@ def direct(node: Node, holder: Principal) -> QuerySet[Grant]:
 def direct_of(nodes: Sequence[Node], holders: Collection[Principal]) -> list[tuple[Principal, Grant]]:
     """The open direct ALLOW grants of holders on objects of one realm, with their holders.  Two queries."""
     mine, owner_of_role = grant_holders.find_all(nodes[0], holders)
-    by_number = {one.pk: one for one in holders}
+    by_number = {holder.pk: holder for holder in holders}
     rows = Grant.objects.open().filter(
-        mine, any_of("securable_id", [one.id for one in nodes]), effect=Effect.ALLOW
+        mine, any_of("securable_id", [node.id for node in nodes]), effect=Effect.ALLOW
     )
     return [
         (by_number[owner_of_role.get(row.role_id or 0, row.holder_id or 0)], row)

@@ -65,5 +65,5 @@ def _texts(value: object) -> Iterator[str]:
     elif isinstance(value, dict):
         yield from _texts([*value.keys(), *value.values()])
     elif isinstance(value, list | tuple):
-        for one in value:
-            yield from _texts(one)
+        for item in value:
+            yield from _texts(item)

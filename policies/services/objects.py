@@ -61,11 +61,11 @@ def register(
             [
                 Securable(
                     realm_id=parent.realm_id,
-                    type=one.type,
-                    external_id=one.external_id,
+                    type=item.type,
+                    external_id=item.external_id,
                     opened=current.revision,
                 )
-                for one in new
+                for item in new
             ],
             batch_size=1000,
         )
@@ -83,8 +83,8 @@ def register(
 
 def _refuse_taken(scope: Node, new: Sequence[NewObject]) -> None:
     folded = dialects.get(scope.kind).ignores_case
-    names = {checked(one.name) for one in new}
-    wanted = {(one.type, one.name.upper() if folded else one.name) for one in new}
+    names = {checked(item.name) for item in new}
+    wanted = {(item.type, item.name.upper() if folded else item.name) for item in new}
     rows = Placement.objects.open().filter(scope=scope.id)
     taken = rows.filter(_same_name(names, folded=folded)).values_list("type", "name")
     clash = {(type_, name.upper() if folded else name) for type_, name in taken} & wanted
@@ -102,9 +102,9 @@ def _same_name(names: Collection[str], *, folded: bool) -> Q:
     return same
 
 
-def _child(parent: Node, pk: int, one: NewObject) -> Node:
-    levels = (*parent.levels, Level(one.type, pk))
-    return Node(pk, parent.realm_id, parent.kind, levels, (*parent.names, one.name))
+def _child(parent: Node, pk: int, new_object: NewObject) -> Node:
+    levels = (*parent.levels, Level(new_object.type, pk))
+    return Node(pk, parent.realm_id, parent.kind, levels, (*parent.names, new_object.name))
 
 
 def _place(
@@ -132,7 +132,7 @@ def _place(
 
 
 def _describe(made: list[Node], new: Sequence[NewObject]) -> None:
-    check_described(*((one.comment, one.properties, one.columns) for one in new))
+    check_described(*((item.comment, item.properties, item.columns) for item in new))
     Detail.objects.bulk_create(
         [
             Detail(
@@ -191,10 +191,10 @@ def move(moves: Sequence[Move], *, by: Actor, authority: Authority) -> None:
     if not moves:
         return
     with change(OBJECT_RENAMED, realm=realm_of(moves[0].node), by=by) as current:
-        for one in moves:
-            current.end(_place_of(one.node), make_event(OBJECT_MOVED_FROM, one.node), by=authority)
-        for one in moves:
-            _move_in(current, one, by, authority)
+        for item in moves:
+            current.end(_place_of(item.node), make_event(OBJECT_MOVED_FROM, item.node), by=authority)
+        for item in moves:
+            _move_in(current, item, by, authority)
 
 
 def _move_in(current: ChangeInProgress, one: Move, by: Actor, authority: Authority) -> None:

@@ -58,7 +58,7 @@ def bring_back(places: Collection[Node], before: Mapping[int, Principal], *, by:
     rows = list(places)
     with change(OWNER_SET, realm=realm_of(rows[0]), by=by) as current:
         authority = may_set_all(rows, by)
-        for owner in {one.pk: one for one in before.values()}.values():
+        for owner in {item.pk: item for item in before.values()}.values():
             must_be_member(rows[0], owner)
         _end(current, [node for node in rows if node.id not in before], authority)
         _set(current, {node: before[node.id] for node in rows if node.id in before}, by, authority)

@@ -51,7 +51,7 @@ def find(node: Node, principal: Principal) -> Securable | None:
 
 def find_all(node: Node, principals: Collection[Principal]) -> dict[int, int]:
     """The personal roles of those who have one in the node's realm, by principal.  One query."""
-    named = {name_for(one): one.pk for one in principals}
+    named = {name_for(principal): principal.pk for principal in principals}
     rows = Placement.objects.open().filter(scope=node.root_id, type="role", name__in=named)
     return {named[name]: role for name, role in rows.values_list("name", "securable")}
 

@@ -63,8 +63,8 @@ def set_on_all(
         differing = turns(role, places, wanted)
         if foretold is not None and len(differing) != foretold:
             raise Conflict("Somebody changed what this role gives since you looked.")
-        for one in {turn.privilege for turn in differing if turn.after}:
-            check_binding(places[0], one)
+        for item in {turn.privilege for turn in differing if turn.after}:
+            check_binding(places[0], item)
         gone = {(turn.node.id, turn.privilege): turn.node for turn in differing if turn.before}
         rows = [row for row in _open(role, places, wanted) if (row.securable_id, row.privilege) in gone]
         ended = [(row, _said(role, gone[row.securable_id or 0, row.privilege], row)) for row in rows]

@@ -152,7 +152,7 @@ def kept_begin(
     asked: datetime | None, before: Iterable[datetime | None], *, now: datetime
 ) -> datetime | None:
     """When what is given again begins: what has begun keeps its beginning, so that its age stays known."""
-    begun = [one for one in before if one is not None and one <= now]
+    begun = [item for item in before if item is not None and item <= now]
     return asked or min(begun, default=None)
 
 
@@ -177,29 +177,33 @@ def add_privileges(
 ) -> int:
     """Let a role allow or deny privileges on an object; answers how many are new.  Raises Invalid."""
     with change(GRANT_ADDED, realm=realm_of(node), by=by, reason=reason) as current:
-        return sum(_add(current, role, node, one, by, authority) for one in privileges)
+        return sum(_add(current, role, node, privilege, by, authority) for privilege in privileges)
 
 
 def _add(
-    current: ChangeInProgress, role: Node, node: Node, one: Privilege, by: Actor, authority: Authority
+    current: ChangeInProgress, role: Node, node: Node, privilege: Privilege, by: Actor, authority: Authority
 ) -> bool:
-    check_binding(node, one.code)
-    open_now = Grant.objects.open().filter(role=role.id, securable=node.id, privilege=one.code)
-    if open_now.filter(effect=one.effect, valid_from=one.valid_from, valid_until=one.valid_until).exists():
+    check_binding(node, privilege.code)
+    open_now = Grant.objects.open().filter(role=role.id, securable=node.id, privilege=privilege.code)
+    if open_now.filter(
+        effect=privilege.effect, valid_from=privilege.valid_from, valid_until=privilege.valid_until
+    ).exists():
         return False
     grant = Grant(
         role_id=role.id,
         securable_id=node.id,
-        privilege=one.code,
-        written=one.written,
-        effect=one.effect,
-        valid_from=one.valid_from,
-        valid_until=one.valid_until,
+        privilege=privilege.code,
+        written=privilege.written,
+        effect=privilege.effect,
+        valid_from=privilege.valid_from,
+        valid_until=privilege.valid_until,
         origin=origin_of(by),
     )
-    kind = GRANT_ADDED if one.effect == Effect.ALLOW else DENIAL_ADDED
-    until = one.valid_until.isoformat() if one.valid_until else None
-    event = make_event(kind, node, privilege=one.code, holder=f"role {role.name}", until=until, role=role.id)
+    kind = GRANT_ADDED if privilege.effect == Effect.ALLOW else DENIAL_ADDED
+    until = privilege.valid_until.isoformat() if privilege.valid_until else None
+    event = make_event(
+        kind, node, privilege=privilege.code, holder=f"role {role.name}", until=until, role=role.id
+    )
     current.begin(grant, event, by=authority)
     return True
 
@@ -215,7 +219,7 @@ def remove_privileges(
 ) -> int:
     """Take privileges on an object from a role; answers how many were there."""
     with change(GRANT_REMOVED, realm=realm_of(node), by=by, reason=reason) as current:
-        wanted = {(one.code, one.effect) for one in privileges}
+        wanted = {(privilege.code, privilege.effect) for privilege in privileges}
         rows = Grant.objects.open().filter(role=role.id, securable=node.id)
         gone = [row for row in rows if (row.privilege, row.effect) in wanted]
         for row in gone:
@@ -234,9 +238,9 @@ def replace_privileges(
     """Let a role give exactly this and nothing else, on no other object.  Raises Invalid."""
     with change(GRANT_ADDED, realm=realm_of(role), by=by, reason=reason) as current:
         kept = {
-            (node.id, one.code, one.effect, one.valid_from, one.valid_until)
+            (node.id, item.code, item.effect, item.valid_from, item.valid_until)
             for node, some in wanted.items()
-            for one in some
+            for item in some
         }
         rows = list(Grant.objects.open().filter(role=role.id))
         there = nodes(row.securable_id for row in rows if row.securable_id)

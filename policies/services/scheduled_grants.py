@@ -68,14 +68,14 @@ Check = Callable[[Sequence[Beginning], datetime], dict[Beginning, str]]
 def _no_members(some: Sequence[Beginning], now: datetime) -> dict[Beginning, str]:
     """Asked as of the beginning: a membership has windows, too."""
     found: dict[Beginning, str] = {}
-    rows = RealmMember.objects.open().filter(principal__in={one.holder.pk for one in some})
+    rows = RealmMember.objects.open().filter(principal__in={item.holder.pk for item in some})
     windows: dict[tuple[int, int], list[RealmMember]] = {}
     for row in rows:
         windows.setdefault((row.realm_id, row.principal_id), []).append(row)
-    for one in some:
-        admitted = windows.get((one.node.realm_id, one.holder.pk), [])
-        if not dialects.get(one.node.kind).open_to_all and not any(_holds(row, one.at) for row in admitted):
-            found[one] = NO_MEMBER
+    for item in some:
+        admitted = windows.get((item.node.realm_id, item.holder.pk), [])
+        if not dialects.get(item.node.kind).open_to_all and not any(_holds(row, item.at) for row in admitted):
+            found[item] = NO_MEMBER
     return found
 
 
@@ -87,31 +87,31 @@ def _holds(row: RealmMember, at: datetime) -> bool:
 
 def _disabled(some: Sequence[Beginning], now: datetime) -> dict[Beginning, str]:
     """Of what has begun nothing is taken for this: disabling came later, and may be for a while."""
-    closed = User.objects.filter(principal__in={one.holder.pk for one in some}, is_active=False)
+    closed = User.objects.filter(principal__in={item.holder.pk for item in some}, is_active=False)
     out = set(closed.values_list("principal", flat=True))
-    return {one: DISABLED for one in some if one.at > now and one.holder.pk in out}
+    return {item: DISABLED for item in some if item.at > now and item.holder.pk in out}
 
 
 def _in_conflict(some: Sequence[Beginning], now: datetime) -> dict[Beginning, str]:
     """What would give somebody both sides of a rule that was made after it was given."""
-    later, rules = [one for one in some if one.at > now], separation_rules.opened(now.timestamp())
+    later, rules = [item for item in some if item.at > now], separation_rules.opened(now.timestamp())
     if not later or not rules:
         return {}
     found: dict[Beginning, str] = {}
     for realm in Realm.objects.filter(pk__in={rule.realm_id for rule in rules.rules}):
-        here = [one for one in later if one.node.realm_id == realm.pk]
+        here = [item for item in later if item.node.realm_id == realm.pk]
         mine = replace(rules, rules=[rule for rule in rules.rules if rule.realm_id == realm.pk])
-        people = _people_of([one.holder for one in here], now)
-        everybody = list({one.pk: one for some in people.values() for one in some}.values())
+        people = _people_of([item.holder for item in here], now)
+        everybody = list({item.pk: item for some in people.values() for item in some}.values())
         clashes = mine.clashes(separation_rules.load(realm, everybody)) if everybody else []
-        found |= {one: CONFLICT for one in here if _clashes(one, people[one.holder.pk], clashes)}
+        found |= {item: CONFLICT for item in here if _clashes(item, people[item.holder.pk], clashes)}
     return found
 
 
 def _people_of(holders: Sequence[Principal], now: datetime) -> dict[int, list[Principal]]:
     """Each holder alone, or with a group everybody in it.  One query."""
-    found = {one.pk: [one] for one in holders if one.kind != Principal.Kind.GROUP}
-    groups = [one.pk for one in holders if one.kind == Principal.Kind.GROUP]
+    found = {holder.pk: [holder] for holder in holders if holder.kind != Principal.Kind.GROUP}
+    groups = [holder.pk for holder in holders if holder.kind == Principal.Kind.GROUP]
     inside = Membership.objects.open().within(now).filter(group__in=groups).select_related("member")
     found |= {group: [] for group in groups}
     for row in inside:
@@ -119,9 +119,9 @@ def _people_of(holders: Sequence[Principal], now: datetime) -> dict[int, list[Pr
     return found
 
 
-def _clashes(one: Beginning, people: Sequence[Principal], clashes: Sequence[Violation]) -> bool:
+def _clashes(beginning: Beginning, people: Sequence[Principal], clashes: Sequence[Violation]) -> bool:
     """Whether one of the people comes to have both sides at the moment it begins, by what begins then."""
-    at, numbers = one.at.timestamp(), {person.pk for person in people}
+    at, numbers = beginning.at.timestamp(), {person.pk for person in people}
     return any(
         clash.person.pk in numbers
         and any(start <= at < end for start, end in clash.spans)
@@ -161,17 +161,17 @@ class BeginningFacts:
 
 def beginnings_of(facts: Sequence[Fact]) -> list[Beginning]:
     """The same with holders and places; what a made role is to give concerns no holder.  Two queries."""
-    in_roles = {one.role_id for one in facts if isinstance(one, Grant) and one.role_id}
+    in_roles = {fact.role_id for fact in facts if isinstance(fact, Grant) and fact.role_id}
     mine = Assignment.objects.open().filter(role__in=in_roles, origin=Origin.SYSTEM).select_related("holder")
     owner_of = {row.role_id: row.holder for row in mine}
-    keys = {one.role_id if isinstance(one, Assignment) else one.securable_id for one in facts}
+    keys = {fact.role_id if isinstance(fact, Assignment) else fact.securable_id for fact in facts}
     places = nodes(key for key in keys if key)
     found = []
-    for one in facts:
-        holder = one.holder or owner_of.get(one.role_id or 0)
-        place = places.get((one.role_id if isinstance(one, Assignment) else one.securable_id) or 0)
+    for fact in facts:
+        holder = fact.holder or owner_of.get(fact.role_id or 0)
+        place = places.get((fact.role_id if isinstance(fact, Assignment) else fact.securable_id) or 0)
         if holder is not None and place is not None:
-            found.append(Beginning(one, holder, place))
+            found.append(Beginning(fact, holder, place))
     return found
 
 
@@ -196,7 +196,7 @@ def _end(realm: int, why: str, now: datetime) -> int:
 
 def end_not_begun(current: ChangeInProgress, who: Iterable[Principal], *, by: Authority) -> int:
     """Within the change that disables an account: grants scheduled for its person end now."""
-    people = {one.pk for one in who}
+    people = {item.pk for item in who}
     roles = Assignment.objects.open().filter(holder__in=people)
     personal_ones = roles.filter(origin=Origin.SYSTEM).values("role")
     later = Q(valid_from__gt=current.at)
@@ -212,7 +212,9 @@ def _given(rows: QuerySet[Grant]) -> QuerySet[Grant]:
 
 
 def end_all(current: ChangeInProgress, some: Sequence[Beginning], *, by: Authority) -> None:
-    for one in some:
-        current.end(one.fact, one.ended(), by=by)
-    for node, holder in {(one.node.realm_id, one.holder.pk): (one.node, one.holder) for one in some}.values():
+    for item in some:
+        current.end(item.fact, item.ended(), by=by)
+    for node, holder in {
+        (item.node.realm_id, item.holder.pk): (item.node, item.holder) for item in some
+    }.values():
         personal_roles.drop_when_empty(current, node, holder)

@@ -126,8 +126,13 @@ def _read_the_record() -> int:
             cursor.executemany(
                 "INSERT INTO told_facts VALUES (%s, %s, %s, %s)",
                 [
-                    (one.data["fact"], one.change_id, "state" in one.data, json.dumps(one.data.get("state")))
-                    for one in part
+                    (
+                        item.data["fact"],
+                        item.change_id,
+                        "state" in item.data,
+                        json.dumps(item.data.get("state")),
+                    )
+                    for item in part
                 ],
             )
         cursor.execute("CREATE INDEX IF NOT EXISTS told_by_fact ON told_facts (fact)")
@@ -222,7 +227,7 @@ def _write_seals(facts: list[Fact]) -> None:
             f"UPDATE {facts[0]._meta.db_table} t SET seal = n.seal"  # noqa: S608 - ours
             " FROM unnest(%s::bigint[], %s::bigint[], %s::bytea[]) n(id, closed, seal)"
             " WHERE t.id = n.id AND t.closed IS NOT DISTINCT FROM n.closed",
-            [[one.pk for one in facts], [one.closed for one in facts], [one.seal for one in facts]],
+            [[fact.pk for fact in facts], [fact.closed for fact in facts], [fact.seal for fact in facts]],
         )
 
 

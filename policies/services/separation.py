@@ -64,12 +64,12 @@ def _check(root: Node, side: Side, node: Node | None) -> None:
     if law.by_text or node.type == "role":
         raise Invalid("Here a side is a role.")
     known = [law.privilege(code) for code in side.privileges]
-    if not known or any(one is None for one in known):
+    if not known or any(item is None for item in known):
         raise Invalid("Choose at least one right that this realm's law knows.")
 
 
 def make(
-    root: Node, name: str, one: Side, other: Side, *, by: Actor, reason: str = "", owners: bool = True
+    root: Node, name: str, side: Side, other: Side, *, by: Actor, reason: str = "", owners: bool = True
 ) -> SeparationRule:
     """Make a rule; who has both already is not touched by it, and stands in its list.
 
@@ -77,7 +77,7 @@ def make(
     """
     with change(SEPARATION_MADE, realm=realm_of(root), by=by, reason=reason) as current:
         authority = site_permissions.of_realm(by, root)
-        rule = unsaved(root, name, one, other, owners=owners)
+        rule = unsaved(root, name, side, other, owners=owners)
         rule.origin = origin_of(by)
         _begin(current, rule, root, authority)
     return rule
@@ -137,7 +137,7 @@ def end(rule: SeparationRule, root: Node, *, by: Actor, reason: str = "") -> boo
         if row is None:
             return False
         let = SeparationException.objects.open().filter(rule=row).select_related("person")
-        ended = [(one, make_event(EXCEPTION_ENDED, root, one.person, rule=row.name)) for one in let]
+        ended = [(item, make_event(EXCEPTION_ENDED, root, item.person, rule=row.name)) for item in let]
         current.end_all(ended, by=authority)
         current.end(row, make_event(SEPARATION_ENDED, root, rule=row.name), by=authority)
     return True

@@ -187,7 +187,7 @@ def _status(seen: VisibleRequest, came: list[str]) -> str:
         return "pending"
     if seen.request.state != "approved_less":
         return STATUS[seen.request.state]
-    return "approved" if all(one == outcomes.GIVEN for one in came) else "partial"
+    return "approved" if all(item == outcomes.GIVEN for item in came) else "partial"
 
 
 def _item(seen: VisibleRequest, want: RequestWant, came: str) -> dict[str, Any]:

@@ -127,7 +127,7 @@ class Inquiry:
         ):
             return None
         if case.ref not in self._inside:
-            self._inside[case.ref] = [one.levels for one in decisions_ask.inside_of(case.node)]
+            self._inside[case.ref] = [item.levels for item in decisions_ask.inside_of(case.node)]
         return self._inside[case.ref]
 
     def may_ask(self, case: Case) -> bool:

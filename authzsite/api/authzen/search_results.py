@@ -50,7 +50,7 @@ class Search:
         found = searches.subjects(
             case.node, case.action, kind, after=page.after, limit=page.limit, now=self.now
         )
-        return Found([{"type": one.kind, "id": one.name} for one in found.found], found.next)
+        return Found([{"type": item.kind, "id": item.name} for item in found.found], found.next)
 
     def actions(self, page: Page) -> Found:
         """What the subject may do to the resource.  Raises Forbidden."""

@@ -93,7 +93,7 @@ def read_visibility(request: HttpRequest) -> Visibility:
     sent = body.get("entityIds")
     if not isinstance(sent, list):
         raise Problem(400, "entityIds must be a list")
-    return Visibility(_required_holder(body), [(one, _named(read_entity, one)) for one in sent])
+    return Visibility(_required_holder(body), [(item, _named(read_entity, item)) for item in sent])
 
 
 def holder_named(kind: str, name: str) -> Holder:
@@ -162,7 +162,7 @@ def _actions(body: dict[str, Any], known: Sequence[str]) -> tuple[str, ...] | No
         return None
     if any(not isinstance(some, list) for some in sent):
         raise Problem(400, "actions and permissions must be lists")
-    found = [code for some in sent for one in some for code in _codes(one)]
+    found = [code for some in sent for item in some for code in _codes(item)]
     for code in found:
         if code not in known:
             raise Problem(400, f"`{code}` is no action here; known are {', '.join(known)}")

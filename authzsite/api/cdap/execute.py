@@ -81,7 +81,7 @@ class Enforce(Execute):
         now, place = timezone.now(), self.place(asked.entity)
         there = find(ObjectRef(asked.entity.type, self.root.name, asked.entity.parts))
         slice_ = self.asked_about(asked.holder, now=now, entity=there)
-        lacking = [one for one in asked.actions if not ask.answer(slice_, one, place, now=now)]
+        lacking = [action for action in asked.actions if not ask.answer(slice_, action, place, now=now)]
         self._record(asked, lacking)
         if lacking:
             raise Problem(403, str(denied(asked.holder, self.policy, lacking, str(asked.entity))))
@@ -90,9 +90,11 @@ class Enforce(Execute):
     def _record(self, asked: bodies.Enforcement, lacking: Sequence[str]) -> None:
         subject, name = self._subject(asked.holder), f"{self.root.name}/{asked.entity}"
         if lacking and subject.pk:
-            access_log.refused_all([Refusal(subject, one, None, name) for one in lacking], via=self.via)
+            access_log.refused_all([Refusal(subject, item, None, name) for item in lacking], via=self.via)
         if subject != self.caller.principal and self.caller.principal.kind != Principal.Kind.SERVICE:
-            looks = [AccessLookup(self.caller.principal, f"why {one}", self.root) for one in asked.actions]
+            looks = [
+                AccessLookup(self.caller.principal, f"why {action}", self.root) for action in asked.actions
+            ]
             access_log.looked_all(looks, via=self.via)
 
 

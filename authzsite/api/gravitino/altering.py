@@ -58,7 +58,7 @@ class Draft:
     def of(cls, name: str, detail: Detail) -> Draft:
         content = {key: value for key, value in detail.content.items() if key != "properties"}
         properties = dict(detail.content.get("properties", {}))
-        return cls(name, detail.comment, properties, content, [dict(one) for one in detail.columns])
+        return cls(name, detail.comment, properties, content, [dict(column) for column in detail.columns])
 
 
 Update = Callable[[Draft, Mapping[str, Any]], None]

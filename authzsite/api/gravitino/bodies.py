@@ -39,7 +39,7 @@ def _checked(value: Any) -> Any:
     for _ in range(DEEPEST):
         if not level:
             return value
-        level = [inner for one in level for inner in _inside(one)]
+        level = [inner for item in level for inner in _inside(item)]
     raise malformed("nested too deeply")
 
 
@@ -109,7 +109,7 @@ def listed(reader: Reader) -> Reader:
     def items(value: Any) -> list[Any]:
         if not isinstance(value, list):
             raise malformed("a list is wanted")
-        return [reader(one) for one in value]
+        return [reader(item) for item in value]
 
     return items
 

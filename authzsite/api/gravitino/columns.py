@@ -59,7 +59,7 @@ _MADE: dict[str, Reader] = {
 def expression(value: Any) -> Any:
     """A literal, a field, a function of these, or a text that nobody parsed; several in a list."""
     if isinstance(value, list):
-        return [expression(one) for one in value]
+        return [expression(item) for item in value]
     kind = text(mapping(value).get("type"))
     reader = _EXPRESSIONS.get(kind.lower())
     if reader is None:

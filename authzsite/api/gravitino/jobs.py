@@ -44,7 +44,7 @@ OWN: dict[str, dict[str, Any]] = {
         "configs": strings,
     },
 }
-KEPT = ("jobType", *COMMON, *(name for one in OWN.values() for name in one))
+KEPT = ("jobType", *COMMON, *(name for item in OWN.values() for name in item))
 
 
 def template(value: Any) -> dict[str, Any]:

@@ -106,7 +106,7 @@ _VIEW_CONTENT = ("representations", "defaultCatalog", "defaultSchema")
 def view(name: str, detail: Detail, audit: Audit) -> Wire:
     said, connected = detail.content, "representations" not in detail.content
     return described(name, detail, audit) | {
-        "columns": [columns.shown(one, connected=connected) for one in detail.columns],
+        "columns": [columns.shown(column, connected=connected) for column in detail.columns],
         "representations": said.get("representations") or _of_source(detail),
         "defaultCatalog": said.get("defaultCatalog"),
         "defaultSchema": said.get("defaultSchema"),
@@ -119,9 +119,9 @@ def _of_source(detail: Detail) -> list[Wire]:
 
 
 def _representations(items: list[Wire]) -> list[Wire]:
-    if len({one["dialect"] for one in items}) < len(items):
+    if len({item["dialect"] for item in items}) < len(items):
         raise illegal("Two representations are for the same dialect")
-    return [{"type": "sql", **one} for one in items]
+    return [{"type": "sql", **item} for item in items]
 
 
 def create_view(call: Call) -> Later:
@@ -281,21 +281,21 @@ def create_function(call: Call) -> Later:
 
 
 def _signature(parameters: Any) -> list[Any]:
-    return [one.get("dataType") for one in parameters or ()]
+    return [parameter.get("dataType") for parameter in parameters or ()]
 
 
 def _definition(draft: Draft, update: Mapping[str, Any]) -> dict[str, Any]:
     """A copy of the definition with these parameters, in the place of the old one."""
-    found: list[dict[str, Any]] = [dict(one) for one in draft.content.get("definitions", ())]
+    found: list[dict[str, Any]] = [dict(item) for item in draft.content.get("definitions", ())]
     draft.content["definitions"] = found
-    for one in found:
-        if _signature(one.get("parameters")) == _signature(update.get("parameters")):
-            return one
+    for item in found:
+        if _signature(item.get("parameters")) == _signature(update.get("parameters")):
+            return item
     raise illegal("There is no definition with these parameters")
 
 
 def _add_definition(draft: Draft, update: Mapping[str, Any]) -> None:
-    there = [_signature(one.get("parameters")) for one in draft.content.get("definitions", ())]
+    there = [_signature(item.get("parameters")) for item in draft.content.get("definitions", ())]
     if _signature(update["definition"].get("parameters")) in there:
         raise illegal("There is a definition with these parameters")
     draft.content["definitions"] = [*draft.content.get("definitions", ()), update["definition"]]
@@ -303,7 +303,7 @@ def _add_definition(draft: Draft, update: Mapping[str, Any]) -> None:
 
 def _remove_definition(draft: Draft, update: Mapping[str, Any]) -> None:
     gone = _definition(draft, update)
-    left = [one for one in draft.content["definitions"] if one is not gone]
+    left = [item for item in draft.content["definitions"] if item is not gone]
     if not left:
         raise illegal("A function keeps at least one definition")
     draft.content["definitions"] = left
@@ -318,7 +318,7 @@ def _change_impls(change: Callable[[list[Any], Mapping[str, Any]], list[Any]]) -
 
 
 def _without(impls: list[Any], update: Mapping[str, Any]) -> list[Any]:
-    left = [one for one in impls if str(one.get("runtime")).lower() != update["runtime"].lower()]
+    left = [impl for impl in impls if str(impl.get("runtime")).lower() != update["runtime"].lower()]
     if len(left) == len(impls):
         raise illegal(f"There is no implementation for {update['runtime']}")
     return left

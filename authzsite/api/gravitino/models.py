@@ -61,22 +61,22 @@ def register(call: Call) -> Later:
 
 
 def versions(call: Call) -> list[Version]:
-    return [dict(one) for one in call.detail.content.get("versions", ())]
+    return [dict(item) for item in call.detail.content.get("versions", ())]
 
 
 def version_of(call: Call, found: Iterable[Version]) -> Version:
     """The version that the path names by number or alias.  Raises Problem."""
     number, alias = call.names.get("version"), call.names.get("alias")
-    for one in found:
-        if alias in one["aliases"] if alias is not None else str(one["version"]) == number:
-            return one
+    for item in found:
+        if alias in item["aliases"] if alias is not None else str(item["version"]) == number:
+            return item
     message = f"Model {call.node.name} has no version {alias or number}"
     raise Problem(404, 1003, "NoSuchModelVersionException", message)
 
 
-def shown(one: Version) -> Wire:
-    found = {**one, "properties": object_details.shown(one["properties"])}
-    return found | {"comment": one["comment"], "uri": one["uris"].get(UNNAMED)}
+def shown(version: Version) -> Wire:
+    found = {**version, "properties": object_details.shown(version["properties"])}
+    return found | {"comment": version["comment"], "uri": version["uris"].get(UNNAMED)}
 
 
 def keep(call: Call, found: list[Version], **content: Any) -> None:
@@ -86,8 +86,8 @@ def keep(call: Call, found: list[Version], **content: Any) -> None:
 
 def list_versions(call: Call) -> Wire:
     if call.asks("details"):
-        return {"infos": [shown(one) for one in versions(call)]}
-    return {"versions": [one["version"] for one in versions(call)]}
+        return {"infos": [shown(version) for version in versions(call)]}
+    return {"versions": [version["version"] for version in versions(call)]}
 
 
 def load_version(call: Call) -> Wire:
@@ -113,7 +113,7 @@ def link(call: Call) -> Wire:
 
 def _check_aliases(found: Iterable[Version], aliases: Iterable[str]) -> None:
     """Raises Problem when an alias stands for another version already, or could be taken for a number."""
-    taken = {alias for one in found for alias in one["aliases"]}
+    taken = {alias for item in found for alias in item["aliases"]}
     for alias in aliases:
         if alias.isdigit():
             raise illegal("An alias is no number")
@@ -138,7 +138,7 @@ def delete_version(call: Call) -> Wire:
         gone = version_of(call, found)
     except Problem:
         return {"dropped": False, "deleted": False}
-    keep(call, [one for one in found if one is not gone])
+    keep(call, [item for item in found if item is not gone])
     return {"dropped": True, "deleted": True}
 
 
@@ -155,35 +155,40 @@ def uri(call: Call) -> Wire:
 Change = Callable[[Version, Mapping[str, Any], list[Version]], None]
 
 
-def _set_uri(one: Version, update: Mapping[str, Any], others: list[Version]) -> None:
-    one["uris"] = {**one["uris"], update.get("uriName", UNNAMED): update.get("newUri") or update["uri"]}
+def _set_uri(version: Version, update: Mapping[str, Any], others: list[Version]) -> None:
+    version["uris"] = {
+        **version["uris"],
+        update.get("uriName", UNNAMED): update.get("newUri") or update["uri"],
+    }
 
 
-def _remove_uri(one: Version, update: Mapping[str, Any], others: list[Version]) -> None:
-    left = {name: place for name, place in one["uris"].items() if name != update["uriName"]}
+def _remove_uri(version: Version, update: Mapping[str, Any], others: list[Version]) -> None:
+    left = {name: place for name, place in version["uris"].items() if name != update["uriName"]}
     if not left:
         raise illegal("A model version keeps at least one address")
-    one["uris"] = left
+    version["uris"] = left
 
 
-def _aliases(one: Version, update: Mapping[str, Any], others: list[Version]) -> None:
+def _aliases(version: Version, update: Mapping[str, Any], others: list[Version]) -> None:
     gone, new = update.get("aliasesToRemove", ()), update.get("aliasesToAdd", ())
     _check_aliases(others, new)
-    left = [alias for alias in one["aliases"] if alias not in gone]
-    one["aliases"] = list(dict.fromkeys([*left, *new]))
+    left = [alias for alias in version["aliases"] if alias not in gone]
+    version["aliases"] = list(dict.fromkeys([*left, *new]))
 
 
-def _comment(one: Version, update: Mapping[str, Any], others: list[Version]) -> None:
-    one["comment"] = update.get("newComment", "")
+def _comment(version: Version, update: Mapping[str, Any], others: list[Version]) -> None:
+    version["comment"] = update.get("newComment", "")
 
 
-def _set(one: Version, update: Mapping[str, Any], others: list[Version]) -> None:
-    new = object_details.sealed({update["property"]: update["value"]}, one["properties"])
-    one["properties"] = {**one["properties"], **new}
+def _set(version: Version, update: Mapping[str, Any], others: list[Version]) -> None:
+    new = object_details.sealed({update["property"]: update["value"]}, version["properties"])
+    version["properties"] = {**version["properties"], **new}
 
 
-def _remove(one: Version, update: Mapping[str, Any], others: list[Version]) -> None:
-    one["properties"] = {key: value for key, value in one["properties"].items() if key != update["property"]}
+def _remove(version: Version, update: Mapping[str, Any], others: list[Version]) -> None:
+    version["properties"] = {
+        key: value for key, value in version["properties"].items() if key != update["property"]
+    }
 
 
 UPDATES: dict[str, Change] = {

@@ -67,7 +67,7 @@ def nearest_schema(catalog: Node, name: str) -> Node:
     above = [SEPARATOR.join(parts[:length]) for length in range(len(parts) - 1, 0, -1)]
     if not above or catalog.id == ABSENT:
         return catalog
-    refs = [ObjectRef("schema", catalog.realm, (catalog.name, one)) for one in above]
+    refs = [ObjectRef("schema", catalog.realm, (catalog.name, item)) for item in above]
     return next((node for node in find_all(refs) if node is not None), catalog)
 
 

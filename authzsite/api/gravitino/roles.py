@@ -132,8 +132,8 @@ def create(call: Call) -> Later:
     if not personal_roles.is_personal(name):
         legal(name)
     role = roles.create(call.root, name, owner=call.principal, properties=properties, **call.by)
-    for one in objects:
-        roles.add_privileges(role, one.node, one.privileges, **call.by)
+    for object_ in objects:
+        roles.add_privileges(role, object_.node, object_.privileges, **call.by)
     return lambda: {"role": told(role)}
 
 
@@ -197,7 +197,7 @@ def _drop_when_empty(call: Call, role: Node) -> None:
 
 def override(call: Call) -> Later:
     role, wanted = call.node, given(call.root, call.body["overrides"])
-    roles.replace_privileges(role, {one.node: one.privileges for one in wanted}, **call.by)
+    roles.replace_privileges(role, {item.node: item.privileges for item in wanted}, **call.by)
     _drop_when_empty(call, role)
     return lambda: {"role": told(role)}
 

@@ -56,11 +56,11 @@ def add_partitions(call: Call) -> Wire:
     found, new = _partitions(call), call.body["partitions"]
     if not call.detail.content.get("partitioning"):
         raise unsupported(f"Table {call.node.name} is not partitioned")
-    for one in new:
-        one |= {"name": one.get("name") or _name_of(one), "properties": one.get("properties", {})}
-        if one["name"] in found:
-            raise exists("partition", f"Partition {one['name']} already exists")
-        found[one["name"]] = one
+    for item in new:
+        item |= {"name": item.get("name") or _name_of(item), "properties": item.get("properties", {})}
+        if item["name"] in found:
+            raise exists("partition", f"Partition {item['name']} already exists")
+        found[item["name"]] = item
     _keep(call, "the partitions", partitions=found)
     return {"partitions": new}
 
@@ -68,7 +68,7 @@ def add_partitions(call: Call) -> Wire:
 def _name_of(partition: Mapping[str, Any]) -> str:
     """`region=eu/day=3`, as engines name a partition by its values."""
     fields = [".".join(field) for field in partition.get("fieldNames", ())]
-    values = [str(one.get("value")) for one in partition.get("values", ())]
+    values = [str(item.get("value")) for item in partition.get("values", ())]
     return "/".join(f"{field}={value}" for field, value in zip(fields, values, strict=False))
 
 
@@ -158,9 +158,9 @@ def list_partition_statistics(call: Call) -> Wire:
 
 def update_partition_statistics(call: Call) -> Wire:
     found = dict(call.detail.content.get("partition_statistics", {}))
-    for one in call.body["updates"]:
-        name = one["partitionName"]
-        found[name] = _updated(call, found.get(name, {}), one["statistics"])
+    for item in call.body["updates"]:
+        name = item["partitionName"]
+        found[name] = _updated(call, found.get(name, {}), item["statistics"])
     _keep(call, "the statistics", partition_statistics=found)
     return {}
 
@@ -168,9 +168,9 @@ def update_partition_statistics(call: Call) -> Wire:
 def drop_partition_statistics(call: Call) -> Wire:
     found = {name: dict(one) for name, one in call.detail.content.get("partition_statistics", {}).items()}
     gone = False
-    for one in call.body["drops"]:
-        for name in one["statisticNames"]:
-            gone |= found.get(one["partitionName"], {}).pop(_checked(name), None) is not None
+    for item in call.body["drops"]:
+        for name in item["statisticNames"]:
+            gone |= found.get(item["partitionName"], {}).pop(_checked(name), None) is not None
     _keep(call, "the statistics", partition_statistics={name: one for name, one in found.items() if one})
     return {"dropped": gone, "deleted": gone}
 

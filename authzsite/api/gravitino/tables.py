@@ -74,7 +74,7 @@ ALTER = updates(
 def wire(name: str, detail: Detail, audit: Audit, *, connected: bool = False) -> Wire:
     said = detail.content
     return described(name, detail, audit) | {
-        "columns": [columns.shown(one, connected=connected) for one in detail.columns],
+        "columns": [columns.shown(column, connected=connected) for column in detail.columns],
         "partitioning": said.get("partitioning", []),
         "distribution": said.get("distribution", NO_DISTRIBUTION),
         "sortOrders": said.get("sortOrders", []),
@@ -109,7 +109,7 @@ def load(call: Call) -> Wire:
 
 def alter(call: Call) -> Later:
     call.refuse_connected()
-    if any(one.get("newSchemaName") for one in call.body["updates"]):
+    if any(item.get("newSchemaName") for item in call.body["updates"]):
         raise unsupported("A table is not moved to another schema here")
     node, _ = altering.alter(call, call.node, more=UPDATES)
     return lambda: {"table": told(node)}
@@ -183,13 +183,13 @@ def _setting(kept: str, sent: str) -> Update:
 
 def _add_index(draft: Draft, update: Mapping[str, Any]) -> None:
     indexes = draft.content.setdefault("indexes", [])
-    if any(one.get("name") == update["index"].get("name") for one in indexes):
+    if any(index.get("name") == update["index"].get("name") for index in indexes):
         raise illegal(f"Index {update['index'].get('name')} already exists")
     draft.content["indexes"] = [*indexes, update["index"]]
 
 
 def _drop_index(draft: Draft, update: Mapping[str, Any]) -> None:
-    left = [one for one in draft.content.get("indexes", ()) if one.get("name") != update["name"]]
+    left = [item for item in draft.content.get("indexes", ()) if item.get("name") != update["name"]]
     if len(left) == len(draft.content.get("indexes", ())) and not update.get("ifExists"):
         raise illegal(f"Index {update['name']} does not exist")
     draft.content["indexes"] = left

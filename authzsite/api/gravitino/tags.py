@@ -98,7 +98,7 @@ SWITCH = shape({"enable": required(flag)})
 
 
 def _checked(content: Mapping[str, Any]) -> Mapping[str, Any]:
-    unknown = {one.lower() for one in content.get("supportedObjectTypes", ())} - {
+    unknown = {item.lower() for item in content.get("supportedObjectTypes", ())} - {
         "metalake",
         *path_objects.DATA,
     }
@@ -220,7 +220,7 @@ def _need_column(call: Call) -> None:
     """A column is there when its table names it.  Raises Problem."""
     column = call.place.column
     detail = call.detail_of(call.node.levels[-2].key) if column else None
-    if column and all(one["name"] != column for one in (detail or Detail()).columns):
+    if column and all(item["name"] != column for item in (detail or Detail()).columns):
         raise no_such("metadata_object", call.names["full_name"])
 
 

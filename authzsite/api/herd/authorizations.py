@@ -114,7 +114,7 @@ def _existing(office: Office, node: Node | None, code: str, user: str) -> tuple[
 def _update(office: Office, named: tuple[Node | None, str, str], asked: list[str] | None) -> Entry:
     codes = checks.permissions(asked)
     node, found = _existing(office, *named)
-    held = {code for one in found for code in one.privileges}
+    held = {code for item in found for code in item.privileges}
     if entries.drops_own_grant(office.actor, named[-1], held, codes):
         raise Problem(400, OWN_GRANT)
     authority = office.authority(GRANTING, node)
@@ -125,9 +125,9 @@ def _update(office: Office, named: tuple[Node | None, str, str], asked: list[str
 
 
 def _take(office: Office, found: Iterable[Entry]) -> None:
-    for one in found:
-        node = office.place_of(one)
-        holder = Principal.objects.get(pk=one.holder)
+    for item in found:
+        node = office.place_of(item)
+        holder = Principal.objects.get(pk=item.holder)
         entries.take(node, holder, by=office.actor, authority=office.authority(GRANTING, node))
 
 
@@ -139,7 +139,7 @@ class OfUser(HerdCall):
         office.need_role()
         user = checks.user_id(user_id)
         mine, found = office.is_caller(user), office.entries_of(user)
-        shown = [one for one in found if mine or office.may("READ", office.place_of(one))]
+        shown = [item for item in found if mine or office.may("READ", office.place_of(item))]
         if shown and not mine:
             access_log.looked(office.caller, f"review access of a user on {len(shown)}", office.herd, via=VIA)
         return self.respond(bodies.ENTRIES, {"userNamespaceAuthorizations": _by_namespace(shown)})

@@ -74,14 +74,14 @@ class Many:
     def from_json(self, value: Any) -> list[Any]:
         if not isinstance(value, list):
             raise BadBody("a list is expected where there is none")
-        return [self.shape.from_json(one) for one in value]
+        return [self.shape.from_json(item) for item in value]
 
     def from_xml(self, element: Element) -> list[Any]:
-        return [self.shape.from_xml(one) for one in element if one.tag == self.entry]
+        return [self.shape.from_xml(item) for item in element if item.tag == self.entry]
 
     def to_xml(self, value: Any, element: Element) -> None:
-        for one in value:
-            self.shape.to_xml(one, SubElement(element, self.entry))
+        for item in value:
+            self.shape.to_xml(item, SubElement(element, self.entry))
 
 
 @dataclass(frozen=True)

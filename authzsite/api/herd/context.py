@@ -75,7 +75,7 @@ class Office:
 
     def need_on_all(self, permission: str, found: Iterable[Entry]) -> None:
         """Raise Denied, naming every namespace of the entries on which the permission is lacking."""
-        lacking = [self.place_of(one) for one in found if not self.may(permission, self.place_of(one))]
+        lacking = [self.place_of(item) for item in found if not self.may(permission, self.place_of(item))]
         if lacking:
             lines = [no_permission(self.caller.name, permission, node.name) for node in lacking]
             raise Denied(lines, [Refusal(self.caller, permission, node) for node in lacking])
@@ -95,7 +95,7 @@ class Office:
 
     def entries_of(self, user: str, node: Node | None = None) -> list[Entry]:
         """What was given to a user id, in any case of its letters, everywhere or on one namespace."""
-        known = [one.pk for one in bearers(user, KINDS)] if holdable(user) else []
+        known = [bearer.pk for bearer in bearers(user, KINDS)] if holdable(user) else []
         objects = [node.id] if node else None
         return entries(self.herd, holders=known, objects=objects, now=self.now) if known else []
 

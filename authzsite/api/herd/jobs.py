@@ -21,7 +21,7 @@ from policies.services.objects import NewObject
 
 
 def _described(body: dict[str, Any]) -> dict[str, Any]:
-    parameters = [(checks.job_name(one["name"]), one["value"]) for one in body["parameters"] or ()]
+    parameters = [(checks.job_name(item["name"]), item["value"]) for item in body["parameters"] or ()]
     text = [body["description"], *(value for _, value in parameters)]
     if any(value is not None and "\0" in value for value in text):
         raise Problem(400, "A description has no NUL.")

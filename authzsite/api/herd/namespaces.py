@@ -127,11 +127,11 @@ def _key(filters: list[dict[str, Any]] | None) -> dict[str, Any]:
 
 
 def _fields(sent: str) -> set[str]:
-    asked = [one.strip() for one in sent.split(",") if one.strip()]
-    for one in asked:
-        if one.lower() not in FIELDS:
-            raise Problem(400, f'Search response field "{one}" is not supported.')
-    return {FIELDS[one.lower()] for one in asked}
+    asked = [item.strip() for item in sent.split(",") if item.strip()]
+    for item in asked:
+        if item.lower() not in FIELDS:
+            raise Problem(400, f'Search response field "{item}" is not supported.')
+    return {FIELDS[item.lower()] for item in asked}
 
 
 def _narrowed(whole: dict[str, Any], fields: set[str]) -> dict[str, Any]:

@@ -22,15 +22,15 @@ class Command(OperatorCommand):
         root = realm_root(realm)
         named = [principal(text) for text in members]
         first, *rest = named
-        if first.kind == Principal.Kind.GROUP and rest and all(one.kind != first.kind for one in rest):
+        if first.kind == Principal.Kind.GROUP and rest and all(item.kind != first.kind for item in rest):
             self._group(root, first, rest, remove)
         else:
             self._realm(root, named, remove)
 
     def _realm(self, root: Node, named: list[Principal], remove: bool) -> None:
         act = members.remove if remove else members.add
-        for one in named:
-            act(root, one, by=self.by, authority=self.authority)
+        for item in named:
+            act(root, item, by=self.by, authority=self.authority)
         self.stdout.write(
             f"{'removed from' if remove else 'members of'} {root.name}: {', '.join(map(str, named))}"
         )
@@ -39,6 +39,6 @@ class Command(OperatorCommand):
         if not remove:
             members.add(root, group, by=self.by, authority=self.authority)
         act = members.leave_group if remove else members.join_group
-        for one in people:
-            act(group, one, by=self.by, authority=self.authority)
+        for person in people:
+            act(group, person, by=self.by, authority=self.authority)
         self.stdout.write(f"{'taken out of' if remove else 'in'} {group}: {', '.join(map(str, people))}")

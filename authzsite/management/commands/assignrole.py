@@ -27,6 +27,6 @@ class Command(OperatorCommand):
         if found is None:
             raise NotFound(f"there is no role `{role}` in {realm}")
         act = roles.unassign if remove else roles.assign
-        for one in named:
-            act(found, one, by=self.by, authority=self.authority)
+        for item in named:
+            act(found, item, by=self.by, authority=self.authority)
         self.stdout.write(f"{'took' if remove else 'gave'} {role}: {', '.join(holders)}")

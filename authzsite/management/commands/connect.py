@@ -60,5 +60,7 @@ class Command(OperatorCommand):
         """What a try of the connection found; ends the command when it does not answer."""
         found = tried(kind, url, realm=realm, beside_us=bool(share))
         if not found.reached:
-            self.fail(f"nothing is connected: {'; '.join(one.text for one in found.findings)}", code=1)
+            self.fail(
+                f"nothing is connected: {'; '.join(finding.text for finding in found.findings)}", code=1
+            )
         return found

@@ -19,7 +19,7 @@ class Command(OperatorCommand):
 
     def run(self, **_: Any) -> None:
         there = shop.ensure()
-        world.accounts({one.user: one.password for one in passwords.load(settings.VAR).console})
+        world.accounts({item.user: item.password for item in passwords.load(settings.VAR).console})
         place = world.realm()
         row = world.connection(place, there.url_for())
         catalog = node(row.catalog_id)

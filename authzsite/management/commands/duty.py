@@ -26,8 +26,8 @@ class Command(OperatorCommand):
         named = [principal(text) for text in holders]
         node = self._node(place)
         act = duties.take if remove else duties.give
-        for one in named:
-            act(node, duty, one, by=self.by, authority=self.authority)
+        for item in named:
+            act(node, duty, item, by=self.by, authority=self.authority)
         self.stdout.write(f"{'took' if remove else 'gave'} {duty} on {place}: {', '.join(holders)}")
 
     def _node(self, place: str) -> Node:
@@ -37,8 +37,8 @@ class Command(OperatorCommand):
             return root
         path = split_name(name)
         law = dialects.get(root.kind)
-        types = [one for one in law.types if law.type_path(one, len(path))]
-        found = [node for one in types if (node := find(ObjectRef(one, realm, path)))]
+        types = [type_ for type_ in law.types if law.type_path(type_, len(path))]
+        found = [node for type_ in types if (node := find(ObjectRef(type_, realm, path)))]
         if not found:
             raise NotFound(f"there is no object `{place}`")
         return found[0]

@@ -37,7 +37,7 @@ class Command(OperatorCommand):
             named = [patterns.named(root, text) for text in entities]
         except Invalid as problem:
             self.fail(str(problem), code=2)
-        troubles = [text for one in named for text in self._one(root, action, one, by, principal)]
+        troubles = [text for item in named for text in self._one(root, action, item, by, principal)]
         for text in troubles:
             self.stderr.write(text.replace("\n", " "))
         if troubles:

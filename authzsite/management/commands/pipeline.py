@@ -23,7 +23,7 @@ class Command(OperatorCommand):
     help = "Run a pipeline over a realm, or over every realm; one JSON line each; exit 0 when all are done."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        parser.add_argument("name", choices=[one.name for one in known.every()])
+        parser.add_argument("name", choices=[item.name for item in known.every()])
         parser.add_argument("--realm", metavar="R", help="default: every realm")
         parser.add_argument("--master", default="", metavar="URL", help="default: SPARK_MASTER")
 
@@ -37,7 +37,7 @@ class Command(OperatorCommand):
     def _roots(self, name: str, realm: str | None) -> list[Node | None]:
         if realm:
             return [realm_root(realm)]
-        return [None] if known.get(name).of_site else [root(one) for one in control.open_realms()]
+        return [None] if known.get(name).of_site else [root(item) for item in control.open_realms()]
 
     def _run(self, name: str, node: Node | None, master: str) -> PipelineRun:
         running.bury()

@@ -247,7 +247,7 @@ def _mapped(spark: Any, wanted: DesiredState, targets: Any, work: Any) -> Any:
     def mapped(batches: Iterable[Any]) -> Iterator[Any]:
         import pyarrow as pa
 
-        theirs = (one for batch in batches for one in _there(batch))
+        theirs = (item for batch in batches for item in _there(batch))
         rows = list(work(sent.value, theirs))
         number, text = pa.int64(), pa.string()
         types = (number, number, number, text, pa.list_(text), text)

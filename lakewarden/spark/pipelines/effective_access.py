@@ -139,7 +139,7 @@ def _batch(pa: Any, schema: Any, rows: list[ResultRow]) -> Any:
     named = ("action", "people", "services")
     columns = [list(column) for column in zip(*rows)] or [[] for _ in schema]
     counts = ResultRow._fields.index("counts")
-    columns[counts] = [[dict(zip(named, one)) for one in each] for each in columns[counts]]
+    columns[counts] = [[dict(zip(named, item)) for item in each] for each in columns[counts]]
     arrays = [pa.array(column, field.type) for column, field in zip(columns, schema)]
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 

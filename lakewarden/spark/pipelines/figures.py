@@ -120,9 +120,9 @@ def _by_type(totals: Any) -> dict[str, dict[str, int]]:
     """For each type the pairs of a person and an object, by action; a row for each task and type."""
     found: dict[str, dict[str, int]] = {}
     for row in totals:
-        for one in row["counts"]:
+        for item in row["counts"]:
             of_type = found.setdefault(row["type"], {})
-            of_type[one["action"]] = of_type.get(one["action"], 0) + one["people"]
+            of_type[item["action"]] = of_type.get(item["action"], 0) + item["people"]
     return found
 
 
@@ -134,7 +134,7 @@ def _added(rows: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 
 def _numbers(counts: Any) -> dict[str, list[int]]:
-    return {one["action"]: [one["people"], one["services"]] for one in counts}
+    return {item["action"]: [item["people"], item["services"]] for item in counts}
 
 
 def people_figures(standing: Population, rows: list[tuple[int, str, int]]) -> dict[str, Any]:

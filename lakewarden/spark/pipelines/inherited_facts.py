@@ -222,8 +222,8 @@ def _step(law: Dialect, above: HeldPrivileges | None, type: str) -> Step | None:
 
 def privileges_telling(law: Dialect, type: str) -> int:
     """The bits of the privileges that give something on a type, and do not only lead to it."""
-    known = (one for one in law.privileges.values() if type in one.binds)
-    return sum(one.bit for one in known if law.by_text or one.category != "use")
+    known = (privilege for privilege in law.privileges.values() if type in privilege.binds)
+    return sum(item.bit for item in known if law.by_text or item.category != "use")
 
 
 __all__ = ["Answers", "Fact", "HeldPrivileges", "Levels", "ObjectFacts", "privileges_telling", "standing"]

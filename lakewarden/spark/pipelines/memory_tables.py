@@ -37,7 +37,7 @@ class InMemory:
         self.facts = list(self._facts())
 
     def rows(self, name: str, *columns: str) -> list[Any]:
-        return [tuple(row[one] for one in columns) for row in self.tables[name]]
+        return [tuple(row[column] for column in columns) for row in self.tables[name]]
 
     def standing(self, when: str = NOW, *, lasting: float = 0.0) -> Population:
         return standing_of(self.realm, self.rows, when, lasting=lasting)
@@ -55,8 +55,8 @@ class InMemory:
 
     def containers(self, places: Iterable[ObjectFacts]) -> dict[int, ObjectFacts]:
         """The objects that have something below them, and the realm's root."""
-        known = {one.key: one for one in places}
-        above = {key for one in known.values() for key in one.ancestors} | {self.realm.root}
+        known = {place.key: place for place in places}
+        above = {key for item in known.values() for key in item.ancestors} | {self.realm.root}
         return {key: known[key] for key in above if key in known}
 
     def texts(self) -> list[Fact]:

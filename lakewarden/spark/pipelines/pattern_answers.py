@@ -27,13 +27,13 @@ from lakewarden.spark.pipelines.population import OWNER as OWNING
 def _of_settings(standing: Population) -> tuple[list[Fact], list[Fact]]:
     """What the realm's law and settings give without a grant: on texts, and as ownership of the realm."""
     realm, texts, owners = standing.realm, list[Fact](), list[Fact]()
-    for one in standing.principals.values():
-        who = Principal(one.kind, one.name)
+    for principal in standing.principals.values():
+        who = Principal(principal.kind, principal.name)
         for rule in by_settings.rules(realm.root, realm.law, realm.settings, who, ()):
             if rule.privilege == OWNS:
-                owners.append(Fact(Unit(OWNING, one.key), OWNS))
+                owners.append(Fact(Unit(OWNING, principal.key), OWNS))
             else:
-                texts.append(Fact(Unit(HOLDER, one.key), rule.privilege, on=str(rule.object)))
+                texts.append(Fact(Unit(HOLDER, principal.key), rule.privilege, on=str(rule.object)))
     return texts, owners
 
 
@@ -85,7 +85,7 @@ class Named(Answers):
     def lineage(self, place: ObjectFacts) -> Lineage:
         """The levels of an entity, root first, as the law is asked about them."""
         above = (self.containers[key] for key in place.ancestors)
-        return tuple(Level(one.type, one.key, one.name) for one in (*above, place))
+        return tuple(Level(item.type, item.key, item.name) for item in (*above, place))
 
     def _by_names(self, test: Test, lineage: Lineage) -> Crowd:
         """Entities that the same texts name on every level asked about are answered once."""

@@ -85,8 +85,10 @@ class Population:
         when: str = NOW,
     ) -> None:
         self.realm, self._when = realm, when
-        self.principals = {one.key: one for one in principals}
-        self.people = Numbering(one.key for one in self.principals.values() if one.kind in PEOPLE)
+        self.principals = {principal.key: principal for principal in principals}
+        self.people = Numbering(
+            principal.key for principal in self.principals.values() if principal.kind in PEOPLE
+        )
         self.services = self._people(lambda one: one.kind == "service")
         self.admins = self._people(lambda one: one.service_admin)
         self.able = self._people(lambda one: one.able)
@@ -153,7 +155,7 @@ class Population:
         ]
 
     def _people(self, which: Callable[[Who], bool]) -> Crowd:
-        return self.people.crowd(one.key for one in self.principals.values() if which(one))
+        return self.people.crowd(principal.key for principal in self.principals.values() if which(principal))
 
     def _take_members(self, rows: Iterable[Sequence[Any]]) -> None:
         kept = list(rows)
@@ -182,17 +184,17 @@ class Population:
         named: dict[str, list[int]] = defaultdict(list)
         for key in self.people.keys:
             named[self.principals[key].name.strip(" ").upper()].append(key)
-        for one in self.principals.values():
-            if one.kind == "user":
-                alike = [key for key in named.get(one.name.upper(), ()) if key != one.key]
-            elif one.kind == "pattern":
-                suffix = one.name[1:].upper()
+        for principal in self.principals.values():
+            if principal.kind == "user":
+                alike = [key for key in named.get(principal.name.upper(), ()) if key != principal.key]
+            elif principal.kind == "pattern":
+                suffix = principal.name[1:].upper()
                 alike = [key for name, keys in named.items() if name.endswith(suffix) for key in keys]
             else:
                 continue
             for key in alike:
-                self._called[key].append(one.key)
-            self._namesakes[one.key] = self.people.crowd(alike)
+                self._called[key].append(principal.key)
+            self._namesakes[principal.key] = self.people.crowd(alike)
 
     def _now(self, window: Window) -> bool:
         if self._when == EVER:
@@ -230,7 +232,7 @@ def _settled(rows: Iterable[Sequence[Any]], lasting: float) -> Iterable[Sequence
 
 def began(start: float | None, since: float | None) -> float | None:
     """Since when something has counted: its window and its record both had to begin; None: for ever."""
-    return max((one for one in (start, since) if one is not None), default=None)
+    return max((item for item in (start, since) if item is not None), default=None)
 
 
 def contains(window: Window, now: float) -> bool:
@@ -239,8 +241,8 @@ def contains(window: Window, now: float) -> bool:
     return (start is None or start <= now) and (end is None or now < end)
 
 
-def joined(one: Window, other: Window) -> Window:
+def joined(window: Window, other: Window) -> Window:
     """When both windows hold."""
-    starts = [edge for edge in (one[0], other[0]) if edge is not None]
-    ends = [edge for edge in (one[1], other[1]) if edge is not None]
+    starts = [edge for edge in (window[0], other[0]) if edge is not None]
+    ends = [edge for edge in (window[1], other[1]) if edge is not None]
     return max(starts, default=None), min(ends, default=None)

@@ -218,7 +218,7 @@ def data_types(law: Dialect) -> frozenset[str]:
     """The types of what is read in the end: those below which nothing can be read by the same privilege."""
     return frozenset(
         type
-        for one in law.privileges.values()
-        for type in one.binds
-        if one.category == "read" and one.binds.isdisjoint(law.child_types(type))
+        for privilege in law.privileges.values()
+        for type in privilege.binds
+        if privilege.category == "read" and privilege.binds.isdisjoint(law.child_types(type))
     )

@@ -73,7 +73,7 @@ class Sample:
         paths = self.standing.paths(key)
         if self.asked.by_text:
             return self._slice_of_texts(person, key, paths)
-        on = [*(self._facts_on(self.containers[one]) for one in place.ancestors), _by_unit(place)]
+        on = [*(self._facts_on(self.containers[ancestor]) for ancestor in place.ancestors), _by_unit(place)]
         return self._built(
             key,
             [
@@ -118,7 +118,7 @@ class Sample:
 
     def _lineage(self, place: ObjectFacts) -> Lineage:
         above = (self.containers[key] for key in place.ancestors)
-        return tuple(Level(one.type, one.key, one.name) for one in (*above, place))
+        return tuple(Level(item.type, item.key, item.name) for item in (*above, place))
 
 
 def _member(standing: Population, key: Key) -> bool:

@@ -47,8 +47,10 @@ class Snapshot:
         frame = self.spark.read.parquet(str(self.folder / name))
         return frame.select(
             *(
-                (f.unix_micros(f.col(f"`{one}`")) / 1e6).alias(one) if one in MOMENTS else f.col(f"`{one}`")
-                for one in frame.columns
+                (f.unix_micros(f.col(f"`{column}`")) / 1e6).alias(column)
+                if column in MOMENTS
+                else f.col(f"`{column}`")
+                for column in frame.columns
             )
         )
 
@@ -63,7 +65,7 @@ class Snapshot:
         from pyarrow import parquet
 
         table = parquet.read_table(self.folder / name, columns=list(columns))
-        return list(zip(*(_plain(one, table[one]) for one in columns)))
+        return list(zip(*(_plain(column, table[column]) for column in columns)))
 
     def realm(self) -> Realm:
         named = ("key", "root", "name", "law", "mode", "revision", "at", "settings")
@@ -129,7 +131,7 @@ class Snapshot:
         keys = [(key,) for key in self._above()]
         above = f.broadcast(self.spark.createDataFrame(keys, "above bigint"))
         rows = places.join(above, f.col("above") == f.col("key"), "left_semi")
-        return {one.key: one for one in map(place_of, rows.collect())}
+        return {item.key: item for item in map(place_of, rows.collect())}
 
     def _above(self) -> set[int]:
         """The keys of what has something below it, and of the realm's root."""
@@ -153,12 +155,12 @@ class Snapshot:
 
     def length(self, name: str) -> int:
         """How many rows a table has."""
-        return sum(one.metadata.num_rows for one in self._files(name))
+        return sum(file.metadata.num_rows for file in self._files(name))
 
     def _batches(self, name: str, *columns: str) -> Iterator[Any]:
         """A large table piece by piece, without Spark."""
-        for one in self._files(name):
-            yield from one.iter_batches(columns=list(columns))
+        for file in self._files(name):
+            yield from file.iter_batches(columns=list(columns))
 
     def _files(self, name: str) -> list[Any]:
         from pyarrow import parquet
@@ -200,4 +202,4 @@ def _plain(name: str, column: Any) -> list[Any]:
     import pyarrow as pa
 
     micros = column.cast(pa.timestamp("us", tz="UTC")).cast(pa.int64()).to_pylist()
-    return [None if one is None else one / 1e6 for one in micros]
+    return [None if micro is None else micro / 1e6 for micro in micros]

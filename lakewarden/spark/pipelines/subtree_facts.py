@@ -127,7 +127,7 @@ def beneath_of(objects: int, reported: int, used: Any, touched: Any, allowed: An
     return Beneath(
         objects,
         reported,
-        tuple(sorted(ReportedUse(one["person"], one["type"], one["action"]) for one in used)),
-        tuple(sorted((one["type"], one["action"], one["objects"]) for one in touched)),
-        tuple(sorted((one["privilege"], Unit(one["kind"], one["unit"])) for one in allowed)),
+        tuple(sorted(ReportedUse(item["person"], item["type"], item["action"]) for item in used)),
+        tuple(sorted((item["type"], item["action"], item["objects"]) for item in touched)),
+        tuple(sorted((item["privilege"], Unit(item["kind"], item["unit"])) for item in allowed)),
     )

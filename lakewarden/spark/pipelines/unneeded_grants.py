@@ -174,7 +174,7 @@ class Least:
         """Who did something here or below that the privilege serves."""
         bit = self.law.privileges[code].bit
         return self.standing.people.crowd(
-            one.person for one in beneath.used if bit & serving(self.law.code, one.type, one.action)
+            item.person for item in beneath.used if bit & serving(self.law.code, item.type, item.action)
         )
 
     def _told_here(self, place: ObjectFacts) -> bool:
@@ -195,12 +195,15 @@ class Least:
             side = _side(fact, self.law)
             others = above.get(side, 0)
             beside = [
-                one
-                for one in facts
-                if one is not fact and _side(one, self.law) == side and one.key not in found and _lasts(one)
+                item
+                for item in facts
+                if item is not fact
+                and _side(item, self.law) == side
+                and item.key not in found
+                and _lasts(item)
             ]
-            for one in beside:
-                others |= self.lasting.crowd(one.unit)
+            for item in beside:
+                others |= self.lasting.crowd(item.unit)
             crowd = self.standing.crowd(fact.unit)
             if fact.privilege != OWNS and crowd and not crowd & ~others:
                 found[fact.key] = self._by(crowd, above.get(side, 0), beside)
@@ -214,7 +217,7 @@ class Least:
     def _by(self, crowd: Crowd, above: Crowd, beside: Iterable[Fact]) -> str:
         if not crowd & ~above:
             return "what is given above"
-        units = {one.unit.key for one in beside}
+        units = {item.unit.key for item in beside}
         return f"{len(units)} other grants here" if len(units) > 1 else "another grant here"
 
     def _kept_on(self, key: int) -> dict[str, Crowd]:

@@ -39,8 +39,8 @@ class OnTexts:
         self, least: Least, facts: Iterable[Fact], every: Iterable[ObjectFacts], uses: Iterable[Use]
     ) -> None:
         self.least, self.law = least, cast("TextDialect", least.law)
-        self.facts = [one for one in facts if one.allow and self._now(one) and self._bits(one)]
-        self.texts = tuple(dict.fromkeys(one.on for one in self.facts))
+        self.facts = [fact for fact in facts if fact.allow and self._now(fact) and self._bits(fact)]
+        self.texts = tuple(dict.fromkeys(fact.on for fact in self.facts))
         self._at = {text: place for place, text in enumerate(self.texts)}
         self._held = Texts((text, 1 << place) for place, text in enumerate(self.texts))
         self._told = [least.containers[key].name for key in least.told_below if key in least.containers]
@@ -70,7 +70,7 @@ class OnTexts:
                     reported[place] += bool(told)
             if told:
                 self._add(used, naming | self._held.below(*pattern_levels.named(lineage)), entity.type, told)
-        return [Named(*one) for one in zip(objects, reported, used)]
+        return [Named(*item) for item in zip(objects, reported, used)]
 
     def _add(self, used: list[dict[int, Crowd]], naming: int, type: str, told: Iterable[Use]) -> None:
         for person, _, action in told:
@@ -87,7 +87,7 @@ class OnTexts:
 
     def _lineage(self, place: ObjectFacts) -> Lineage:
         above = (self.least.containers[key] for key in place.ancestors)
-        return tuple(Level(one.type, one.key, one.name) for one in (*above, place))
+        return tuple(Level(item.type, item.key, item.name) for item in (*above, place))
 
     def _unused(self, fact: Fact) -> Iterator[Hint]:
         known, named = self.law.privilege(fact.privilege), self._named[self._at[fact.on]]
@@ -118,8 +118,8 @@ class OnTexts:
         for fact in sorted(self.facts, key=self.least.ease):
             crowd, beside = self.least.standing.crowd(fact.unit), self._beside(fact, on, found)
             others = 0
-            for one in beside:
-                others |= self.least.lasting.crowd(one.unit)
+            for item in beside:
+                others |= self.least.lasting.crowd(item.unit)
             if crowd and not crowd & ~others:
                 found[fact.key] = _said(fact, beside)
         return found
@@ -130,13 +130,13 @@ class OnTexts:
         """Other grants that give as much, for good, on all that the text names."""
         bits = self._bits(fact)
         return [
-            one
+            item
             for place in places(self._held.on(*parts_of(fact.on)))
-            for one in on[place]
-            if one is not fact
-            and one.key not in ended
-            and one.window[1] is None
-            and not bits & ~self._bits(one)
+            for item in on[place]
+            if item is not fact
+            and item.key not in ended
+            and item.window[1] is None
+            and not bits & ~self._bits(item)
         ]
 
     def _bits(self, fact: Fact) -> int:
@@ -161,5 +161,5 @@ class OnTexts:
 
 
 def _said(fact: Fact, beside: Iterable[Fact]) -> str:
-    wider = sorted({one.on for one in beside} - {fact.on})
+    wider = sorted({item.on for item in beside} - {fact.on})
     return f"what is given on {wider[0]}" if wider else "another grant on the same name"

@@ -68,9 +68,9 @@ def in_memory(tables: InMemory, *, after: int = AFTER) -> list[Hint]:
         if fact.unit.kind == ROLE
     ]
     assigned = tables.rows("assignments", "role", "holder")
-    used = {(one[0], one[1], one[2]) for one in uses if one[3] and tables.realm.at - one[4] < WINDOW * DAY}
+    used = {(use[0], use[1], use[2]) for use in uses if use[3] and tables.realm.at - use[4] < WINDOW * DAY}
     return [
-        *(one for place in places for one in least.found(place, below[place.key])),
+        *(item for place in places for item in least.found(place, below[place.key])),
         *(OnTexts(least, tables.texts(), places, sorted(used)).found() if least.law.by_text else ()),
         *people.sleeping(standing, assigned, people.counted(direct), people.counted(owners), last),
         *people.nearly_one(standing, rules, personal),
@@ -89,7 +89,7 @@ def run(spark: Any, given: Namespace, tell: Telling) -> None:
         with tell.step("looking at what is given", 650):
             rest = [*_sleeping(snapshot, least, facts, uses), *_nearly_one(least, facts)]
             rest += _on_texts(snapshot, least, facts, places, uses) if least.law.by_text else ()
-            rows = spark.createDataFrame([_row(one) for one in rest], COLUMNS)
+            rows = spark.createDataFrame([_row(item) for item in rest], COLUMNS)
             frame = subtree_facts.with_beneath(
                 places, facts, uses, data_types(least.law), least.standing.realm.at
             )
@@ -109,7 +109,7 @@ def _mapped(spark: Any, least: Least, frame: Any) -> Any:
 
         finding = sent.value
         for batch in batches:
-            rows = [_row(one) for place, below in _read(batch) for one in finding.found(place, below)]
+            rows = [_row(item) for place, below in _read(batch) for item in finding.found(place, below)]
             yield pa.RecordBatch.from_arrays(_arrays(pa, rows), names=list(Hint._fields))
 
     return frame.mapInArrow(find, COLUMNS)
@@ -195,4 +195,4 @@ def _tops(places: Iterable[ObjectFacts], told: set[int]) -> frozenset[int]:
 
 
 def kinds(found: Iterable[Hint]) -> dict[str, int]:
-    return dict(Counter(one.kind for one in found))
+    return dict(Counter(item.kind for item in found))

@@ -115,7 +115,7 @@ def _moving(work: RunContext) -> QuerySet[Archive]:
 
 def _changes(work: RunContext, plan: Plan) -> Iterator[list[Row]]:
     """The links of the chain, each with what the change says where that is to be read."""
-    spans = [(one.first, one.upto) for one in _moving(work)]
+    spans = [(item.first, item.upto) for item in _moving(work)]
     rows: list[Row] = []
     links = Change.objects.filter(revision__gt=plan.start, revision__lte=plan.last).order_by("revision")
     for change in links.iterator(chunk_size=2000):
@@ -135,7 +135,7 @@ def _options(work: RunContext) -> Mapping[str, str]:
     return {
         "chain": str(work.output / CHAIN),
         "plan": str(work.output / PLAN),
-        "archives": "\n".join(str(archive_files.top() / one.folder / archive_files.EVENTS) for one in rows),
+        "archives": "\n".join(str(archive_files.top() / row.folder / archive_files.EVENTS) for row in rows),
     }
 
 
@@ -157,7 +157,10 @@ def _carry(work: RunContext, folder: Path) -> None:
 def _load(work: RunContext, folder: Path) -> Result:
     verdict = json.loads((folder / VERDICT).read_text())
     moved = Archive.objects.filter(realm=work.run.realm, recorded__gt=work.run.revision)
-    told = {"events_moved": sum(one.events for one in moved), "facts_moved": sum(one.facts for one in moved)}
+    told = {
+        "events_moved": sum(item.events for item in moved),
+        "facts_moved": sum(item.facts for item in moved),
+    }
     days = retention.days(work.run.realm) if work.run.realm else None
     plan = _told(folder)
     kept = {"changes": verdict["changes"], "events": verdict["events"]}

@@ -183,7 +183,7 @@ def ask_nightly() -> list[PipelineRun]:
     asked = []
     for pipeline in known.every():
         if pipeline.nightly:
-            roots = [None] if pipeline.of_site else [root_of(one) for one in open_realms()]
+            roots = [None] if pipeline.of_site else [root_of(realm) for realm in open_realms()]
             asked += [ask(pipeline.name, root, by=system) for root in roots]
     return asked
 

@@ -64,9 +64,16 @@ def export(row: Backend, out_there: base.Backend, catalog: Node, into: Tables) -
         _desired(row.pk, desired, seen, into)
     into["backends"].append((row.pk, kind.wanted is None and kind.by_person))
     into["seen"] += [
-        (row.pk, role, one.kind, list(one.path), one.right, one in seen.amiss_rights.get(role, frozenset()))
+        (
+            row.pk,
+            role,
+            right.kind,
+            list(right.path),
+            right.right,
+            right in seen.amiss_rights.get(role, frozenset()),
+        )
         for role, rights in seen.roles.items()
-        for one in rights
+        for right in rights
     ]
     into["members"] += [
         (row.pk, role, person, person in seen.amiss_members.get(role, frozenset()))
@@ -83,16 +90,16 @@ def _facts(
     kind = kinds.get(row.kind)
     present, _ = parted(targets_below(catalog, kind), seen)
     wanted = Wanted(out_there, kind, catalog, present, now=timezone.now())
-    into["targets"] += [(row.pk, one.id, one.kind, list(one.path)) for one in present]
-    into["logins"] += [(row.pk, one.pk) for one in wanted.with_login(seen.people)]
+    into["targets"] += [(row.pk, item.id, item.kind, list(item.path)) for item in present]
+    into["logins"] += [(row.pk, item.pk) for item in wanted.with_login(seen.people)]
     into["rights"] += _rights(row, out_there, catalog)
 
 
 def _desired(row_id: int, desired: base.Desired, seen: base.Observation, into: Tables) -> None:
     into["wanted"] += [
-        (row_id, role, one.kind, list(one.path), one.right)
+        (row_id, role, right.kind, list(right.path), right.right)
         for role, rights in desired.roles.items()
-        for one in rights
+        for right in rights
     ]
     into["joined"] += [
         (row_id, role, person) for role, people in desired.members.items() for person in people & seen.people

@@ -89,7 +89,7 @@ def every() -> tuple[Pipeline, ...]:
 
 def get(name: str) -> Pipeline:
     """The pipeline of that name.  Raises Invalid."""
-    found = {one.name: one for one in every()}
+    found = {item.name: item for item in every()}
     if name not in found:
         raise Invalid(f"There is no pipeline `{name}`; known are {', '.join(found)}.")
     return found[name]

@@ -68,7 +68,7 @@ def may_look(by: Actor, root: Node) -> bool:
     """Whether somebody may see a realm's figures: who may run its pipelines, or has a duty on it."""
     who = by.decides_as
     return control.may_run(by, root) or (
-        who is not None and any(duties.has(who, one, root) for one in LOOKING)
+        who is not None and any(duties.has(who, item, root) for item in LOOKING)
     )
 
 

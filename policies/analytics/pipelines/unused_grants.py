@@ -60,10 +60,10 @@ def store(work: RunContext, found: Iterable[Found]) -> Result:
     kept = list(_awake(work, _foremost(found)))
     known = _known(kept)
     hints = {
-        one.key: _hint(work, one)
-        for one in kept
-        if {one.object, one.role, one.other_role} <= known[Securable] | {None}
-        and one.holder in known[Principal] | {None}
+        item.key: _hint(work, item)
+        for item in kept
+        if {item.object, item.role, item.other_role} <= known[Securable] | {None}
+        and item.holder in known[Principal] | {None}
     }
     Hint.objects.bulk_create(
         hints.values(),
@@ -73,13 +73,13 @@ def store(work: RunContext, found: Iterable[Found]) -> Result:
         update_fields=CHANGING,
     )
     Hint.objects.filter(realm=work.place.realm_id).exclude(run=work.run, seen=work.now).delete()
-    return {"kinds": dict(Counter(one.kind for one in hints.values()))}
+    return {"kinds": dict(Counter(hint.kind for hint in hints.values()))}
 
 
 def _foremost(found: Iterable[Found]) -> Iterator[Found]:
     by_kind: dict[str, list[Found]] = defaultdict(list)
-    for one in found:
-        by_kind[one.kind].append(one)
+    for item in found:
+        by_kind[item.kind].append(item)
     for some in by_kind.values():
         yield from sorted(some, key=lambda one: (-one.people, one.key))[:MOST]
 
@@ -87,8 +87,8 @@ def _foremost(found: Iterable[Found]) -> Iterator[Found]:
 def _known(found: Iterable[Found]) -> dict[type, set[int | None]]:
     """Which of the objects, roles and principals there still are."""
     found = list(found)
-    things = {key for one in found for key in (one.object, one.role, one.other_role) if key is not None}
-    people = {one.holder for one in found if one.holder is not None}
+    things = {key for item in found for key in (item.object, item.role, item.other_role) if key is not None}
+    people = {item.holder for item in found if item.holder is not None}
     return {
         Securable: set(Securable.objects.filter(pk__in=things, closed=None).values_list("pk", flat=True)),
         Principal: set(Principal.objects.filter(pk__in=people).values_list("pk", flat=True)),
@@ -119,17 +119,19 @@ def _hint(work: RunContext, found: Found) -> Hint:
 def _awake(work: RunContext, found: Iterator[Found]) -> Iterator[Found]:
     """The hints, but for those about people who sleep and yet signed in lately or are new here."""
     found_all = list(found)
-    asleep = [one for one in found_all if one.kind.startswith("dormant")]
-    seen, since = _seen({one.holder for one in asleep if one.holder}), _members_since(work, asleep)
+    asleep = [item for item in found_all if item.kind.startswith("dormant")]
+    seen, since = _seen({item.holder for item in asleep if item.holder}), _members_since(work, asleep)
     lately = work.now - timedelta(days=WINDOW)
-    for one in found_all:
-        if not one.kind.startswith("dormant"):
-            yield one
+    for item in found_all:
+        if not item.kind.startswith("dormant"):
+            yield item
             continue
-        last, able = seen.get(one.holder or 0), bool(one.data["able"])
-        fresh = max(filter(None, (last, since.get(one.holder or 0))), default=None)
+        last, able = seen.get(item.holder or 0), bool(item.data["able"])
+        fresh = max(filter(None, (last, since.get(item.holder or 0))), default=None)
         if not able or fresh is None or fresh < lately:
-            yield one._replace(data={**one.data, "why": _why(one.data, able=able, last=last, now=work.now)})
+            yield item._replace(
+                data={**item.data, "why": _why(item.data, able=able, last=last, now=work.now)}
+            )
 
 
 def _why(data: Mapping[str, Any], *, able: bool, last: datetime | None, now: datetime) -> str:
@@ -156,7 +158,7 @@ def _seen(people: Iterable[int]) -> dict[int, datetime]:
 
 def _members_since(work: RunContext, found: Iterable[Found]) -> dict[int, datetime]:
     """Since when each belongs to the realm; who is new had no time to do anything.  Two queries."""
-    people = [one.holder for one in found if one.holder]
+    people = [item.holder for item in found if item.holder]
     rows = RealmMember.objects.open().filter(realm=work.place.realm_id, principal__in=people)
     opened = dict(rows.values_list("principal").annotate(first=Min("opened")))
     at = dict(Change.objects.filter(revision__in=opened.values()).values_list("revision", "at"))

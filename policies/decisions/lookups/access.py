@@ -229,8 +229,8 @@ def relevant_privileges(node: Node) -> Collection[str]:
     """The privileges that speak of the object itself, ownership among them; not those that lead to it."""
     law = dialects.get(node.kind)
     return {OWNER} | {
-        one.code
-        for one in law.privileges.values()
-        if node.type in one.binds
-        and (law.by_text or one.category not in TRAVERSAL or node.type in ("schema", "catalog"))
+        privilege.code
+        for privilege in law.privileges.values()
+        if node.type in privilege.binds
+        and (law.by_text or privilege.category not in TRAVERSAL or node.type in ("schema", "catalog"))
     }

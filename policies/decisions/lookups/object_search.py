@@ -51,7 +51,7 @@ class Finder:
 
     @cached_property
     def seen(self) -> Q:
-        above = [one for one in self.text.split(".")[:-1] if one]
+        above = [item for item in self.text.split(".")[:-1] if item]
         return visible_below(self.slice, self.root, now=self.now, types=SEARCHED, under=above)
 
     @cached_property
@@ -74,7 +74,7 @@ class Finder:
         likely = begins(self.last) & self.seen
         first = every.filter(likely).annotate(begins=Value(True, BooleanField()))
         rest = every.filter(self.wanted).exclude(likely).annotate(begins=Value(False, BooleanField()))
-        several = [one.order_by("folded", "pk")[:limit] for one in _behind(first, rest, after)]
+        several = [item.order_by("folded", "pk")[:limit] for item in _behind(first, rest, after)]
         found = several[0].union(*several[1:], all=True)[:limit] if several[1:] else several[0]
         return [_hit(row) for row in found]
 

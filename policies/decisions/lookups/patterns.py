@@ -63,4 +63,4 @@ def _levels(root: Node) -> Iterable[tuple[Level, ...]]:
     found = list(rows.values_list("securable", "type", "name", "ancestors"))
     known = {key: Level(type_, key, name) for key, type_, name, _ in found}
     for key, _, _, above in found:
-        yield (*root.levels, *(known[one] for one in above[1:]), known[key])
+        yield (*root.levels, *(known[item] for item in above[1:]), known[key])

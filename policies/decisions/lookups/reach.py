@@ -100,7 +100,7 @@ def _sign(rule: Rule) -> tuple[str, bool, float]:
 
 def _groups(rules: Sequence[Rule]) -> Iterator[int]:
     for rule in rules:
-        yield from (one.key for one in rule.via if one.kind == "group" and isinstance(one.key, int))
+        yield from (item.key for item in rule.via if item.kind == "group" and isinstance(item.key, int))
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ class Named:
         if text or not self._plain:
             return dict(self._rows(_PAGE, text, groups, after=after, most=most))
         wanted = None if groups is None else set(groups)
-        some = [one for one in self.alike if wanted is None or one.group in wanted]
+        some = [item for item in self.alike if wanted is None or item.group in wanted]
         return dict(self._rows(_LISTED, groups=groups, some=some, after=after, most=most))
 
     def picked(self, pick: int, groups: Collection[ObjectGroup]) -> dict[int, list[int]]:
@@ -141,16 +141,16 @@ class Named:
         if not self._plain:
             return dict(self._rows(_PICKED, groups=groups, pick=pick))
         wanted = set(groups)
-        known = [one for one in self.alike if one.group in wanted] or self.alike
-        deepest = max((one.deep for one in known), default=0)
-        some = [one for one in known if one.deep == deepest]
-        pick = pick if any(pick in one.signs for one in self.said) else 0
-        among = {one.group for one in some}
+        known = [item for item in self.alike if item.group in wanted] or self.alike
+        deepest = max((item.deep for item in known), default=0)
+        some = [item for item in known if item.deep == deepest]
+        pick = pick if any(pick in item.signs for item in self.said) else 0
+        among = {item.group for item in some}
         return dict(self._rows(_FIRST, groups=among, some=some, pick=pick, after=0, most=1))
 
     @property
     def _plain(self) -> list[RuleSets]:
-        return [one for one in self.said if one.owners]
+        return [item for item in self.said if item.owners]
 
     def _rows(
         self,
@@ -164,14 +164,14 @@ class Named:
             return []
         pieces = [piece for piece in text.split(".") if piece][:PIECES]
         values: dict[str, Any] = {
-            "keys": _joined(one.columns[0] for one in self.said),
-            "signs": _joined(one.columns[1] for one in self.said),
+            "keys": _joined(item.columns[0] for item in self.said),
+            "signs": _joined(item.columns[1] for item in self.said),
             "own": list(self.alone),
             "all": self.seen is None,
             "seen": Numbers.of(self.seen or ()).text,
             **_columns(groups or (), "group"),
-            **_columns([one.group for one in some], "some"),
-            "some_deep": [one.deep for one in some],
+            **_columns([item.group for item in some], "some"),
+            "some_deep": [item.deep for item in some],
             **{f"plain{at}": one.plain for at, one in enumerate(self._plain)},
             **{f"owners{at}": list(one.owners) for at, one in enumerate(self._plain)},
             **{f"piece{at}": piece for at, piece in enumerate(pieces)},
@@ -185,11 +185,11 @@ class Named:
 
 def _joined(columns: Iterable[str]) -> str:
     """{1,2} and {3}: {1,2,3}"""
-    return f"{{{','.join(filter(None, (one[1:-1] for one in columns)))}}}"
+    return f"{{{','.join(filter(None, (column[1:-1] for column in columns)))}}}"
 
 
 def _columns(groups: Collection[ObjectGroup], what: str) -> dict[str, list[Any]]:
-    return {f"{what}_{name}": [getattr(one, name) for one in groups] for name in ObjectGroup._fields}
+    return {f"{what}_{name}": [getattr(group, name) for group in groups] for name in ObjectGroup._fields}
 
 
 _GROUP = """
@@ -289,12 +289,12 @@ def _statement(form: str, pieces: int, plain: int, *, grouped: bool) -> str:
     fitting = [f" AND {of_groups}"] if grouped else []
     fitting += [_HOLDS.format(piece=f"piece{at}") for at in range(pieces)]
     names = [{"plain": f"plain{at}", "owners": f"owners{at}", "seen": _SEEN} for at in range(plain)]
-    said = " UNION ALL ".join([_SAID, *(_OWNED.format(**one) for one in names)])
+    said = " UNION ALL ".join([_SAID, *(_OWNED.format(**name) for name in names)])
     more = "".join(fitting)
     listed = _OPEN.format(
         few=_TOLD.format(said=_SAID, seen=_SEEN),
         fitting=more,
-        plainly="".join(_PLAINLY.format(**one) for one in names),
+        plainly="".join(_PLAINLY.format(**name) for name in names),
     )
     told = _TOLD.format(said=said, seen=_SEEN)
     return form.format(group=_GROUP, seen=_SEEN, told=told, open=listed, of_groups=of_groups, fitting=more)

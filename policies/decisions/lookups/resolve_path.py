@@ -104,5 +104,5 @@ def unheard(ref: ObjectRef) -> tuple[dialects.Dialect, Lineage, dict[Key, Object
         if ref.type in law.types and steps is not None:
             types = (law.root_type, *(type_ for type_, _ in steps))
             refs = [ObjectRef(type_, ref.realm, ref.path[:at]) for at, type_ in enumerate(types)]
-            return law, tuple(Level(one.type, one) for one in refs), {one: one for one in refs}
+            return law, tuple(Level(item.type, item) for item in refs), {item: item for item in refs}
     return None

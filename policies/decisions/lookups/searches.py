@@ -138,16 +138,16 @@ def _able(node: Node, action: str, people: Sequence[Principal], now: datetime) -
     if not people:
         return
     realm = Realm(pk=node.realm_id, kind=node.kind)
-    numbers = [one.pk for one in people]
+    numbers = [person.pk for person in people]
     loaded = facts.load(realm, node.realm, numbers, now=now, objects=node.lineage)
     decided: dict[tuple[facts.Signature, bool], bool] = {}
-    for one in people:
+    for person in people:
         # those of whom the same facts hold are decided once
-        like = loaded.signature_of(one.pk), facts.is_service_admin(one)
+        like = loaded.signature_of(person.pk), facts.is_service_admin(person)
         if like not in decided:
-            decided[like] = _allowed(loaded.slice_of(one), action, node, now)
+            decided[like] = _allowed(loaded.slice_of(person), action, node, now)
         if decided[like]:
-            yield one
+            yield person
 
 
 def actions(slice_: Slice, node: Node, *, now: datetime) -> tuple[str, ...]:

@@ -165,7 +165,7 @@ class _Gathered:
 
 def _containers(root: Node) -> dict[int, list[Node]]:
     """The catalogs and schemas of a realm, by parent.  One query."""
-    types = [one for one in dialects.get(root.kind).types if dialects.get(root.kind).child_types(one)]
+    types = [type_ for type_ in dialects.get(root.kind).types if dialects.get(root.kind).child_types(type_)]
     rows = (
         Placement.objects.open().filter(ancestors__contains=[root.id], type__in=types).exclude(type="table")
     )

@@ -107,7 +107,7 @@ def keep(doubted: Iterable[Doubted], realm: int | None) -> None:
         with transaction.atomic():
             made = [_found(name, pk, key, realm) for (name, pk), key in new.items()]
             UnsealedFact.objects.bulk_create(
-                [one for one in made if one is not None], ignore_conflicts=True, batch_size=1000
+                [item for item in made if item is not None], ignore_conflicts=True, batch_size=1000
             )
             _tell(realm, len(new))
     except DatabaseError:  # a reader that may not write has still decided nothing on them
@@ -115,7 +115,7 @@ def keep(doubted: Iterable[Doubted], realm: int | None) -> None:
 
 
 def _found(name: str, pk: int, key: str, realm: int | None) -> UnsealedFact | None:
-    model = next(one for one in fact_models() if one._meta.model_name == name)
+    model = next(item for item in fact_models() if item._meta.model_name == name)
     fact = model.objects.filter(pk=pk).first()
     if fact is None:
         return None

@@ -23,7 +23,7 @@ def words_of(text: str) -> list[str]:
 
 def begin_so(wanted: Iterable[str], words: Sequence[str]) -> bool:
     """Whether each wanted word is the beginning of one of the words."""
-    return all(any(word.startswith(one) for word in words) for one in wanted)
+    return all(any(word.startswith(item) for word in words) for item in wanted)
 
 
 def occurring(rows: Iterable[Mapping[str, Any]], changes: Mapping[int, Change]) -> set[str]:
@@ -37,7 +37,7 @@ def occurring(rows: Iterable[Mapping[str, Any]], changes: Mapping[int, Change]) 
 def _of_event(row: Mapping[str, Any]) -> Iterator[str]:
     yield f"k{row['kind']}"
     yield from (f"o{key}" for key in row["lineage"] or ("",))
-    yield from (f"p{one}" for one in row["people"])
+    yield from (f"p{item}" for item in row["people"])
     yield from (f"w{word}" for word in words_of(row["object_name"]))
 
 
@@ -63,9 +63,9 @@ class FacetFilter:
     def among(self, facets: Sequence[str]) -> bool:
         """Whether all of it occurs among facets that are in order."""
         return (
-            all(any(_has(facets, one) for one in some) for some in self.sets)
+            all(any(_has(facets, item) for item in some) for some in self.sets)
             and self._in_time(facets)
-            and any(all(_begins(facets, place + one) for one in self.words) for place in "wr")
+            and any(all(_begins(facets, place + word) for word in self.words) for place in "wr")
         )
 
     def _in_time(self, facets: Sequence[str]) -> bool:

@@ -89,8 +89,8 @@ def write(realm: Realm, first: int, upto: int) -> tuple[str, str, int, int]:
     """
     folder = f"{realm.pk}/{first}-{upto}"
     place, aside = top() / folder, top() / str(realm.pk) / f".{secrets.token_hex(6)}"
-    for one in (top(), aside.parent, aside):
-        one.mkdir(mode=0o700, parents=True, exist_ok=True)
+    for item in (top(), aside.parent, aside):
+        item.mkdir(mode=0o700, parents=True, exist_ok=True)
     try:
         files = _write(aside, {"realm": realm.pk, "first": first, "upto": upto})
         manifest = json.dumps({name: asdict(written) for name, written in files.items()}, sort_keys=True)

@@ -49,8 +49,8 @@ def _place(event: Event) -> tuple[int, int]:
 
 def events_within(realm_id: int, first: int, last: int) -> Iterator[Event]:
     """A realm's events of some revisions, in order, that are not live any more.  Raises ArchiveBroken."""
-    for one in archives().filter(realm=realm_id, first__lt=last, removed__gte=first):
-        yield from archive_files.events_within(one.folder, first, min(last, one.removed))
+    for archive in archives().filter(realm=realm_id, first__lt=last, removed__gte=first):
+        yield from archive_files.events_within(archive.folder, first, min(last, archive.removed))
 
 
 def events_of(revisions: Collection[int]) -> Iterator[Event]:
@@ -58,8 +58,8 @@ def events_of(revisions: Collection[int]) -> Iterator[Event]:
     live = Event.objects.filter(change__in=revisions).order_by("change", "number")
     ordered = sorted(set(revisions))
     moved = [
-        archive_files.events_among(one.folder, inside)
-        for one in archives()
-        if (inside := ordered[bisect_right(ordered, one.first) : bisect_right(ordered, one.removed)])
+        archive_files.events_among(archive.folder, inside)
+        for archive in archives()
+        if (inside := ordered[bisect_right(ordered, archive.first) : bisect_right(ordered, archive.removed)])
     ]
     return heapq.merge(live, *moved, key=lambda event: (event.change_id, event.number))

@@ -58,7 +58,7 @@ def _of_archive(archive: Archive, asked: Filter, seen: Sight, before: Place | No
             if occurring is not None and not wanted.among(occurring):
                 continue
             here = [archive_files.event_of(row) for row in file.read_row_group(number).to_pylist()]
-            old = [one for one in here if one.change_id <= archive.removed and _earlier(one, before)]
+            old = [item for item in here if item.change_id <= archive.removed and _earlier(item, before)]
             yield from _judged(old, asked, seen)
 
 
@@ -91,8 +91,8 @@ def _wanted(asked: Filter, seen: Sight) -> FacetFilter:
 
 def _judged(events: list[Event], asked: Filter, seen: Sight) -> Iterator[Event]:
     """Those of a group that fit, the last first, with their changes.  One query, or none."""
-    fitting = [one for one in events if _fits(one, asked, seen)]
-    wanted = {one.change_id for one in fitting}
+    fitting = [item for item in events if _fits(item, asked, seen)]
+    wanted = {item.change_id for item in fitting}
     changes = asked.changes().in_bulk(list(wanted)) if wanted else {}
     words = facets.words_of(asked.text)
     for event in reversed(fitting):

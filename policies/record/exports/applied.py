@@ -44,7 +44,7 @@ def backend_states(node: Node, past: Past, made: datetime) -> dict[str, Any]:
 
 
 def _backend(row: Backend, node: Node, past: Past, made: datetime) -> dict[str, Any]:
-    names = {one.path_below(row.catalog_id) for one in (node, *nodes([node.id]).values())}
+    names = {item.path_below(row.catalog_id) for item in (node, *nodes([node.id]).values())}
     runs, steps = SyncRun.objects.filter(backend=row), _steps(row, names)
     proved = runs.filter(state=SyncRun.State.PROVED, ended__isnull=False).order_by("ended")
     first = runs.order_by("started").first()
@@ -83,14 +83,14 @@ def _listed(steps: QuerySet[SyncItem], names: Collection[str]) -> list[dict[str,
     """The newest of them, oldest first, with the rights on the object; of very many not all are kept."""
     return [
         {
-            "at": _time(one.at),
-            "run": one.run_id,
-            "step": one.step,
-            "to": one.person or one.label or one.role,
-            "rights": [right for right in one.what.get("rights", ()) if right[1] in names],
-            "of": one.what.get("many", 0),
+            "at": _time(step.at),
+            "run": step.run_id,
+            "step": step.step,
+            "to": step.person or step.label or step.role,
+            "rights": [right for right in step.what.get("rights", ()) if right[1] in names],
+            "of": step.what.get("many", 0),
         }
-        for one in reversed(steps[:MOST])
+        for step in reversed(steps[:MOST])
     ]
 
 

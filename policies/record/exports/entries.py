@@ -18,10 +18,10 @@ COLUMNS = (
 
 def entry_rows(rows: Sequence[Event | AccessRecord]) -> list[dict[str, Any]]:
     """Entries as programs read them; events must bring their changes.  One query."""
-    events = [one for one in rows if isinstance(one, Event)]
-    names = Names([one.change for one in events], events)
-    names.wanted |= {one.actor for one in rows if isinstance(one, AccessRecord)}
-    return [_event(one, names) if isinstance(one, Event) else _record(one, names) for one in rows]
+    events = [row for row in rows if isinstance(row, Event)]
+    names = Names([event.change for event in events], events)
+    names.wanted |= {row.actor for row in rows if isinstance(row, AccessRecord)}
+    return [_event(row, names) if isinstance(row, Event) else _record(row, names) for row in rows]
 
 
 def flat(entry: dict[str, Any]) -> list[object]:
@@ -45,7 +45,7 @@ def _event(event: Event, names: Names) -> dict[str, Any]:
         "request_id": change.request_id,
         "revision": change.revision,
         "object": _place(event),
-        "people": [_name(one, names.principals) for one in event.people],
+        "people": [_name(person, names.principals) for person in event.people],
         "text": names.line(event).text,
         **_given(event.data),
     }

@@ -104,7 +104,7 @@ def gather(question: Question) -> Evidence:
     )
     people = _chosen(question, list(access.people.values()))
     ways = Ways(access, Stations(question, people))
-    everybody = sorted(one.pseudonym for one in access.people.values()) if question.is_sample else []
+    everybody = sorted(item.pseudonym for item in access.people.values()) if question.is_sample else []
     rows = [ways.row(person) for person in people]
     population = {
         "people": len(access.people),
@@ -156,7 +156,7 @@ def _beyond(reach: frozenset[int] | None, revisions: Collection[int]) -> set[int
     """Those of the changes that speak of more than somebody may take away: many objects come in one."""
     if reach is None:
         return set()
-    return {one.change_id for one in reading.events_of(revisions) if reach.isdisjoint(one.lineage)}
+    return {item.change_id for item in reading.events_of(revisions) if reach.isdisjoint(item.lineage)}
 
 
 def _chosen(question: Question, people: list[Principal]) -> list[Principal]:
@@ -243,7 +243,7 @@ class Ways:
     def row(self, person: Principal) -> dict[str, Any]:
         found = self.access.access_of(person)
         told = {path.rule for path in found.paths}
-        rest = (one for one in found.slice.rules if one not in told and one.holds_at(self.moment))
+        rest = (item for item in found.slice.rules if item not in told and item.holds_at(self.moment))
         names = self._names(person)
         return {
             "principal": str(person),

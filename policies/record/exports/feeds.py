@@ -127,7 +127,7 @@ def _rows(feed: Feed, until: Until) -> list[Event | AccessRecord]:
 def _send(follower: Follower, feed: Feed, rows: Sequence[Event | AccessRecord], number: str) -> int:
     formed = [_form(follower.form, entry) for entry in entry_rows(rows)]
     if follower.path:
-        return _append(follower.path, feed.length, "".join(json.dumps(one) + "\n" for one in formed))
+        return _append(follower.path, feed.length, "".join(json.dumps(item) + "\n" for item in formed))
     _post(follower, number, json.dumps({"batch": number, "entries": formed}))
     return 0
 

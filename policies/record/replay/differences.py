@@ -48,14 +48,14 @@ class Differences:
 
     def lines(self) -> list[str]:
         """Each in words, with who could have made it, as far as the server tells."""
-        told = [f"{one}. {self._who(one)}" for one in self.first]
+        told = [f"{item}. {self._who(item)}" for item in self.first]
         if self.count > len(self.first):
             told.append(f"… and {self.count - len(self.first)} more")
         return told
 
-    def _who(self, one: Difference) -> str:
-        claims = f"It names {one.claims}, which says nothing of it. " if one.claims else ""
-        return f"{claims}Past the console it could be written by {writers(one.table)}."
+    def _who(self, difference: Difference) -> str:
+        claims = f"It names {difference.claims}, which says nothing of it. " if difference.claims else ""
+        return f"{claims}Past the console it could be written by {writers(difference.table)}."
 
 
 def writers(table: str) -> str:
