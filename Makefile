@@ -3,6 +3,8 @@
 
 PYTHON := .venv/bin/python
 TEST_ARGS ?=
+# many tests wait for a server, a browser or Java: three workers keep two cores busy
+WORKERS ?= 3
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,8 +26,8 @@ run: .venv/ready ## everything on a fresh machine, then the console; PORT=8001 m
 system: ## Chromium and Java for the tests, when root on Debian and missing
 	@scripts/system.sh
 
-test: .venv/ready-dev system ## the tests that must pass on each change, on two cores; TEST_ARGS="-k grants" picks
-	@exec $(PYTHON) -m pytest -n 2 --dist loadfile $(TEST_ARGS)
+test: .venv/ready-dev system ## the tests that must pass on each change; TEST_ARGS="-k grants" picks
+	@exec $(PYTHON) -m pytest -n $(WORKERS) --dist loadfile --durations=10 $(TEST_ARGS)
 
 test-slow: .venv/ready-dev system ## crash rounds, large worlds, an older Spark, a Connect server
 	@-scripts/pyspark35.sh

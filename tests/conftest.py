@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import ipaddress
 import os
 import shutil
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 from pytest_django.plugin import blocking_manager_key
 
-from tests import kept
+from tests import kept, scheduling
 from tests.seeds import rows
 
 # what a failed test compared is to be seen
@@ -34,13 +35,21 @@ def missing(what: str, package: str) -> None:
 # requirements
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     known = rows()
     for item in items:
         for mark in item.iter_markers("seed"):
             unknown = [row for row in mark.args if row not in known]
             if unknown or not mark.args:
                 raise pytest.UsageError(f"{item.nodeid}: no such requirement: {', '.join(map(str, unknown))}")
+    if hasattr(config, "workerinput"):
+        scheduling.longest_first(items)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    return scheduling.Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
 # network
@@ -188,28 +197,74 @@ def java() -> str:
 # the database between tests
 
 
+EMPTY = """
+DO $$
+DECLARE
+    name text;
+    tables text[] := ARRAY[{names}];
+BEGIN
+    PERFORM set_config('lakewarden.maintenance', 'on', true);
+    EXECUTE 'LOCK TABLE ' || array_to_string(tables, ', ') || ' IN ACCESS EXCLUSIVE MODE';
+    IF current_setting('is_superuser') = 'on' THEN
+        PERFORM set_config('session_replication_role', 'replica', true);
+        FOREACH name IN ARRAY tables LOOP EXECUTE 'DELETE FROM ' || name; END LOOP;
+    ELSE
+        EXECUTE 'TRUNCATE ' || array_to_string(tables, ', ');
+    END IF;
+END $$
+"""
+"""Nearly all tables are empty anyway, and truncating makes new files for each of them and for each index."""
+
+
 @pytest.fixture(scope="session", autouse=True)
 def _flush_past_the_triggers() -> Iterator[None]:
     """Only the emptying between tests may pass the append-only triggers; it leaves the counters at zero."""
     from django.db.backends.postgresql.operations import DatabaseOperations
 
-    real = DatabaseOperations.execute_sql_flush
+    real = DatabaseOperations.sql_flush
 
-    def flush(self: Any, statements: list[str]) -> None:
-        real(
-            self,
-            [
-                "SET lakewarden.maintenance = 'on'",
-                *statements,
-                "INSERT INTO policies_counter (revision, digest) VALUES (0, '')",
-                "INSERT INTO policies_accesscounter (size, digest) VALUES (0, '')",
-                "RESET lakewarden.maintenance",
-            ],
-        )
+    def flush(self: Any, style: Any, tables: list[str], **_: Any) -> list[str]:
+        names = ", ".join(f"'{self.quote_name(table)}'" for table in tables)
+        return [
+            EMPTY.format(names=names),
+            "INSERT INTO policies_counter (revision, digest) VALUES (0, '')",
+            "INSERT INTO policies_accesscounter (size, digest) VALUES (0, '')",
+        ]
 
-    DatabaseOperations.execute_sql_flush = flush
+    DatabaseOperations.sql_flush = flush
     yield
-    DatabaseOperations.execute_sql_flush = real
+    DatabaseOperations.sql_flush = real
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _migrate_once_for_all_workers() -> Iterator[None]:
+    """The first worker migrates its test database and keeps a copy, with which the others begin."""
+    from django.conf import settings
+    from django.db.backends.postgresql.creation import DatabaseCreation
+
+    real = DatabaseCreation.create_test_db
+    run = os.environ.get("PYTEST_XDIST_TESTRUNUID")
+
+    def create(self: Any, *args: Any, **options: Any) -> str:
+        with (VAR / "migrated").open("a+") as marker:
+            fcntl.flock(marker, fcntl.LOCK_EX)
+            marker.seek(0)
+            if marker.read() != run:
+                made = real(self, *args, **options)
+                self.connection.close()
+                with self._nodb_cursor() as cursor:
+                    cursor.execute("DROP DATABASE IF EXISTS migrated")
+                    cursor.execute(f"CREATE DATABASE migrated TEMPLATE {self._quote_name(made)}")
+                marker.truncate(0)
+                marker.write(str(run))
+                return str(made)
+        self.connection.settings_dict["TEST"]["TEMPLATE"] = "migrated"
+        return str(real(self, *args, **options))
+
+    if run and not settings.ENVIRONMENT.database:
+        DatabaseCreation.create_test_db = create
+    yield
+    DatabaseCreation.create_test_db = real
 
 
 @pytest.fixture(scope="session", autouse=True)
