@@ -165,6 +165,20 @@ def demo_shop() -> Iterator[Any]:
     server.stop()
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _patient_clients() -> Iterator[None]:
+    """A machine busy with other things answers late; whoever tests a time limit sets one.
+
+    The first call to a server in this process waits for the routes to be imported, too.
+    """
+    from lakewarden.client import Client
+
+    limits = Client.__init__.__kwdefaults__
+    usual, limits["timeout"] = limits["timeout"], 60.0
+    yield
+    limits["timeout"] = usual
+
+
 # browser and Spark
 
 
