@@ -20,7 +20,7 @@ from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display.parts import Diff, Note, Tally
 from authzsite.console.kit.forms import ConsoleForm
 from authzsite.console.kit.http import Request, asker_of
-from authzsite.console.kit.methods import reads_and_writes
+from authzsite.console.kit.methods import reads_and_writes, writes
 from authzsite.console.kit.page import page, say
 from policies.authority import Actor
 from policies.errors import Conflict, PolicyError, Separated
@@ -52,14 +52,17 @@ class Plan:
 class ChangeView(FormView):
     """One change behind one form.  A page says what is its own in the hooks; the order of things is here.
 
-    Hooks, in the order in which they are asked: `get_object`, `refusal`, `get_form`, `plan`, `save`,
-    `success_message`, `get_success_url`; for the page `heading`, `lead`, `button`, `back`, `draw`.
+    Hooks, in the order in which they are asked: `site_refusal`, `get_object`, `refusal`, `make_form`, `plan`,
+    `save`, `success_message`, `get_success_url`; for the page `heading`, `lead`, `button`, `back`, `draw`.
     """
 
     form_class: Any = ConsoleForm
     template_name = "console/kit/form.html"
     htmx_template_name = ""
     """What is drawn when a script asks for the form alone."""
+    preview_template_name = "console/kit/live.html"
+    """What is drawn where the view is routed a second time with `preview_only=True`."""
+    preview_only = False
     looks_first: ClassVar[bool] = False
     """Whether the form has a button to look at the plan; then only `step=save` saves."""
     not_saved: ClassVar[str] = "Not saved."
@@ -71,9 +74,14 @@ class ChangeView(FormView):
 
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Any:
-        return reads_and_writes(signed_in(super().as_view(**initkwargs)))
+        allowed = writes if initkwargs.get("preview_only") else reads_and_writes
+        return allowed(signed_in(super().as_view(**initkwargs)))
 
     # What a page says for itself
+
+    def site_refusal(self) -> HttpResponseBase | None:
+        """The answer for who may never do such a thing, before anything is looked up."""
+        return None
 
     def get_object(self) -> Any:
         """What is changed, as the asker meets it.  Raises Http404."""
@@ -125,19 +133,21 @@ class ChangeView(FormView):
         self.notes: list[Note] = []
         self.result: Any = None
         self.asker: Principal = asker_of(request)
+        self.resumed = form_resume.take(request) if request.method == "GET" else None
+        self.data = request.POST if request.method == "POST" else self.resumed or request.GET
+        if refusal := self.site_refusal():
+            return refusal
         self.object = self.get_object()
         return self.refusal() or super().dispatch(request, *args, **kwargs)
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
-        resumed = form_resume.take(request)
-        if resumed is not None:
+        if self.resumed is not None:
             self.notes.append(RESUMED)
-            return self.look(self.make_form(resumed))
-        return self.look(self.make_form(request.GET), begin=True)
+        return self.look(self.make_form(self.data), begin=self.resumed is None)
 
     def post(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
-        form = self.make_form(request.POST)
-        if self.looks_first and (request.POST.get("step") != "save" or TWICE & set(request.POST)):
+        form, looking = self.make_form(request.POST), request.POST.get("step") != "save"
+        if self.preview_only or (self.looks_first and (looking or TWICE & set(request.POST))):
             return self.look(form, begin="nonce" not in request.POST)
         return self.form_valid(form) if form.is_valid() else self.form_invalid(form)
 
@@ -179,19 +189,23 @@ class ChangeView(FormView):
         field = next((name for kind, name in self.fields_of_errors.items() if isinstance(problem, kind)), "")
         if field:
             form.add_error(field, f"{str(problem)[:1].upper()}{str(problem)[1:].removesuffix('.')}.")
-        else:
-            self.notes.append(self.note_of(form, problem))
-        return self.form_invalid(form)
+            return self.form_invalid(form)
+        self.notes.append(self.note_of(form, problem))
+        return self.show(form, 422)
 
     def note_of(self, form: Any, problem: Exception) -> Note:
         """What is said above the form when a service said no."""
         return Note("bad", self.not_saved, f"{problem} Your form is kept.")
 
     def form_invalid(self, form: Any) -> HttpResponse:
+        """What is wrong stands beside its field; above the form stands that nothing was saved."""
+        self.notes.append(Note("bad", self.not_saved, "See what is marked below."))
         return self.show(form, 422)
 
     def show(self, form: Any, status: int = 200) -> HttpResponse:
         context = self.get_context_data(form=form)
+        if self.preview_only:
+            return render(self.request, self.preview_template_name, context)
         if self.request.htmx and self.htmx_template_name:
             return render(self.request, self.htmx_template_name, context, status=status)
         return self.draw(context, status)

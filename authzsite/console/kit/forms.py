@@ -15,6 +15,7 @@ from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.core.validators import ProhibitNullCharactersValidator
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
 from django.utils import timezone
@@ -30,6 +31,7 @@ from policies.services.grants import revision_now
 LONGEST_REASON = 2000
 REASON_HELP = "Kept in the history for ever. Name the purpose or a ticket."
 OFFERED = 8
+NOT_KEPT = "It has a character that cannot be kept."
 AT_ONCE = "at_once"
 """The code of errors that are told before anything is saved."""
 PLAIN = {"class": "input", "autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
@@ -110,9 +112,10 @@ class TextField(forms.CharField):
         told = {"max_length": f"Write at most {max_length} characters."}
         messages = {**told, **kwargs.pop("error_messages", {})}
         super().__init__(max_length=max_length, error_messages=messages, **kwargs)
+        self.validators = [*self.validators[:-1], ProhibitNullCharactersValidator(NOT_KEPT)]
 
-    def to_python(self, value: Any) -> str:
-        return str(super().to_python(str(value or "").replace("\0", "")))
+    def prepare_value(self, value: Any) -> Any:
+        return value.replace("\0", "") if isinstance(value, str) else value
 
 
 class ReasonField(TextField):
@@ -124,7 +127,14 @@ class ReasonField(TextField):
         super().__init__(max_length=LONGEST_REASON, widget=widget, help_text=help_text, **kwargs)
 
     def to_python(self, value: Any) -> str:
-        return super().to_python(value)[:LONGEST_REASON]
+        return str(super().to_python(str(value or "").replace("\0", "")))[:LONGEST_REASON]
+
+
+class NumberInput(forms.TextInput):
+    """A short field for a number, which phones ask for by digits."""
+
+    def __init__(self, size: int) -> None:
+        super().__init__(attrs={"class": "input fit", "inputmode": "numeric", "size": size})
 
 
 # Choices
@@ -190,7 +200,7 @@ class MomentField(TextField):
     wrong = "Give a date and a time."
 
     def __init__(self, *, later: bool = False, **kwargs: Any) -> None:
-        kwargs.setdefault("widget", forms.TextInput(attrs={"class": "input", "type": "datetime-local"}))
+        kwargs.setdefault("widget", forms.TextInput(attrs={"class": "input fit", "type": "datetime-local"}))
         kwargs.setdefault("error_messages", {"required": self.wrong})
         super().__init__(max_length=40, **kwargs)
         self.later = later
@@ -259,7 +269,8 @@ class DayField(TextField):
     """A day."""
 
     def __init__(self, **kwargs: Any) -> None:
-        kwargs.setdefault("widget", forms.DateInput(attrs={"class": "input", "type": "date"}))
+        kwargs.setdefault("widget", forms.DateInput(attrs={"class": "input fit", "type": "date"}))
+        kwargs.setdefault("error_messages", {"invalid": "Give a day."})
         super().__init__(max_length=40, **kwargs)
 
     def clean(self, value: Any) -> date | None:  # type: ignore[override]
@@ -269,7 +280,7 @@ class DayField(TextField):
         except ValueError:
             day = None
         if text and day is None:
-            raise ValidationError("Give a day.", code="invalid")
+            raise ValidationError(self.error_messages["invalid"], code="invalid")
         return day
 
 

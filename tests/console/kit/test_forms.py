@@ -55,9 +55,16 @@ def drawn(field: forms.BoundField) -> str:
 
 
 def test_what_was_typed_is_read() -> None:
-    form = Everything(QueryDict("name=%20ana%00&kind=group&duty=b&duty=x&duty=b&reason=" + "r" * 3000))
+    form = Everything(QueryDict("name=%20ana%20&kind=group&duty=b&duty=x&duty=b&reason=" + "r" * 3000))
     assert form.is_valid()
     assert form.cleaned_data == {"name": "ana", "kind": "group", "duty": ["b"], "reason": "r" * 2000}
+
+
+def test_a_name_with_a_character_that_the_database_cannot_keep_is_refused() -> None:
+    form = Everything(QueryDict("name=an%00a&duty=a"))
+    assert not form.is_valid()
+    assert form.errors["name"] == ["It has a character that cannot be kept."]
+    assert "\0" not in drawn(form["name"])
 
 
 def test_what_is_none_of_a_few_counts_as_the_usual_one() -> None:
@@ -74,7 +81,7 @@ def test_what_is_wrong_is_told_beside_its_field_and_tied_to_it() -> None:
     assert 'aria-invalid="true"' in drawn(form["name"])
     assert 'id="name-error"' in drawn(form["name"])
     assert '<fieldset class="field" aria-describedby="duty-error"' in drawn(form["duty"])
-    assert "<small>does that</small>" in drawn(form["duty"])
+    assert '<small id="duty-2">does that</small>' in drawn(form["duty"])
 
 
 def test_texts_are_escaped_where_they_are_drawn() -> None:
