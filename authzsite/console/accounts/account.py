@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -18,21 +17,20 @@ from django.views.decorators.cache import never_cache
 
 from accounts import sessions
 from accounts.models import Keeping, Membership, Principal, Token, User
-from authzsite.console.accounts.views import admin_only, choosing, reason_in, state_of
+from authzsite.console.accounts.admin_change import AdminChangeView, PrincipalForm
+from authzsite.console.accounts.views import admin_only, state_of
 from authzsite.console.history import timeline
 from authzsite.console.kit.auth import signed_in
-from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Crumbs, Diff, DiffLine, Fact, Facts, Note, Reason
+from authzsite.console.kit.forms import ConfirmForm
 from authzsite.console.kit.http import Request, asker_of
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
-from authzsite.console.roles.views import nonce_in
 from catalog.nodes import nodes
 from policies.authority import Actor
 from policies.decisions import site_permissions
-from policies.decisions.site import named
-from policies.errors import Invalid, PolicyError
 from policies.models import Ownership
 from policies.record import history
 from policies.services import accounts
@@ -183,70 +181,85 @@ class Closing:
             yield DiffLine("same", name, f"stays in {words.listed(self.groups, 6)}", text)
 
 
-@reads_and_writes
-@signed_in
-@admin_only
-def disable(request: Request, id: int) -> HttpResponse:
+class DisableAccountView(AdminChangeView):
     """What ends with it and what it leaves behind; then it is done."""
-    account = _account(id)
-    closing, notes = Closing(account), []
-    if request.method == "POST":
-        actor = Actor(asker_of(request), "console", request_id=nonce_in(request))
-        try:
-            if done_before(actor) is None:
-                authority, reason = site_permissions.of_admin(actor), reason_in(request)
-                accounts.close(account, by=actor, authority=authority, reason=reason)
-            return _disabled(request, account, closing)
-        except Invalid as problem:
-            notes = [Note("bad", "Not disabled.", str(problem))]
-    name = account.username
-    context: dict[str, Any] = {
-        "heading": f"Disable account {name}?",
-        "place": "What it was given stays in the record and on the objects.",
-        "notes": notes,
-        "nothing": False,
-        "diff": Diff(tuple(closing.lines())),
-        "nonce": secrets.token_hex(12),
-        "seen": revision_now(),
-        "reason": reason_in(request),
-        "problems": {},
-        "button": f"Disable {name}",
-        "back": reverse("console:account", args=[account.pk]),
-    }
-    return page(request, "console/access/revoke.html", context, room="accounts")
 
+    form_class = ConfirmForm
+    template_name = "console/kit/confirm.html"
+    not_saved = "Not disabled."
 
-def _disabled(request: Request, account: User, closing: Closing) -> HttpResponse:
-    left = f"; {words.count(len(closing.owned), 'object')} wait for another owner" if closing.owned else ""
-    say(request, f"Account {account.username} is disabled{left}")
-    return redirect("console:account", id=account.pk)
+    def get_object(self) -> User:
+        return _account(self.kwargs["id"])
+
+    @cached_property
+    def closing(self) -> Closing:
+        return Closing(self.object)
+
+    def plan(self, form: ConfirmForm) -> Plan:
+        return Plan(diff=Diff(tuple(self.closing.lines())))
+
+    def save(self, form: ConfirmForm, actor: Actor) -> None:
+        authority, reason = site_permissions.of_admin(actor), form.cleaned_data["reason"]
+        accounts.close(self.object, by=actor, authority=authority, reason=reason)
+
+    def success_message(self, form: ConfirmForm) -> str:
+        many = len(self.closing.owned)
+        left = f"; {words.count(many, 'object')} wait for another owner" if many else ""
+        return f"Account {self.object.username} is disabled{left}"
+
+    def heading(self, form: ConfirmForm) -> str:
+        return f"Disable account {self.object.username}?"
+
+    def lead(self) -> str:
+        return "What it was given stays in the record and on the objects."
+
+    def button(self, form: ConfirmForm) -> str:
+        return f"Disable {self.object.username}"
+
+    def back(self) -> str:
+        return reverse("console:account", args=[self.object.pk])
 
 
 # Binding
 
 
-@reads_and_writes
-@signed_in
-@admin_only
-def bind(request: Request, id: int) -> HttpResponse:
+class BindAccountView(AdminChangeView):
     """As whom it acts from now on; who used it is signed out."""
-    account = _account(id)
-    asked = choosing(request, lambda text: named(("user",), text), "Nobody of that name is known yet.")
-    if request.method != "POST" or not asked.saving:
-        asked.tell_nobody()
-        return _binding(request, account, asked, [])
-    if not asked.check_who():
-        return _binding(request, account, asked, [])
-    one = asked.chosen[0]
-    actor = Actor(asker_of(request), "console", request_id=asked.nonce)
-    try:
-        if done_before(actor) is None:
-            authority = site_permissions.of_admin(actor)
-            accounts.bind(account, one, by=actor, authority=authority, reason=asked.reason)
-    except PolicyError as problem:
-        return _binding(request, account, asked, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
-    say(request, f"{account.username} acts as {one.label} now")
-    return redirect("console:account", id=id)
+
+    template_name = "console/kit/planned.html"
+    looks_first = True
+
+    def get_object(self) -> User:
+        return _account(self.kwargs["id"])
+
+    def make_form(self, data: Any) -> PrincipalForm:
+        return PrincipalForm(data, kinds=("user",), nobody="Nobody of that name is known yet.")
+
+    def plan(self, form: PrincipalForm) -> Plan:
+        if not form["who"].chosen:
+            return Plan(empty="Name the person. What they were given in realms is waiting under their name.")
+        return Plan(diff=Diff(tuple(_bound(self.object, form["who"].chosen[0]))))
+
+    def save(self, form: PrincipalForm, actor: Actor) -> None:
+        (person,), reason = form.cleaned_data["who"], form.cleaned_data["reason"]
+        authority = site_permissions.of_admin(actor)
+        accounts.bind(self.object, person, by=actor, authority=authority, reason=reason)
+
+    def success_message(self, form: PrincipalForm) -> str:
+        return f"{self.object.username} acts as {form.cleaned_data['who'][0].label} now"
+
+    def heading(self, form: PrincipalForm) -> str:
+        return f"Bind account {self.object.username}"
+
+    def lead(self) -> str:
+        return "An account acts as one person; a person has one account."
+
+    def button(self, form: PrincipalForm) -> str:
+        chosen = form["who"].chosen
+        return f"Bind to {terms.spoken(chosen[0])}" if chosen else "Bind"
+
+    def back(self) -> str:
+        return reverse("console:account", args=[self.object.pk])
 
 
 def _bound(account: User, new: Principal) -> Iterable[DiffLine]:
@@ -260,24 +273,3 @@ def _bound(account: User, new: Principal) -> Iterable[DiffLine]:
         signed_out = "It is signed out everywhere." + (revoked if held else "")
         yield DiffLine("lose", name, f"no longer acts as {one.label}", signed_out)
     yield DiffLine("gain", name, f"acts as {new.label}", "With everything that was granted to them.")
-
-
-def _binding(request: Request, account: User, asked: Any, notes: list[Note]) -> HttpResponse:
-    lines = [line for new in asked.chosen for line in _bound(account, new)]
-    context = {
-        "heading": f"Bind account {account.username}",
-        "place": "An account acts as one person; a person has one account.",
-        "notes": notes,
-        "here": request.path,
-        "back": reverse("console:account", args=[account.pk]),
-        "nonce": asked.nonce,
-        "seen": revision_now(),
-        **asked.fields(),
-        "reason": asked.reason,
-        "problems": asked.problems,
-        "button": f"Bind to {terms.spoken(asked.chosen[0])}" if asked.chosen else "Bind",
-        "diff": Diff(tuple(lines)) if lines else None,
-        "preview_empty": "Name the person. What realms granted them is waiting under their name.",
-    }
-    status = 422 if notes or (asked.problems and asked.data.get("step") == "save") else 200
-    return page(request, "console/roles/assign.html", context, room="accounts", status=status)

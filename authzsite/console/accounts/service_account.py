@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -17,26 +15,25 @@ from django.views.decorators.cache import never_cache
 from accounts.entering import able
 from accounts.models import Keeping, Principal, Token, User
 from authzsite.console.accounts import site_admins, tokens
-from authzsite.console.accounts.views import admin_only, choosing, reason_in, service_state
+from authzsite.console.accounts.admin_change import AdminChangeView, PrincipalForm
+from authzsite.console.accounts.views import service_state
 from authzsite.console.history import timeline
 from authzsite.console.kit.auth import signed_in
-from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.parts import Action, Crumbs, Diff, DiffLine, Fact, Facts, Note, Reason
+from authzsite.console.kit.display.parts import Action, Crumbs, Diff, DiffLine, Fact, Facts, Reason
+from authzsite.console.kit.forms import ConfirmForm, TextField
 from authzsite.console.kit.http import Request, asker_of
-from authzsite.console.kit.inputs.principal_picker import Among
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
-from authzsite.console.roles.views import nonce_in
 from policies.authority import Actor
 from policies.decisions import site_permissions
-from policies.decisions.site import named
-from policies.errors import PolicyError
 from policies.record import history
 from policies.services import accounts
 from policies.services.grants import revision_now
 
 ADMIN = "why-not-admin"
+KEEPERS = ("user", "group")
 
 
 @dataclass(frozen=True)
@@ -82,11 +79,12 @@ class Kept:
             (
                 Fact("State", state=service_state(enabled=self.enabled, answered=self.answered)),
                 Fact("Answers for it", keeper.label if keeper else "Nobody", url, note),
-                Fact("Last used", self._used()),
+                Fact("Last used", self.used),
             )
         )
 
-    def _used(self) -> str:
+    @cached_property
+    def used(self) -> str:
         rows = Token.objects.filter(principal=self.service, last_used__isnull=False).order_by("-last_used")
         last = rows.values_list("last_used", flat=True).first()
         return words.ago(last) if last else "Never"
@@ -151,142 +149,160 @@ def _show(request: Request, kept: Kept, form: tokens.Form, status: int = 200) ->
 # Making, naming who answers
 
 
-def _keepers(text: str) -> QuerySet[Principal]:
-    return named(("user", "group"), text)
+class AnsweringView(AdminChangeView):
+    """A change of who answers for a service account."""
+
+    template_name = "console/kit/planned.html"
+    looks_first = True
+    empty = "Name a person or a group. A group outlives the people in it."
+
+    def plan(self, form: PrincipalForm) -> Plan:
+        if not form["who"].chosen:
+            return Plan(empty=self.empty)
+        return Plan(diff=Diff(tuple(self._effects(form["who"].chosen[0], *self.service(form)))))
+
+    def service(self, form: PrincipalForm) -> tuple[str, Principal | None]:
+        """What it is called, and who answers for it now."""
+        raise NotImplementedError
+
+    def _effects(self, new: Principal, name: str, before: Principal | None) -> Iterable[DiffLine]:
+        if before == new:
+            yield DiffLine("same", new.label, f"answers for {name} already")
+            return
+        if before is not None:
+            yield DiffLine("lose", before.label, f"no longer answers for {name}")
+        yield DiffLine("gain", new.label, f"answers for {name}", "Makes and revokes its tokens.")
 
 
-@reads_and_writes
-@signed_in
-@admin_only
-def new(request: Request) -> HttpResponse:
+class NewServiceForm(PrincipalForm):
     """A name, and who answers for it."""
-    asked = choosing(request, _keepers, "Nobody of that name is known. Make the account first.")
-    name = asked.data.get("name", "").strip()[:255].replace("\0", "")
 
-    def make(actor: Actor) -> Principal:
-        authority, keeper = site_permissions.of_admin(actor), asked.chosen[0]
-        return accounts.make_service(name, keeper, by=actor, authority=authority, reason=asked.reason)
+    name = TextField(label="Name of the service account", error_messages={"required": "Give it a name."})
 
-    frame = {
-        "heading": "Make a service account",
-        "place": "A program that acts under a name of its own. A group outlives the people in it.",
-        "back": reverse("console:accounts"),
-        "button": f"Make {name}" if name else "Make it",
-        "name_label": "Name of the service account",
-        "name": name,
-        "preview_empty": "Name who answers for it: a person, or a group whose people make its tokens.",
-        "diff": _answers(asked, name or "it", None),
-    }
-    return _form(request, asked, frame, make, f"Service account {name} is made; it has no token yet")
+    field_order = ("name", "who", "reason")
 
 
-@reads_and_writes
-@signed_in
-@admin_only
-def keeper(request: Request, id: int) -> HttpResponse:
+class NewServiceView(AnsweringView):
+    """A name, and who answers for it."""
+
+    empty = "Name who answers for it: a person, or a group whose people make its tokens."
+
+    def make_form(self, data: Any) -> NewServiceForm:
+        nobody = "Nobody of that name is known. Make the account first."
+        return NewServiceForm(data, kinds=KEEPERS, nobody=nobody)
+
+    def service(self, form: PrincipalForm) -> tuple[str, Principal | None]:
+        return form.cleaned_data.get("name") or "it", None
+
+    def save(self, form: NewServiceForm, actor: Actor) -> Principal:
+        (keeper,), reason = form.cleaned_data["who"], form.cleaned_data["reason"]
+        authority, name = site_permissions.of_admin(actor), form.cleaned_data["name"]
+        return accounts.make_service(name, keeper, by=actor, authority=authority, reason=reason)
+
+    def success_message(self, form: NewServiceForm) -> str:
+        return f"Service account {form.cleaned_data['name']} is made; it has no token yet"
+
+    def get_success_url(self) -> str:
+        return reverse("console:service", args=[self.result.pk]) if self.result else self.back()
+
+    def heading(self, form: NewServiceForm) -> str:
+        return "Make a service account"
+
+    def lead(self) -> str:
+        return "A program that acts under a name of its own. A group outlives the people in it."
+
+    def button(self, form: NewServiceForm) -> str:
+        name = form.cleaned_data.get("name")
+        return f"Make {name}" if name else "Make it"
+
+    def back(self) -> str:
+        return reverse("console:accounts")
+
+
+class KeeperView(AnsweringView):
     """Who answers for it from now on."""
-    kept = _service(request, id)
-    asked = choosing(request, _keepers, "Nobody of that name is known.")
 
-    def name_keeper(actor: Actor) -> Principal:
-        authority, one = site_permissions.of_admin(actor), asked.chosen[0]
-        accounts.set_keeper(kept.service, one, by=actor, authority=authority, reason=asked.reason)
-        return kept.service
+    def get_object(self) -> Kept:
+        return _service(self.request, self.kwargs["id"])
 
-    frame = {
-        "heading": f"Who answers for {kept.service.label}",
-        "place": "Its keeper makes the tokens of a service account and answers for what it does.",
-        "back": reverse("console:service", args=[id]),
-        "button": f"Let {terms.spoken(asked.chosen[0])} answer" if asked.chosen else "Name who answers",
-        "preview_empty": "Name a person or a group. A group outlives the people in it.",
-        "diff": _answers(asked, kept.service.label, kept.keeper),
-    }
-    told = f"{asked.chosen[0].label} answers for {kept.service.label}" if asked.chosen else ""
-    return _form(request, asked, frame, name_keeper, told)
+    def make_form(self, data: Any) -> PrincipalForm:
+        return PrincipalForm(data, kinds=KEEPERS, nobody="Nobody of that name is known.")
 
+    def service(self, form: PrincipalForm) -> tuple[str, Principal | None]:
+        return self.object.service.label, self.object.keeper
 
-def _answers(asked: Among, name: str, before: Principal | None) -> Diff | None:
-    if not asked.chosen:
-        return None
-    new, rights = asked.chosen[0], "Makes and revokes its tokens."
-    if before == new:
-        return Diff((DiffLine("same", new.label, f"answers for {name} already"),))
-    gain = DiffLine("gain", new.label, f"answers for {name}", rights)
-    if before is None:
-        return Diff((gain,))
-    return Diff((DiffLine("lose", before.label, f"no longer answers for {name}"), gain))
+    def save(self, form: PrincipalForm, actor: Actor) -> None:
+        (keeper,), reason = form.cleaned_data["who"], form.cleaned_data["reason"]
+        authority = site_permissions.of_admin(actor)
+        accounts.set_keeper(self.object.service, keeper, by=actor, authority=authority, reason=reason)
 
+    def success_message(self, form: PrincipalForm) -> str:
+        return f"{form.cleaned_data['who'][0].label} answers for {self.object.service.label}"
 
-def _form(
-    request: Request, asked: Among, frame: dict[str, Any], act: Callable[[Actor], Principal], told: str
-) -> HttpResponse:
-    notes: list[Note] = []
-    if request.method == "POST" and asked.saving:
-        if "name" in frame and not frame["name"]:
-            asked.problems["name"] = "Give it a name."
-        if asked.check_who() and not asked.problems:
-            actor = Actor(asker_of(request), "console", request_id=asked.nonce)
-            if done_before(actor) is not None:
-                return redirect(frame["back"])
-            try:
-                made = act(actor)
-            except PolicyError as problem:
-                notes = [Note("bad", "Not saved.", f"{problem} Your form is kept.")]
-            else:
-                say(request, told)
-                return redirect("console:service", id=made.pk)
-    else:
-        asked.tell_nobody()
-    context = {
-        **frame,
-        "notes": notes,
-        "here": request.path,
-        "nonce": asked.nonce,
-        "seen": revision_now(),
-        **asked.fields(),
-        "reason": asked.reason,
-        "problems": asked.problems,
-    }
-    status = 422 if notes or (asked.problems and asked.data.get("step") == "save") else 200
-    return page(request, "console/roles/assign.html", context, room="accounts", status=status)
+    def heading(self, form: PrincipalForm) -> str:
+        return f"Who answers for {self.object.service.label}"
+
+    def lead(self) -> str:
+        return "Its keeper makes the tokens of a service account and answers for what it does."
+
+    def button(self, form: PrincipalForm) -> str:
+        chosen = form["who"].chosen
+        return f"Let {terms.spoken(chosen[0])} answer" if chosen else "Name who answers"
+
+    def back(self) -> str:
+        return reverse("console:service", args=[self.object.service.pk])
 
 
 # Disabling
 
 
-@reads_and_writes
-@signed_in
-@admin_only
-def disable(request: Request, id: int) -> HttpResponse:
+class DisableServiceView(AdminChangeView):
     """Which tokens open nothing any more; then it is done."""
-    kept = _service(request, id)
-    service = kept.service
-    if request.method == "POST":
-        actor = Actor(kept.asker, "console", request_id=nonce_in(request))
-        if done_before(actor) is None:
-            account, authority = accounts.of_service(service), site_permissions.of_admin(actor)
-            accounts.close(account, by=actor, authority=authority, reason=reason_in(request))
-        say(request, f"{service.label} is disabled; its tokens open nothing")
-        return redirect("console:service", id=id)
-    good = Token.objects.filter(principal=service, revoked__isnull=True)
-    many = good.count()
-    opened = words.count(many, "token") if many else "no token"
-    used = f"Last used {kept._used()}." if kept._used() != "Never" else "Never used."
-    lines = (
-        DiffLine("lose", service.label, f"can do nothing while it is disabled; it has {opened}", used),
-        DiffLine("same", service.label, "keeps what it was given", "It counts again when it is enabled."),
-    )
-    context = {
-        "heading": f"Disable {service.label}?",
-        "place": "Programs that use it stop at their next call.",
-        "notes": [],
-        "nothing": False,
-        "diff": Diff(lines),
-        "nonce": secrets.token_hex(12),
-        "seen": revision_now(),
-        "reason": "",
-        "problems": {},
-        "button": f"Disable {service.label}",
-        "back": reverse("console:service", args=[id]),
-    }
-    return page(request, "console/access/revoke.html", context, room="accounts")
+
+    form_class = ConfirmForm
+    template_name = "console/kit/confirm.html"
+
+    def get_object(self) -> Kept:
+        return _service(self.request, self.kwargs["id"])
+
+    def plan(self, form: ConfirmForm) -> Plan:
+        service = self.object.service
+        many = Token.objects.filter(principal=service, revoked__isnull=True).count()
+        opened, used = words.count(many, "token") if many else "no token", self.object.used
+        return Plan(
+            diff=Diff(
+                (
+                    DiffLine(
+                        "lose",
+                        service.label,
+                        f"can do nothing while it is disabled; it has {opened}",
+                        "Never used." if used == "Never" else f"Last used {used}.",
+                    ),
+                    DiffLine(
+                        "same",
+                        service.label,
+                        "keeps what it was given",
+                        "It counts again when it is enabled.",
+                    ),
+                )
+            )
+        )
+
+    def save(self, form: ConfirmForm, actor: Actor) -> None:
+        account, authority = accounts.of_service(self.object.service), site_permissions.of_admin(actor)
+        accounts.close(account, by=actor, authority=authority, reason=form.cleaned_data["reason"])
+
+    def success_message(self, form: ConfirmForm) -> str:
+        return f"{self.object.service.label} is disabled; its tokens open nothing"
+
+    def heading(self, form: ConfirmForm) -> str:
+        return f"Disable {self.object.service.label}?"
+
+    def lead(self) -> str:
+        return "Programs that use it stop at their next call."
+
+    def button(self, form: ConfirmForm) -> str:
+        return f"Disable {self.object.service.label}"
+
+    def back(self) -> str:
+        return reverse("console:service", args=[self.object.service.pk])

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import wraps
 from typing import Any
@@ -13,7 +11,6 @@ from django.conf import settings
 from django.db.models import Count, Exists, OuterRef, Q, QuerySet
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 
@@ -21,21 +18,19 @@ from accounts.entering import able
 from accounts.models import Keeping, Principal, Token, User
 from accounts.text import holdable
 from authzsite.console.accounts import site_admins
+from authzsite.console.accounts.admin_change import AdminChangeView
 from authzsite.console.kit.auth import View, signed_in
-from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.keyset import ordered, told
 from authzsite.console.kit.display.lists import Pager, Toggle
-from authzsite.console.kit.display.parts import Action, Empty, Face, Note, State, Who
-from authzsite.console.kit.http import Request, asker_of, number_in
-from authzsite.console.kit.inputs.principal_picker import Among
-from authzsite.console.kit.methods import reads, reads_and_writes
-from authzsite.console.kit.page import page, say
-from authzsite.console.roles.views import nonce_in
+from authzsite.console.kit.display.parts import Action, Empty, Face, State, Who
+from authzsite.console.kit.forms import ConsoleForm, ReasonField, TextField
+from authzsite.console.kit.http import Request, number_in
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
 from policies.authority import Actor
 from policies.decisions import site_permissions
 from policies.decisions.site import locked_out_realms
-from policies.errors import PolicyError
 from policies.services import accounts
 from policies.services.grants import revision_now
 
@@ -289,45 +284,44 @@ def _repairs() -> list[dict[str, Any]]:
 # Making
 
 
-@reads_and_writes
-@signed_in
-@admin_only
-def new(request: Request) -> HttpResponse:
-    """A name to sign in with and the name people know; then the link that sets a password."""
-    typed = request.POST if request.method == "POST" else request.GET
-    name, shown_as = (typed.get(key, "").strip()[:255] for key in ("name", "display_name"))
-    if request.method != "POST":
-        return _form(request, name, shown_as, [])
-    actor = Actor(asker_of(request), "console", request_id=nonce_in(request))
-    if done_before(actor) is not None:
-        return redirect("console:accounts")
-    try:
-        authority = site_permissions.of_admin(actor)
-        made = accounts.make_person(name, shown_as, by=actor, authority=authority, reason=reason_in(request))
-    except PolicyError as problem:
-        return _form(request, name, shown_as, [Note("bad", "Not made.", str(problem))])
-    say(request, f"Account {name} is made; it has no password yet")
-    return redirect("console:account", id=made.pk)
+class NewAccountForm(ConsoleForm):
+    """A name to sign in with and the name people know."""
+
+    name = TextField(
+        label="Name to sign in with",
+        max_length=150,
+        help_text="It cannot be changed later. What realms gave to a user of this name waits for them.",
+        error_messages={"required": "A name has 1 to 255 characters."},
+    )
+    display_name = TextField(
+        label="Name that people know", required=False, help_text="Such as Ana Analyst. May be left empty."
+    )
+    reason = ReasonField()
 
 
-def reason_in(request: Request) -> str:
-    return request.POST.get("reason", "").strip()[:2000].replace("\0", "")
+class NewAccountView(AdminChangeView):
+    """An account; then the link by which its owner sets a password."""
 
+    form_class = NewAccountForm
+    not_saved = "Not made."
 
-def _form(request: Request, name: str, shown_as: str, notes: list[Note]) -> HttpResponse:
-    context = {
-        "notes": notes,
-        "name": name.replace("\0", ""),
-        "display_name": shown_as.replace("\0", ""),
-        "reason": reason_in(request),
-        "nonce": secrets.token_hex(12),
-        "back": reverse("console:accounts"),
-    }
-    status = 422 if notes else 200
-    return page(request, "console/accounts/new.html", context, room="accounts", status=status)
+    def save(self, form: NewAccountForm, actor: Actor) -> User:
+        authority, typed = site_permissions.of_admin(actor), form.cleaned_data
+        return accounts.make_person(
+            typed["name"], typed["display_name"], by=actor, authority=authority, reason=typed["reason"]
+        )
 
+    def success_message(self, form: NewAccountForm) -> str:
+        return f"Account {form.cleaned_data['name']} is made; it has no password yet"
 
-def choosing(request: Request, search: Callable[[str], QuerySet[Principal]], nobody: str) -> Among:
-    """The one person or group that a form names."""
-    data = request.POST if request.method == "POST" else request.GET
-    return Among(data, search=search, nobody_words=nobody, at_most=1)
+    def get_success_url(self) -> str:
+        return reverse("console:account", args=[self.result.pk]) if self.result else self.back()
+
+    def heading(self, form: NewAccountForm) -> str:
+        return "Make an account"
+
+    def button(self, form: NewAccountForm) -> str:
+        return "Make the account"
+
+    def back(self) -> str:
+        return reverse("console:accounts")

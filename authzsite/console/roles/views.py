@@ -10,20 +10,20 @@ from urllib.parse import urlencode
 
 from django.db.models import Count, Q, QuerySet
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 
 from accounts.text import holdable
 from authzsite.console.kit.auth import signed_in
-from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.keyset import ordered
 from authzsite.console.kit.display.lists import Pager, Toggle
-from authzsite.console.kit.display.parts import Action, Empty, Face, Note, Reason, Who
+from authzsite.console.kit.display.parts import Action, Empty, Face, Reason, Who
+from authzsite.console.kit.forms import ConsoleForm, ReasonField, TextField
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.inputs.visible_principals import Circle, circle_of
-from authzsite.console.kit.methods import reads, reads_and_writes
-from authzsite.console.kit.page import page, say
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.object_change import ObjectChangeView
+from authzsite.console.kit.page import page
 from authzsite.console.kit.refusal import refused
 from authzsite.console.objects.access import Place, visit
 from catalog.models import Placement
@@ -31,7 +31,6 @@ from catalog.nodes import Node
 from policies.authority import Actor
 from policies.decisions import ask, slices
 from policies.decisions.lookups.visible_objects import children
-from policies.errors import PolicyError
 from policies.events import ROLE_CREATED
 from policies.models import Assignment, Grant, Ownership
 from policies.services import roles
@@ -177,66 +176,69 @@ def _empty(text: str) -> Empty:
 # Making one
 
 
-@reads_and_writes
-@signed_in
-def new(request: Request) -> HttpResponse:
+class NewRoleForm(ConsoleForm):
+    """A name, and why."""
+
+    name = TextField(
+        help_text="What it is for, such as sales_read. You own it; it gives nothing until you add to it.",
+        error_messages={"required": "Give it a name."},
+    )
+    reason = ReasonField()
+
+
+class NewRoleView(ObjectChangeView):
     """A name; the maker of a role owns it."""
-    number = number_in(request.GET.get("in", ""))
-    if number is None:
-        raise Http404
-    place = visit(request, number)
-    if place.node.type not in ("metalake", "instance"):
-        raise Http404
-    if not place.may(roles.operation(place.node, "create")):
-        return refused(request, place, "create_role")
-    if request.method == "POST":
-        return _make(request, place)
-    return _form(request, place, "", "", [])
 
+    form_class = NewRoleForm
+    room = "roles"
+    not_saved = "Not made."
 
-def _make(request: Request, place: Place) -> HttpResponse:
-    name = request.POST.get("name", "").strip()
-    reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
-    actor = Actor(place.asker, "console", request_id=nonce_in(request))
-    if done_before(actor) is not None:
-        return redirect("console:roles")
-    try:
-        deed = roles.operation(place.node, "create")
-        with authorized(ROLE_CREATED, place.node, deed, by=actor, reason=reason) as authority:
+    def get_object(self) -> Place:
+        number = number_in(self.request.GET.get("in", ""))
+        if number is None:
+            raise Http404
+        place = visit(self.request, number)
+        if place.node.type not in ("metalake", "instance"):
+            raise Http404
+        return place
+
+    def refusal(self) -> HttpResponse | None:
+        allowed = self.object.may(roles.operation(self.object.node, "create"))
+        return None if allowed else refused(self.request, self.object, "create_role")
+
+    def save(self, form: NewRoleForm, actor: Actor) -> Node:
+        node, name, reason = self.object.node, form.cleaned_data["name"], form.cleaned_data["reason"]
+        operation = roles.operation(node, "create")
+        with authorized(ROLE_CREATED, node, operation, by=actor, reason=reason) as authority:
             # in a CDAP nobody owns a role: its administrators give it away and delete it
-            owner = place.asker if place.node.type == "metalake" else None
-            if place.node.type == "metalake":
+            owner = self.asker if node.type == "metalake" else None
+            if node.type == "metalake":
                 legal(name)
-            made = roles.create(place.node, name, by=actor, authority=authority, owner=owner)
-    except PolicyError as problem:
-        return _form(request, place, name, reason, [Note("bad", "Not made.", str(problem))], status=422)
-    say(request, f"Role {name} is made; it gives nothing and nobody holds it yet")
-    return redirect("console:role", id=made.id)
+            return roles.create(node, name, by=actor, authority=authority, owner=owner)
+
+    def success_message(self, form: NewRoleForm) -> str:
+        return f"Role {form.cleaned_data['name']} is made; it gives nothing and nobody holds it yet"
+
+    def may_undo(self) -> bool:
+        return False
+
+    def get_success_url(self) -> str:
+        return reverse("console:role", args=[self.result.id]) if self.result else self.back()
+
+    def heading(self, form: NewRoleForm) -> str:
+        return f"Make a role in {self.object.node.name}"
+
+    def lead(self) -> str:
+        return ""
+
+    def button(self, form: NewRoleForm) -> str:
+        return "Make the role"
+
+    def back(self) -> str:
+        return reverse("console:roles")
 
 
 def nonce_in(request: Request) -> str:
     """What tells a form sent twice from two forms."""
     asked = request.POST.get("nonce", "")
     return asked if 10 <= len(asked) <= 40 and asked.isalnum() else secrets.token_hex(12)
-
-
-def _form(
-    request: Request, place: Place, name: str, reason: str, notes: list[Note], *, status: int = 200
-) -> HttpResponse:
-    context = {
-        "notes": notes,
-        "name": name,
-        "reason": reason,
-        "nonce": secrets.token_hex(12),
-        "realm": place.node.name,
-        "back": reverse("console:roles"),
-    }
-    return page(
-        request,
-        "console/roles/new.html",
-        context,
-        room="roles",
-        realm=place.node.realm,
-        revision=place.slice.revision,
-        status=status,
-    )

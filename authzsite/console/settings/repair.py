@@ -2,77 +2,73 @@
 
 from __future__ import annotations
 
-from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
+from typing import Any
+
+from django.http import Http404
 from django.urls import reverse
 
-from authzsite.console.accounts.views import admin_only, choosing
-from authzsite.console.kit.auth import signed_in
-from authzsite.console.kit.conflicts import done_before
+from accounts.models import Principal
+from authzsite.console.accounts.admin_change import AdminChangeView, PrincipalForm
+from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms
-from authzsite.console.kit.display.parts import Diff, DiffLine, Note
-from authzsite.console.kit.http import Request, asker_of
-from authzsite.console.kit.inputs.principal_picker import Among
-from authzsite.console.kit.methods import reads_and_writes
-from authzsite.console.kit.page import page, say
+from authzsite.console.kit.display.parts import Diff, DiffLine
 from catalog.nodes import Node
 from policies.authority import Actor
-from policies.decisions.site import locked_out_realms, named
-from policies.errors import PolicyError
+from policies.decisions.site import locked_out_realms
 from policies.services import realm_repair
-from policies.services.grants import revision_now
-
-
-@reads_and_writes
-@signed_in
-@admin_only
-def realm(request: Request, id: int) -> HttpResponse:
-    """Who is to own it, and why; only for a realm whose owner cannot come in."""
-    out = {root.id: (root, owner) for root, owner in locked_out_realms()}
-    if id not in out:
-        raise Http404
-    root, before = out[id]
-    asked = choosing(request, lambda text: named(("user", "group"), text), "Nobody of that name is known.")
-    if request.method != "POST" or not asked.saving:
-        asked.tell_nobody()
-        return _show(request, root, before.label, asked, [])
-    if not asked.check_who():
-        return _show(request, root, before.label, asked, [])
-    actor = Actor(asker_of(request), "console", request_id=asked.nonce)
-    try:
-        if done_before(actor) is None:
-            realm_repair.set_owner_of_realm(root, asked.chosen[0], by=actor, reason=asked.reason)
-    except PolicyError as problem:
-        notes = [Note("bad", "Not saved.", f"{problem} Your form is kept.")]
-        return _show(request, root, before.label, asked, notes)
-    say(request, f"{asked.chosen[0].label} owns {root.name}; the record says that you repaired it")
-    return redirect("console:accounts")
-
-
-def _show(request: Request, root: Node, before: str, asked: Among, notes: list[Note]) -> HttpResponse:
-    lines = []
-    for one in asked.chosen:
-        lines = [
-            DiffLine("lose", before, f"is no longer the owner of {root.name}", "Nobody can sign in as them."),
-            DiffLine("gain", one.label, f"becomes the owner of {root.name}, and a member of it", LOUD),
-        ]
-    context = {
-        "heading": f"Set another owner of {root.name}",
-        "place": f"{before} owns it and cannot sign in. You get no access to it by this.",
-        "notes": notes,
-        "here": request.path,
-        "back": reverse("console:accounts"),
-        "nonce": asked.nonce,
-        "seen": revision_now(),
-        **asked.fields(),
-        "reason": asked.reason,
-        "problems": asked.problems,
-        "button": f"Make {terms.spoken(asked.chosen[0])} the owner" if asked.chosen else "Set the owner",
-        "diff": Diff(tuple(lines)) if lines else None,
-        "preview_empty": "Name somebody who can sign in. A reason is asked for, and kept for ever.",
-    }
-    status = 422 if notes or (asked.problems and asked.data.get("step") == "save") else 200
-    return page(request, "console/roles/assign.html", context, room="accounts", status=status)
-
 
 LOUD = "The record calls it a repair, with your name and your reason, for everybody who reads its history."
+
+
+class RepairRealmView(AdminChangeView):
+    """Who is to own it, and why; only for a realm whose owner cannot come in."""
+
+    template_name = "console/kit/planned.html"
+    looks_first = True
+    before: Principal
+
+    def get_object(self) -> Node:
+        for root, owner in locked_out_realms():
+            if root.id == self.kwargs["id"]:
+                self.before = owner
+                return root
+        raise Http404
+
+    def make_form(self, data: Any) -> PrincipalForm:
+        return PrincipalForm(data, kinds=("user", "group"), nobody="Nobody of that name is known.")
+
+    def plan(self, form: PrincipalForm) -> Plan:
+        if not form["who"].chosen:
+            return Plan(empty="Name somebody who can sign in. A reason is asked for, and kept for ever.")
+        new, name = form["who"].chosen[0].label, self.object.name
+        lost = f"is no longer the owner of {name}"
+        gained = f"becomes the owner of {name}, and a member of it"
+        return Plan(
+            diff=Diff(
+                (
+                    DiffLine("lose", self.before.label, lost, "Nobody can sign in as them."),
+                    DiffLine("gain", new, gained, LOUD),
+                )
+            )
+        )
+
+    def save(self, form: PrincipalForm, actor: Actor) -> None:
+        (new,), reason = form.cleaned_data["who"], form.cleaned_data["reason"]
+        realm_repair.set_owner_of_realm(self.object, new, by=actor, reason=reason)
+
+    def success_message(self, form: PrincipalForm) -> str:
+        new = form.cleaned_data["who"][0].label
+        return f"{new} owns {self.object.name}; the record says that you repaired it"
+
+    def heading(self, form: PrincipalForm) -> str:
+        return f"Set another owner of {self.object.name}"
+
+    def lead(self) -> str:
+        return f"{self.before.label} owns it and cannot sign in. You get no access to it by this."
+
+    def button(self, form: PrincipalForm) -> str:
+        chosen = form["who"].chosen
+        return f"Make {terms.spoken(chosen[0])} the owner" if chosen else "Set the owner"
+
+    def back(self) -> str:
+        return reverse("console:accounts")

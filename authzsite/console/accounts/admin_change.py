@@ -1,0 +1,50 @@
+"""Changes that only service admins make."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.http import HttpResponse
+from django.urls import reverse
+
+from authzsite.console.accounts import site_admins
+from authzsite.console.kit.change_view import ChangeView
+from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, PrincipalField, ReasonField
+from authzsite.console.kit.page import page
+from policies.decisions.site import named
+
+
+class AdminChangeView(ChangeView):
+    """Lets in service admins, and tells everybody else who they are."""
+
+    room = "accounts"
+    cannot = "You cannot manage accounts"
+
+    def site_refusal(self) -> HttpResponse | None:
+        if site_admins.may(self.request):
+            return None
+        url, text = self.way_back()
+        return site_admins.refused(self.request, self.cannot, back=url, back_words=text)
+
+    def way_back(self) -> tuple[str, str]:
+        """Where somebody who is not let in goes on: an address and its words."""
+        return reverse("console:profile"), "Your own settings"
+
+    def may_undo(self) -> bool:
+        return False
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        return page(self.request, self.template_name, context, room=self.room, status=status)
+
+
+class PrincipalForm(ConsoleForm):
+    """One person or group of the site, and why."""
+
+    who = PrincipalField(at_most=1)
+    reason = ReasonField(help_text=REASON_HELP)
+
+    def __init__(self, data: Any = None, *, kinds: Sequence[str], nobody: str, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        self.fields["who"].search = lambda text: named(kinds, text)
+        self.fields["who"].nobody = nobody
