@@ -242,9 +242,13 @@ urlpatterns = [
     path("sync/<number:id>/runs.csv", sync_history.runs_csv, name="sync_runs_csv"),
     path("sync/<number:id>/runs", sync_history.runs, name="sync_runs"),
     path("sync/<number:id>/agree", agreement.room, name="sync_agree"),
-    path("sync/<number:id>/<slug:deed>", operations.operate, name="sync_operate"),
+    path("sync/<number:id>/<slug:deed>", operations.OperateView.as_view(), name="sync_operate"),
     path("sync/findings/<number:id>/stuck", stuck.room, name="sync_stuck"),
-    path("sync/findings/<number:id>/<slug:code>", foreign_grants.deed, name="sync_deed"),
+    path(
+        "sync/findings/<number:id>/<slug:code>",
+        foreign_grants.ForeignGrantView.as_view(),
+        name="sync_deed",
+    ),
     path("sync/runs/<number:id>", operations.run, name="sync_run"),
     path("sync/runs/<number:id>/items/<number:item>/retry", operations.retry, name="sync_retry"),
 ]

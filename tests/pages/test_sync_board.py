@@ -11,6 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts import people
+from accounts.models import User
 from lakewarden.backends.errors import Misconfigured
 from policies.models import Backend, BackendFinding, Event, ForeignOrder, OutboxEntry, SyncItem, SyncRun
 from policies.services import members
@@ -151,6 +152,15 @@ def test_pausing_and_resuming_from_the_page(looked: Backend, signed_in: Enter) -
     marek.post(f"{address}/resume")
     assert Backend.objects.get().state == "behind"
     assert Event.objects.filter(kind__in=("backend.paused", "backend.resumed")).count() == 2
+
+
+def test_a_pause_until_a_time_that_the_clock_skips_is_refused(looked: Backend, signed_in: Enter) -> None:
+    marek, address = signed_in("marek"), f"/sync/{looked.pk}/pause"
+    User.objects.filter(username="marek").update(time_zone="Europe/Berlin")
+    answer = marek.post(address, {"until": "2130-03-26T02:30"})
+    assert answer.status_code == 422
+    assert "The clock of Europe/Berlin is put forward over that time; give another." in text(answer)
+    assert Backend.objects.get().state == "in_sync"
 
 
 @pytest.mark.parametrize(

@@ -2,28 +2,26 @@
 
 from __future__ import annotations
 
-from datetime import datetime
 from typing import Any
 
+from django import forms
+from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
-from django.utils import timezone
-from django.utils.dateparse import parse_datetime
 
 from authzsite.console.kit.auth import signed_in
-from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.change_view import ChangeView
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Crumbs, Note
+from authzsite.console.kit.forms import ConsoleForm, MomentField, NumberInput, ReasonField, TextField
 from authzsite.console.kit.http import Request
-from authzsite.console.kit.methods import reads, reads_and_writes, writes
+from authzsite.console.kit.methods import reads, writes
 from authzsite.console.kit.page import page, say
-from authzsite.console.roles.views import nonce_in
 from authzsite.console.sync.backend import There, there
 from authzsite.console.sync.runs import found, run_page, steps_of
 from policies.authority import Actor
-from policies.errors import Invalid, PolicyError
-from policies.models import SyncItem, SyncRun
+from policies.models import Backend, SyncItem, SyncRun
 from policies.record import access_log
 from policies.sync import operations
 from policies.sync.safeguards import loss_limit
@@ -43,78 +41,141 @@ DONE = {
 }
 
 
-@reads_and_writes
-@signed_in
-def operate(request: Request, id: int, deed: str) -> HttpResponse:
+class OperateForm(ConsoleForm):
+    """What an operation asks for beside a reason, and the plan that was looked at."""
+
+    digest = TextField(required=False, widget=forms.HiddenInput)
+    reason = ReasonField()
+    field_order = ("until", "rate", "share", "reason")
+
+    def __init__(self, data: Any = None, *, operation: str, row: Backend, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        fields = {"pause": ("until", _until()), "rate": ("rate", _rate(row)), "share": ("share", _share(row))}
+        if operation in fields:
+            name, field = fields[operation]
+            self.fields[name] = field
+            self.order_fields(self.field_order)
+
+    def clean_rate(self) -> int:
+        return _whole(
+            self.cleaned_data["rate"] or "0", 9, "Give a whole number of changes a second, or none."
+        )
+
+    def clean_share(self) -> int:
+        typed = self.cleaned_data["share"].removesuffix("%").strip()
+        return _whole(typed, 3, "Give a share of people from 0 to 100 per cent.")
+
+
+def _until() -> MomentField:
+    help_text = f"In {words.zone()}. Left empty, until somebody resumes it."
+    wrong = {"required": "Give a date and a time, or none."}
+    return MomentField(label="Until", required=False, help_text=help_text, error_messages=wrong)
+
+
+def _rate(row: Backend) -> TextField:
+    return TextField(
+        label="Most changes a second",
+        max_length=9,
+        required=False,
+        initial=row.rate or "",
+        help_text="Rights and memberships, such as 50. Left empty, as many as it takes.",
+        widget=NumberInput(9),
+    )
+
+
+def _share(row: Backend) -> TextField:
+    few = f"A plan that takes from {loss_limit.FEW} people or fewer is never held; at 100 none is."
+    return TextField(
+        label="Share of people who would lose something, per cent",
+        max_length=4,
+        initial=row.share,
+        help_text=f"Of all who have something there by ours. {few}",
+        error_messages={"required": "Give a share of people from 0 to 100 per cent."},
+        widget=NumberInput(4),
+    )
+
+
+def _whole(typed: str, longest: int, wrong: str) -> int:
+    if not (typed.isascii() and typed.isdecimal() and len(typed) <= longest):
+        raise ValidationError(wrong)
+    return int(typed)
+
+
+class OperateView(ChangeView):
     """Ask back where it matters, then do it."""
-    if deed not in (*ASKED, *AT_ONCE):
-        raise Http404
-    one = there(request, id)
-    if not one.may_operate:
-        return refused(request, one)
-    if request.method == "POST":
-        return _posted(request, one, deed)
-    return _show(request, one, deed, []) if deed in ASKED else redirect("console:sync_backend", id=id)
 
+    template_name = "console/sync/operate.html"
+    not_saved = "Not done."
 
-def _posted(request: Request, one: There, deed: str) -> HttpResponse:
-    actor = Actor(one.place.asker, "console", request_id=nonce_in(request))
-    if done_before(actor) is None:
-        try:
-            _do(request, one, deed, actor)
-        except PolicyError as problem:
-            note = Note("bad", "Not done.", str(problem))
-            if deed in ASKED:
-                return _show(request, one, deed, [note], status=422)
-            say(request, f"Not done. {problem}")
-            return redirect("console:sync_backend", id=one.row.pk)
-    say(request, f"{one.name} {DONE[deed]}")
-    return redirect("console:sync_backend", id=one.row.pk)
+    def get_object(self) -> There:
+        if self.operation not in (*ASKED, *AT_ONCE):
+            raise Http404
+        return there(self.request, self.kwargs["id"])
 
+    @property
+    def operation(self) -> str:
+        return str(self.kwargs["deed"])
 
-def _do(request: Request, one: There, deed: str, actor: Actor) -> None:
-    form, row = request.POST, one.row
-    reason = form.get("reason", "").strip()[:2000].replace("\0", "")
-    if deed == "pause":
-        operations.pause(row, by=actor, reason=reason, until=_until(form.get("until", "")))
-    elif deed == "resume":
-        operations.resume(row, by=actor)
-    elif deed in ("repair", "report"):
-        operations.set_policy(row, deed, by=actor, reason=reason)
-    elif deed == "rate":
-        operations.set_rate(row, _rate(form.get("rate", "")), by=actor, reason=reason)
-    elif deed == "share":
-        operations.set_share(row, _share(form.get("share", "")), by=actor, reason=reason)
-    elif deed == "confirm":
-        operations.confirm(row, form.get("digest", ""), by=actor, reason=reason)
-    else:
-        operations.retry(row, by=actor)
+    def refusal(self) -> HttpResponse | None:
+        if not self.object.may_operate:
+            return refused(self.request, self.object)
+        at_once = self.operation in AT_ONCE and self.request.method != "POST"
+        return redirect(self.back()) if at_once else None
 
+    def make_form(self, data: Any) -> OperateForm:
+        return OperateForm(data, operation=self.operation, row=self.object.row)
 
-def _until(text: str) -> datetime | None:
-    if not text:
-        return None
-    try:
-        typed = parse_datetime(text)
-    except ValueError:
-        typed = None
-    if typed is None or not 1 < typed.year < 9999:
-        raise Invalid("Give a date and a time, or none.")
-    return typed if timezone.is_aware(typed) else timezone.make_aware(typed)
+    def save(self, form: OperateForm, actor: Actor) -> None:
+        row, typed, reason = self.object.row, form.cleaned_data, form.cleaned_data["reason"]
+        if self.operation == "pause":
+            operations.pause(row, by=actor, reason=reason, until=typed["until"])
+        elif self.operation == "resume":
+            operations.resume(row, by=actor)
+        elif self.operation in ("repair", "report"):
+            operations.set_policy(row, self.operation, by=actor, reason=reason)
+        elif self.operation == "rate":
+            operations.set_rate(row, typed["rate"], by=actor, reason=reason)
+        elif self.operation == "share":
+            operations.set_share(row, typed["share"], by=actor, reason=reason)
+        elif self.operation == "confirm":
+            operations.confirm(row, typed["digest"], by=actor, reason=reason)
+        else:
+            operations.retry(row, by=actor)
 
+    def form_refused(self, form: OperateForm, problem: Exception) -> HttpResponse:
+        if self.operation in ASKED:
+            return super().form_refused(form, problem)
+        say(self.request, f"Not done. {problem}")
+        return redirect(self.back())
 
-def _rate(text: str) -> int:
-    typed = text.strip() or "0"
-    if not typed.isascii() or not typed.isdecimal() or len(typed) > 9:
-        raise Invalid("Give a whole number of changes a second, or none.")
-    return int(typed)
+    def note_of(self, form: OperateForm, problem: Exception) -> Note:
+        return Note("bad", self.not_saved, str(problem))
 
+    def success_message(self, form: OperateForm) -> str:
+        return f"{self.object.name} {DONE[self.operation]}"
 
-def _share(text: str) -> int:
-    typed = text.strip().removesuffix("%").strip()
-    if not typed.isascii() or not typed.isdecimal() or len(typed) > 3:
-        raise Invalid("Give a share of people from 0 to 100 per cent.")
-    return int(typed)
+    def may_undo(self) -> bool:
+        return False
+
+    def get_context_data(self, *, form: OperateForm, **kwargs: Any) -> dict[str, Any]:
+        run = self.object.latest
+        has_plan = run and self.operation in ("repair", "confirm")
+        return {
+            "form": form,
+            "notes": self.notes,
+            "back": self.back(),
+            "keep": "Leave it as it is",
+            "steps": steps_of(run, self.object.row) if run and has_plan else [],
+            "digest": run.digest if run else "",
+            **_words(self.object, self.operation, run),
+        }
+
+    def back(self) -> str:
+        return str(self.object.url)
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        realm = self.object.place.node.realm
+        return page(self.request, self.template_name, context, room="sync", realm=realm, status=status)
 
 
 def refused(request: Request, one: There) -> HttpResponse:
@@ -126,29 +187,6 @@ def refused(request: Request, one: There) -> HttpResponse:
         "status": 403,
     }
     return page(request, "errors/page.html", context, room="sync", realm=one.place.node.realm, status=403)
-
-
-def _show(request: Request, one: There, deed: str, notes: list[Note], *, status: int = 200) -> HttpResponse:
-    run = one.latest
-    context: dict[str, Any] = {
-        "notes": notes,
-        "nonce": nonce_in(request),
-        "reason": request.POST.get("reason", ""),
-        "until": request.POST.get("until", ""),
-        "zone": words.zone(),
-        "back": reverse("console:sync_backend", args=[one.row.pk]),
-        "steps": steps_of(run, one.row) if run and deed in ("repair", "confirm") else [],
-        "digest": run.digest if run else "",
-        "asks_until": deed == "pause",
-        "asks_rate": deed == "rate",
-        "rate": request.POST.get("rate", one.row.rate or ""),
-        "asks_share": deed == "share",
-        "share": request.POST.get("share", one.row.share),
-        "few": loss_limit.FEW,
-        **_words(one, deed, run),
-    }
-    realm = one.place.node.realm
-    return page(request, "console/sync/operate.html", context, room="sync", realm=realm, status=status)
 
 
 def _words(one: There, deed: str, run: SyncRun | None) -> dict[str, str]:

@@ -4,29 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from datetime import datetime, time, timedelta
+from datetime import date, datetime, time, timedelta
 from typing import Any
 
-from django.http import Http404, HttpResponse, QueryDict
-from django.shortcuts import redirect
+from django.core.exceptions import ValidationError
+from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.dateparse import parse_date
 
-from authzsite.console.kit.auth import signed_in
-from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Diff, DiffLine, Note
-from authzsite.console.kit.http import Request
-from authzsite.console.kit.methods import reads_and_writes
-from authzsite.console.kit.page import page, say
+from authzsite.console.kit.forms import ConsoleForm, DayField, ReasonField
+from authzsite.console.kit.object_change import ObjectChangeView
 from authzsite.console.kit.refusal import refused
 from authzsite.console.objects.access import Place, visit
-from authzsite.console.roles.views import nonce_in
 from authzsite.console.sync.backend_state import rights_of
 from catalog.nodes import node
 from policies.authority import Actor
-from policies.errors import Invalid, NotFound, PolicyError
+from policies.errors import NotFound
 from policies.sync import foreign_rights
 from policies.sync.foreign_rights import Foreign
 
@@ -42,7 +38,6 @@ class Deed:
     done: str
     look: str
     diff: Callable[[Foreign, Actor], tuple[DiffLine, ...]]
-    needs_reason: bool = False
 
 
 def _what(about: Foreign) -> str:
@@ -145,7 +140,6 @@ DEEDS = {
         "accepted",
         "primary",
         _accepting,
-        needs_reason=True,
     ),
     "reopen": Deed(
         "No longer accept that {who} may {what} {on}?",
@@ -157,108 +151,117 @@ DEEDS = {
 }
 
 
-@reads_and_writes
-@signed_in
-def deed(request: Request, id: int, code: str) -> HttpResponse:
-    """What it would do; then it is decided, and the sync carries it out."""
-    if code not in DEEDS:
-        raise Http404
-    try:
-        about = foreign_rights.foreign(id)
-        place = visit(request, about.node.id)
-    except NotFound as gone:
-        raise Http404 from gone
-    if not place.may_grant:
-        return refused(request, place, "grant")
-    if request.method == "POST":
-        return _posted(request, place, about, code)
-    return _show(request, place, about, code, QueryDict(), [])
+class ForeignGrantForm(ConsoleForm):
+    """Why; to accept a right also until the end of which day."""
+
+    reason = ReasonField()
+
+    def __init__(self, data: Any = None, *, code: str, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        self.latest = timezone.localdate() + LONGEST
+        self.wrong_day = f"Give a day from today to {words.day(_end_of(self.latest))}."
+        if code == "accept":
+            self.fields["until"] = DayField(
+                label="Until the end of",
+                error_messages={"required": self.wrong_day, "invalid": self.wrong_day},
+                initial=(timezone.localdate() + timedelta(days=30)).isoformat(),
+                help_text=f"In {words.zone()}; a year from now at most.",
+            )
+            self.order_fields(("until", "reason"))
+            self.fields["reason"].help_text = "Kept in the history for ever."
+
+    def clean_until(self) -> datetime:
+        """The last moment of a day in the reader's zone."""
+        day = self.cleaned_data["until"]
+        if not timezone.localdate() <= day <= self.latest:
+            raise ValidationError(self.wrong_day)
+        return _end_of(day)
 
 
-def _posted(request: Request, place: Place, about: Foreign, code: str) -> HttpResponse:
-    form, actor = request.POST, Actor(place.asker, "console", request_id=nonce_in(request))
-    if done_before(actor) is None:
-        try:
-            _do(code, about, form, actor)
-        except PolicyError as problem:
-            note = Note("bad", "Not decided.", str(problem))
-            return _show(request, place, about, code, form, [note], status=422)
-    what = _what(about)
-    say(request, f"{what[:1].upper()}{what[1:]} of {about.first.holder} on {_on(about)}: {DEEDS[code].done}")
-    return redirect("console:sync")
-
-
-def _do(code: str, about: Foreign, form: QueryDict, actor: Actor) -> None:
-    reason = form.get("reason", "").strip()[:2000].replace("\0", "")
-    pk = about.first.pk
-    if code == "adopt":
-        foreign_rights.adopt(pk, by=actor, reason=reason)
-    elif code == "revoke":
-        foreign_rights.revoke(pk, by=actor, reason=reason)
-    elif code == "retry":
-        foreign_rights.try_again(pk, by=actor)
-    elif code == "drop":
-        foreign_rights.give_up(pk, by=actor, reason=reason)
-    elif code == "accept":
-        foreign_rights.accept(pk, _end_of_day(form.get("until", "")), by=actor, reason=reason)
-    else:
-        foreign_rights.reopen(pk, by=actor, reason=reason)
-
-
-def _end_of_day(text: str) -> datetime:
-    """The last moment of a day in the reader's zone; a year from now at most.  Raises Invalid."""
-    try:
-        day = parse_date(text)
-    except ValueError:
-        day = None
-    latest = timezone.localdate() + LONGEST
-    if day is None or not timezone.localdate() <= day <= latest:
-        raise Invalid(f"Give a day from today to {words.day(_moment(latest))}.")
-    return _moment(day)
-
-
-def _moment(day: Any) -> datetime:
+def _end_of(day: date) -> datetime:
     return timezone.make_aware(datetime.combine(day, time(23, 59, 59)))
 
 
-def _show(
-    request: Request,
-    place: Place,
-    about: Foreign,
-    code: str,
-    form: QueryDict,
-    notes: list[Note],
-    *,
-    status: int = 200,
-) -> HttpResponse:
-    told, names = DEEDS[code], {"what": _what(about), "who": about.first.holder, "on": _on(about)}
-    actor = Actor(place.asker, "console")
-    problem = foreign_rights.hindrance(about, code, actor)
-    if problem:
-        notes = [*notes, Note("warn", f"This cannot be {DEEDS[code].done}.", problem)]
-    seen = words.said(words.day(about.first.first_seen))
-    context = {
-        "notes": notes,
-        "heading": told.heading.format(**names),
-        "place": f"Found in {about.backend}, first seen {seen}",
-        "nothing": bool(problem),
-        "diff": Diff(told.diff(about, actor)),
-        "nonce": nonce_in(request),
-        "reason": form.get("reason", ""),
-        "needs_reason": told.needs_reason,
-        "asks_until": code == "accept",
-        "until": form.get("until", (timezone.localdate() + timedelta(days=30)).isoformat()),
-        "zone": words.zone(),
-        "button": told.button.format(**names),
-        "look": told.look,
-        "back": reverse("console:sync"),
-    }
-    return page(
-        request,
-        "console/sync/foreign_grant.html",
-        context,
-        room="sync",
-        realm=place.node.realm,
-        revision=place.slice.revision,
-        status=status,
-    )
+class ForeignGrantView(ObjectChangeView):
+    """What it would do; then it is decided, and the sync carries it out."""
+
+    template_name = "console/kit/confirm.html"
+    room = "sync"
+    not_saved = "Not decided."
+    foreign: Foreign
+
+    @property
+    def code(self) -> str:
+        return str(self.kwargs["code"])
+
+    def get_object(self) -> Place:
+        if self.code not in DEEDS:
+            raise Http404
+        try:
+            self.foreign = foreign_rights.foreign(self.kwargs["id"])
+        except NotFound as gone:
+            raise Http404 from gone
+        return visit(self.request, self.foreign.node.id)
+
+    def refusal(self) -> HttpResponse | None:
+        return None if self.object.may_grant else refused(self.request, self.object, "grant")
+
+    def make_form(self, data: Any) -> ForeignGrantForm:
+        return ForeignGrantForm(data, code=self.code)
+
+    def plan(self, form: ForeignGrantForm) -> Plan:
+        actor = Actor(self.asker, "console")
+        diff = Diff(DEEDS[self.code].diff(self.foreign, actor))
+        problem = foreign_rights.hindrance(self.foreign, self.code, actor)
+        if not problem:
+            return Plan(diff=diff)
+        note = Note("warn", f"This cannot be {DEEDS[self.code].done}.", problem)
+        return Plan(diff=diff, nothing=True, notes=(note,))
+
+    def save(self, form: ForeignGrantForm, actor: Actor) -> None:
+        pk, reason = self.foreign.first.pk, form.cleaned_data["reason"]
+        if self.code == "adopt":
+            foreign_rights.adopt(pk, by=actor, reason=reason)
+        elif self.code == "revoke":
+            foreign_rights.revoke(pk, by=actor, reason=reason)
+        elif self.code == "retry":
+            foreign_rights.try_again(pk, by=actor)
+        elif self.code == "drop":
+            foreign_rights.give_up(pk, by=actor, reason=reason)
+        elif self.code == "accept":
+            foreign_rights.accept(pk, form.cleaned_data["until"], by=actor, reason=reason)
+        else:
+            foreign_rights.reopen(pk, by=actor, reason=reason)
+
+    def note_of(self, form: ForeignGrantForm, problem: Exception) -> Note:
+        return Note("bad", self.not_saved, str(problem))
+
+    def success_message(self, form: ForeignGrantForm) -> str:
+        what, first = _what(self.foreign), self.foreign.first
+        return (
+            f"{what[:1].upper()}{what[1:]} of {first.holder} on {_on(self.foreign)}: {DEEDS[self.code].done}"
+        )
+
+    def may_undo(self) -> bool:
+        return False
+
+    def _named(self, text: str) -> str:
+        about = self.foreign
+        return text.format(what=_what(about), who=about.first.holder, on=_on(about))
+
+    def heading(self, form: ForeignGrantForm) -> str:
+        return self._named(DEEDS[self.code].heading)
+
+    def lead(self) -> str:
+        seen = words.said(words.day(self.foreign.first.first_seen))
+        return f"Found in {self.foreign.backend}, first seen {seen}"
+
+    def button(self, form: ForeignGrantForm) -> str:
+        return self._named(DEEDS[self.code].button)
+
+    def back(self) -> str:
+        return reverse("console:sync")
+
+    def get_context_data(self, *, form: ForeignGrantForm, **kwargs: Any) -> dict[str, Any]:
+        look = {"look": DEEDS[self.code].look, "keep": "Leave it as it is", "leave": "Back to Sync"}
+        return super().get_context_data(form=form, **look, **kwargs)
