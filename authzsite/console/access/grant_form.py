@@ -1,16 +1,20 @@
-"""What somebody fills in to give access, read from an address or a form, and checked."""
+"""The form that gives access: who, which rights, from when and until when, why."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cached_property
+from typing import Any
 
-from django.db.models import QuerySet
-from django.http import QueryDict
-
-from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.inputs.dates import When
-from authzsite.console.kit.inputs.principal_picker import Choosing
+from authzsite.console.kit.forms import (
+    REASON_HELP,
+    ChoicesField,
+    ConsoleForm,
+    PrincipalField,
+    ReasonField,
+    WindowField,
+)
 from authzsite.console.objects.access import Place
 from catalog.nodes import Node
 from lakewarden.law import dialects
@@ -20,80 +24,110 @@ from policies.services.grants import GrantRequest
 from policies.services.roles import catalog_kind
 
 ORDER = ("use", "read", "write", "create", "manage")
+"""The categories of privileges, plainest first."""
 
 
-class Draft(Choosing):
-    """A wish in the making; `problems` name, by field, why it cannot be saved."""
+def privileges_for(node: Node) -> list[Privilege]:
+    """What can be given on an object, plainest first."""
+    law, kind = dialects.get(node.kind), catalog_kind(node)
+    fitting = [known for known in law.privileges.values() if not law.bindable(known.code, node.type, kind)]
+    return sorted(fitting, key=lambda privilege: (ORDER.index(privilege.category), privilege.bit))
 
-    def __init__(self, place: Place, data: QueryDict):
-        super().__init__(data)
-        self.place = place
+
+def usual_privileges(node: Node, privileges: Sequence[Privilege]) -> list[str]:
+    """What is ticked at first: to read a table, to use what tables are in."""
+    if node.type in terms.CONTAINERS:
+        return [known.code for known in privileges if known.category == "use"][-1:]
+    return [known.code for known in privileges if known.category == "read"][:1]
+
+
+class PrivilegesField(ChoicesField):
+    """The rights that are to be given on an object, or on each of several."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(label="May", error_messages={"required": "Choose at least one right."}, **kwargs)
+
+    def offer_on(self, node: Node, privileges: Sequence[Privilege], *, called: str = "") -> None:
+        """Offer what can be given on an object; in the texts it is `called` so."""
+        name = called or node.name
+        self.offer(
+            (
+                privilege.code,
+                terms.right(privilege.code, node.type, node.kind),
+                _meaning(privilege, node, name),
+            )
+            for privilege in privileges
+        )
+        self.initial = usual_privileges(node, privileges)
+
+
+def _meaning(privilege: Privilege, node: Node, name: str) -> str:
+    """What the right lets one do, on this very object or on everything of a kind in it."""
+    leaf = next((type_ for type_ in privilege.binds if type_ not in terms.CONTAINERS), "")
+    if node.type in terms.CONTAINERS and privilege.category in ("read", "write") and leaf:
+        what = privilege.description.replace(f"the {leaf}", f"every {leaf}")
+        return f"{what} in {name}, those made later too"
+    return privilege.description.replace(f"the {node.type}", name)
+
+
+class RecipientForm(ConsoleForm):
+    """To whom something on an object is to be given: people and groups of its realm."""
+
+    who = PrincipalField(
+        help_text="Type a name and press Enter to choose. "
+        "A person for a short need, a group for a lasting one."
+    )
+
+    def __init__(self, data: Any = None, *, node: Node, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        self.node = node
+        root = next(iter(node.above()), node)
+        self.fields["who"].search = lambda text: givable(root, text)
+        self.fields["who"].nobody = f"Nobody of that name is in {node.realm}. Its owner can add them first."
+
+
+class GrantForm(RecipientForm):
+    """Access to one object, or to several of one realm as one change."""
+
+    may = PrivilegesField()
+    window = WindowField()
+    reason = ReasonField(help_text=REASON_HELP)
+
+    def __init__(self, data: Any = None, *, places: Sequence[Place], **kwargs: Any) -> None:
+        super().__init__(data, node=places[0].node, **kwargs)
+        self.places = places
+        called = "each of them" if len(places) > 1 else ""
+        self.fields["may"].offer_on(self.node, self._privileges(), called=called)
+        if "nonce" not in self.data and not self.fields["may"].to_python(self.data.getlist("may")):
+            self.data = self.data.copy()
+            self.data.setlist("may", self.fields["may"].initial)
+
+    def _privileges(self) -> list[Privilege]:
+        """What can be given on every one of the objects."""
+        kinds = {(place.node.type, place.node.names[1:2]): place.node for place in self.places}
+        first, *others = [privileges_for(node) for node in kinds.values()]
+        return [privilege for privilege in first if all(privilege in other for other in others)]
 
     @property
-    def node(self) -> Node:
-        return self.place.node
+    def privileges(self) -> list[str]:
+        return self.fields["may"].to_python(self.data.getlist("may"))
 
     @cached_property
-    def root(self) -> Node:
-        return next(iter(self.node.above()), self.node)
+    def wishes(self) -> list[GrantRequest]:
+        """What is to be given on each object, as soon as there is somebody to give something to."""
+        chosen, window = self["who"].chosen, self["window"].data
+        if not chosen or not self.privileges or not window.whole:
+            return []
+        who, may = tuple(chosen), tuple(self.privileges)
+        return [GrantRequest(place.node, who, may, window.begin, window.end) for place in self.places]
 
-    # Who
-
-    def candidates(self, text: str = "") -> QuerySet[Principal]:
-        return givable(self.root, text)
-
-    def nobody(self) -> str:
-        return f"Nobody of that name is in {self.node.realm}. Its owner can add them first."
-
-    # May
-
-    @cached_property
-    def rights(self) -> list[Privilege]:
-        """What can be given on such an object, plainest first."""
-        law, kind = dialects.get(self.node.kind), catalog_kind(self.node)
-        fitting = [one for one in law.privileges.values() if not law.bindable(one.code, self.node.type, kind)]
-        return sorted(fitting, key=lambda one: (ORDER.index(one.category), one.bit))
-
-    @cached_property
-    def may(self) -> tuple[str, ...]:
-        known = {one.code for one in self.rights}
-        asked = [code for code in dict.fromkeys(self.data.getlist("may")) if code in known]
-        return tuple(asked) if asked or "nonce" in self.data else tuple(self._usual())
-
-    def _usual(self) -> list[str]:
-        reading = [one.code for one in self.rights if one.category == "read"]
-        leaf = self.node.type not in terms.CONTAINERS
-        return reading[:1] if leaf else [one.code for one in self.rights if one.category == "use"][-1:]
-
-    # From and until
-
-    @cached_property
-    def when(self) -> When:
-        return When(self.data)
-
-    # The rest
-
-    @property
-    def wish(self) -> GrantRequest | None:
-        """The wish, as soon as there is somebody to give something to."""
-        if not self.chosen or not self.may or not self.when.whole:
-            return None
-        return GrantRequest(self.node, tuple(self.chosen), self.may, self.when.begin, self.when.end)
-
-    def check(self) -> bool:
-        """Whether it can be saved; else the problems are named."""
-        self.check_who()
-        if not self.may:
-            self.problems["may"] = "Choose at least one right."
-        self.problems |= self.when.check()
-        return not self.problems
-
-    # In words
+    def rights(self) -> list[str]:
+        """The rights that are ticked, in words."""
+        return [terms.lower(terms.right(code, self.node.type, self.node.kind)) for code in self.privileges]
 
     def button(self) -> str:
-        """Grant read until Friday"""
-        if not self.may:
-            return "Grant access"
-        labels = [terms.right(code, self.node.type, self.node.kind) for code in self.may]
-        what = words.listed([terms.lower(label) for label in labels], 3)
-        return f"Grant {what} {self.when.words()}".strip()
+        """Grant read until Friday, on 3 objects"""
+        on = f", on {words.count(len(self.places), 'object')}" if len(self.places) > 1 else ""
+        if not self.privileges:
+            return f"Grant access{on}"
+        return f"Grant {words.listed(self.rights(), 3)} {self['window'].data.words()}".strip() + on

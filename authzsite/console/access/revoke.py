@@ -13,11 +13,11 @@ from django.urls import reverse
 
 from accounts.models import Principal
 from authzsite.console.access.effects import Shown, out_there
-from authzsite.console.access.grant import KEPT
 from authzsite.console.cdap.links import page_of_name
 from authzsite.console.history.views import somebody
 from authzsite.console.kit import form_resume
 from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.change_view import RESUMED
 from authzsite.console.kit.conflicts import changed_meanwhile, done_before
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Note
@@ -99,7 +99,7 @@ def revoke(request: Request, id: int) -> HttpResponse:
     if request.method == "POST":
         return _posted(request, removal)
     again = form_resume.take(request)
-    return _show(request, removal, again or QueryDict(), [KEPT] if again is not None else [])
+    return _show(request, removal, again or QueryDict(), [RESUMED] if again is not None else [])
 
 
 def _posted(request: Request, removal: Removal) -> HttpResponse:

@@ -1,4 +1,4 @@
-"""Changes that only service admins make."""
+"""Changes that only site admins make."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from policies.decisions.site import named
 
 
 class AdminChangeView(ChangeView):
-    """Lets in service admins, and tells everybody else who they are."""
+    """Lets in site admins, and tells everybody else who they are."""
 
     room = "accounts"
     cannot = "You cannot manage accounts"

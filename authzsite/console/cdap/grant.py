@@ -12,11 +12,11 @@ from django.shortcuts import redirect, render
 
 from accounts.models import Principal
 from accounts.text import holdable
-from authzsite.console.access.grant import KEPT
 from authzsite.console.cdap.context import Desk, desk_at
 from authzsite.console.cdap.effects import Told
 from authzsite.console.kit import form_resume
 from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.change_view import RESUMED
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Note
@@ -124,7 +124,7 @@ def grant(request: Request, id: int) -> HttpResponse:
         return _save(request, draft) if draft.saving and draft.check() else _again(request, draft)
     again = form_resume.take(request)
     draft = Draft(again, desk=desk) if again is not None else draft
-    return _show(request, draft, [KEPT] if again is not None else [])
+    return _show(request, draft, [RESUMED] if again is not None else [])
 
 
 def _allowed(draft: Draft) -> bool:

@@ -10,11 +10,11 @@ from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect
 
 from accounts.models import Principal
-from authzsite.console.access.grant import KEPT
 from authzsite.console.cdap.context import Desk, Held, desk_at, held_on
 from authzsite.console.cdap.effects import Told
 from authzsite.console.kit import form_resume
 from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.change_view import RESUMED
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Note
@@ -81,7 +81,7 @@ def revoke(request: Request, id: int) -> HttpResponse:
     if request.method == "POST":
         return _posted(request, removal)
     again = form_resume.take(request)
-    return _show(request, removal, again or QueryDict(), [KEPT] if again is not None else [])
+    return _show(request, removal, again or QueryDict(), [RESUMED] if again is not None else [])
 
 
 def _posted(request: Request, removal: Removal) -> HttpResponse:

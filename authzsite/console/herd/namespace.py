@@ -12,7 +12,6 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from accounts import people
-from authzsite.console.access.grant import KEPT
 from authzsite.console.cdap.links import page_of_name
 from authzsite.console.herd.context import GRANTING, Desk, namespace_at
 from authzsite.console.herd.effects import Told, labels
@@ -23,6 +22,7 @@ from authzsite.console.history import timeline
 from authzsite.console.history import views as history_views
 from authzsite.console.kit import form_resume
 from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.change_view import RESUMED
 from authzsite.console.kit.conflicts import changed_meanwhile, done_before
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Pager
@@ -77,7 +77,7 @@ def room(request: Request, id: int) -> HttpResponse:
         access_log.looked(desk.place.asker, "review access", desk.node, via="console")
     again = form_resume.take(request)
     grid = Grid(desk, request.GET, again if again is not None else request.GET)
-    return _show(request, grid, [KEPT] if again is not None else [])
+    return _show(request, grid, [RESUMED] if again is not None else [])
 
 
 def _posted(request: Request, desk: Desk) -> HttpResponse:

@@ -14,7 +14,7 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from authzsite.console.access.grant_form import ORDER
+from authzsite.console.access.grant_form import privileges_for
 from authzsite.console.cdap.links import page_of_name
 from authzsite.console.kit.auth import signed_in
 from authzsite.console.kit.conflicts import changed_meanwhile, done_before
@@ -40,7 +40,7 @@ from policies.previews.roles import RoleChange, RolePreview, of_role_change
 from policies.services import roles
 from policies.services.authorities import authorized
 from policies.services.grants import GRANT, revision_now
-from policies.services.roles import Privilege, catalog_kind
+from policies.services.roles import Privilege
 
 STATES = (("", "Nothing"), ("allow", "Allow"), ("deny", "Deny"))
 
@@ -111,9 +111,7 @@ class Giving:
 
     @cached_property
     def known(self) -> list[dialects.Privilege]:
-        law, kind = dialects.get(self.node.kind), catalog_kind(self.node)
-        fitting = [one for one in law.privileges.values() if not law.bindable(one.code, self.node.type, kind)]
-        return sorted(fitting, key=lambda one: (ORDER.index(one.category), one.bit))
+        return privileges_for(self.node)
 
     @cached_property
     def now(self) -> dict[str, str]:
