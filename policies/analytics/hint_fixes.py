@@ -16,12 +16,12 @@ from lakewarden.law import engine
 from lakewarden.law.dialects.cdap.authorizable import matches, parse
 from lakewarden.law.facts import OWNER, Slice
 from policies.authority import Actor
-from policies.decisions import facts
+from policies.decisions import facts, personal_role_names
 from policies.errors import Conflict
 from policies.events import GRANT_REMOVED
 from policies.models import Assignment, Grant
 from policies.record.change import change
-from policies.services import grants, patterns, personal_roles, realm_of, roles
+from policies.services import grants, patterns, realm_of, roles
 
 WITHOUT_EFFECT = ("redundant_grant", "idle_deny")
 """Kinds of hints that promise that ending the grant changes nothing."""
@@ -40,7 +40,7 @@ def end(row: Grant, place: Node, role: Node | None, *, kind: str, by: Actor, rea
 
 
 def _end(row: Grant, place: Node, role: Node | None, by: Actor, reason: str) -> None:
-    holder = row.holder or (_alone(row) if role and personal_roles.is_personal(role.name) else None)
+    holder = row.holder or (_alone(row) if role and personal_role_names.is_personal(role.name) else None)
     bearer = row.holder or role
     if bearer is None:
         raise Conflict("Who holds it is no longer there.")

@@ -13,10 +13,10 @@ from catalog.nodes import Node, Numbers, any_of, nodes, on_or_below
 from lakewarden.law import dialects, engine
 from lakewarden.law.facts import Slice
 from policies.authority import Actor
-from policies.decisions import ask, slices
+from policies.decisions import ask, duties, slices
 from policies.models import Hint
 from policies.record import history
-from policies.services import duties, grants
+from policies.services import grants
 
 REVIEW = "review_access"
 NONE = Q(pk__in=[])

@@ -12,8 +12,8 @@ from catalog.models import Placement
 from catalog.nodes import Node, on_or_below
 from policies.data_views import objects as data_views_objects
 from policies.data_views.pinned import Keys, Pin, Range
+from policies.decisions.personal_role_names import is_personal
 from policies.models import Assignment, Grant
-from policies.services.personal_roles import is_personal
 
 KEYS = """
 SELECT g.id AS key FROM policies_grant g

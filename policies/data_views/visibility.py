@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from accounts.models import Principal
 from catalog.nodes import Node
+from policies.decisions import duties
 from policies.record import history
-from policies.services import duties
 
 
 def governed(viewer: Principal, top: Node) -> frozenset[int] | None:

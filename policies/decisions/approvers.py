@@ -18,11 +18,10 @@ from catalog.nodes import Node, any_of
 from lakewarden.law import dialects
 from lakewarden.law.engine import Decision
 from lakewarden.law.facts import OWNER, Rule, Slice
-from policies.decisions import ask, facts, slices
+from policies.decisions import ask, duties, facts, slices
 from policies.decisions.lookups import patterns
 from policies.decisions.lookups.access import depths
 from policies.models import Assignment, Grant, Ownership
-from policies.services import duties
 
 GRANT = "grant"
 APPROVE, REVIEW = "approve_requests", "review_access"

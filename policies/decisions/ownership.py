@@ -13,8 +13,8 @@ from accounts.models import Principal
 from accounts.text import holdable
 from catalog.models import Placement
 from catalog.nodes import Node, any_of, nodes, on_or_below
+from policies.decisions.personal_role_names import MARK
 from policies.models import Ownership
-from policies.services.personal_roles import MARK
 
 NOBODY, GONE = "nobody", "gone"
 TOP = ("catalog", "role")

@@ -25,7 +25,7 @@ from lakewarden.law.dialects.base import Privilege
 from policies import authority as authorities
 from policies import notices
 from policies.authority import Actor, Authority
-from policies.decisions import approvers, ask
+from policies.decisions import approvers, ask, duties
 from policies.decisions.facts import is_service_admin
 from policies.decisions.lookups.visible_objects import owners_along
 from policies.errors import Conflict, Invalid, NotFound, Refused
@@ -41,7 +41,7 @@ from policies.models.emergencies import EMERGENCY
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.requests import parties
-from policies.services import duties, grant_holders, personal_roles, realm_of
+from policies.services import grant_holders, personal_roles, realm_of
 from policies.services.roles import catalog_kind, must_be_member
 
 DUTY = "break_glass"

@@ -19,6 +19,7 @@ from lakewarden.law.facts import Slice
 from policies.decisions import ask, site_permissions, slices
 from policies.decisions.facts import is_service_admin
 from policies.decisions.ownership import owners_of
+from policies.decisions.personal_role_names import is_personal, name_for
 from policies.models import AccessRequest, Assignment, Grant, Ownership, RealmMember, UserDuty
 from policies.models.grants import Effect
 from policies.models.requests import STILL_OPEN
@@ -28,7 +29,6 @@ from policies.services import patterns, roles
 from policies.services.grants import GRANT
 from policies.services.members import ADMITS, REMOVES
 from policies.services.owners import SET_OWNER
-from policies.services.personal_roles import is_personal, name_for
 
 KINDS = (
     *("own", "give", "text", "role", "duty", "group", "keep", "request", "seat", "token"),

@@ -19,7 +19,7 @@ from catalog.models import Placement, Securable
 from catalog.nodes import Node, Numbers, any_along, any_in, nodes
 from lakewarden.law import dialects, engine
 from lakewarden.law.facts import Slice
-from policies.decisions import slices
+from policies.decisions import duties, slices
 from policies.decisions.facts import is_service_admin
 from policies.decisions.lookups.visible_objects import owned_in, realms_of
 from policies.events import SENTENCES
@@ -28,7 +28,6 @@ from policies.models.search_index import beginning_so
 from policies.record import search as record_search
 from policies.record.planner_settings import planned_anew
 from policies.record.search import SearchPage, Sought
-from policies.services import duties
 
 VIEW_HISTORY = "view_history"
 WITHOUT_OBJECTS = ("console", "cdap", "api")

@@ -22,12 +22,11 @@ from lakewarden.law.facts import Slice
 from lakewarden.law.objects import ObjectRef
 from lakewarden.law.patterns import parts_of
 from policies.decisions import approvers as deciders
-from policies.decisions import ask, slices
+from policies.decisions import ask, duties, slices
 from policies.decisions.approvers import APPROVE, Approver
 from policies.decisions.lookups import resolve_path, visible_objects
 from policies.models import RequestPart, RequestWant
 from policies.models.requests import WAITING
-from policies.services import duties
 from policies.services.members import ADMITS
 
 Kind = RequestPart.Kind

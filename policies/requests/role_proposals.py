@@ -14,9 +14,9 @@ from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
 from policies.decisions import approvers, ask, slices
 from policies.decisions.approvers import APPROVE
+from policies.decisions.personal_role_names import MARK
 from policies.models import AccessRequest, Grant, RequestPart
 from policies.requests import decision_places
-from policies.services.personal_roles import MARK
 
 MOST = 100
 Target = tuple[int | None, str, str]

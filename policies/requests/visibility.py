@@ -15,7 +15,7 @@ from accounts.models import Membership, Principal
 from catalog.nodes import Node, nodes
 from lakewarden.law.facts import Slice
 from policies.authority import Actor
-from policies.decisions import slices
+from policies.decisions import duties, slices
 from policies.decisions.approvers import APPROVE, Approver
 from policies.decisions.lookups import resolve_path
 from policies.decisions.lookups.visible_objects import realms_of
@@ -25,7 +25,6 @@ from policies.models.requests import STILL_OPEN, WAITING
 from policies.requests import decision_places, mandates, parties
 from policies.requests.decisions import no_such
 from policies.requests.mandates import Mandate
-from policies.services import duties
 
 PAGE = 50
 HISTORY = "view_history"

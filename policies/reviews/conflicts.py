@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from catalog.nodes import Node
+from policies.decisions import personal_role_names
 from policies.models import ReviewRow
 from policies.reviews.row_sources import RowDraft
 from policies.separation import conflicts, rules
 from policies.separation.sides import SidePath
-from policies.services import personal_roles
 
 Place = tuple[str, int | None, int | None]
 """A kind of row, whose it is, and the role, group or object that they have by it."""
@@ -35,7 +35,7 @@ def _rows(person: int, way: SidePath) -> Iterable[Place]:
         if station.kind == "group":
             yield ReviewRow.Kind.MEMBER, holder, key
             holder = key or holder
-        elif station.kind == "role" and not personal_roles.is_personal(station.name):
+        elif station.kind == "role" and not personal_role_names.is_personal(station.name):
             yield ReviewRow.Kind.ROLE, holder, key
             return
     yield ReviewRow.Kind.GRANT, holder, way.object

@@ -22,7 +22,7 @@ from catalog.queries import root
 from lakewarden.law import dialects
 from policies.authority import Actor, Authority
 from policies.authority import of_system as by_system
-from policies.decisions import site_permissions
+from policies.decisions import personal_role_names, site_permissions
 from policies.errors import Conflict, NotFound, PolicyError, Refused
 from policies.events import REVIEW_CARRIED, REVIEW_MISSED
 from policies.models import Assignment, Grant, Ownership, Review, ReviewRow, review_states
@@ -197,7 +197,10 @@ class RowChange:
         role = self._there(rows[0].role_id)
         gone = [Privilege(row.privilege, row.effect) for row in rows]
         roles.remove_privileges(role, self.node, gone, by=self.actor, authority=self.authority)
-        if personal_roles.is_personal(role.name) and not Grant.objects.open().filter(role=role.id).exists():
+        if (
+            personal_role_names.is_personal(role.name)
+            and not Grant.objects.open().filter(role=role.id).exists()
+        ):
             personal_roles.end_when_empty(self.node, role.id, by=self.actor)
 
     def _may_grant(self) -> Authority:

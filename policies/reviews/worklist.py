@@ -12,12 +12,12 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from accounts.text import holdable
+from policies.decisions import duties
 from policies.errors import Invalid
 from policies.models import Review, ReviewDecision, ReviewRow, ReviewSeat, review_states
 from policies.reviews import management
 from policies.reviews.events import place_of
 from policies.reviews.reviewers import selves
-from policies.services import duties
 
 OPEN = Q(state__in=review_states.UNDECIDED)
 ONLY: Mapping[str, Q] = {

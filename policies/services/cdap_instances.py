@@ -20,12 +20,12 @@ from lakewarden.cdap.commands import Holder
 from lakewarden.law.dialects.cdap.authorizable import Authorizable
 from lakewarden.law.objects import ObjectRef
 from policies.authority import Actor, Authority
-from policies.decisions import slices
+from policies.decisions import duties, slices
 from policies.errors import Invalid, NotFound, PolicyError, Refused
 from policies.events import ROLE_ASSIGNED, ROLE_CREATED, ROLE_DELETED, ROLE_UNASSIGNED
 from policies.models import Assignment
 from policies.record.change import change
-from policies.services import duties, patterns, realm_of, roles
+from policies.services import patterns, realm_of, roles
 
 REVIEW = "review_access"
 LOOKING = "You may see your own privileges and roles, and those on what you may grant."

@@ -17,13 +17,13 @@ from accounts import sessions
 from accounts.models import Keeping, Membership, Principal, Token, User
 from catalog.models import Placement
 from policies.authority import Actor, Authority
+from policies.decisions import personal_role_names
 from policies.errors import Conflict, Invalid
 from policies.events import PERSON_ERASED
 from policies.models import Assignment, Grant, Ownership, RealmMember, SyncItem, UserDuty
 from policies.notices import inbox
 from policies.record.change import change
 from policies.record.event_drafts import make_event
-from policies.services import personal_roles
 
 
 def held(person: Principal) -> list[str]:
@@ -70,7 +70,7 @@ def _forget_account(person: Principal) -> None:
 
 def _forget_steps(person: Principal) -> None:
     """Take the name out of what the sync did: steps tell of a person, and of their own role, by the name."""
-    names = {person.name, personal_roles.name_for(person), f"person:{person.name}"}
+    names = {person.name, personal_role_names.name_for(person), f"person:{person.name}"}
     told = Q(person__in=names) | Q(role__in=names) | Q(label__in=names)
     for name in names:
         told |= Q(what__joins__contains=[name]) | Q(what__leaves__contains=[name])
@@ -90,10 +90,10 @@ def _without(names: set[str], text: str, person: Principal) -> str:
 
 def _forget_roles(person: Principal) -> None:
     """Take the name out of personal roles that have ended; a trigger lets this pass and nothing else."""
-    name = personal_roles.name_for(person)
+    name = personal_role_names.name_for(person)
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL lakewarden.redaction = 'on'")
     ended = Placement.objects.filter(type="role", name=name, closed__isnull=False)
-    ended.update(name=personal_roles.pseudonymous(person))
+    ended.update(name=personal_role_names.pseudonymous(person))
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL lakewarden.redaction = 'off'")

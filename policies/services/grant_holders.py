@@ -10,6 +10,7 @@ from accounts.models import Principal
 from catalog.nodes import Node, any_of
 from lakewarden.law import dialects
 from lakewarden.law.facts import Station
+from policies.decisions import personal_role_names
 from policies.decisions.cache_versions import realm_key
 from policies.errors import Invalid
 from policies.models import Grant
@@ -24,7 +25,7 @@ def find(node: Node, holder: Principal) -> Held | None:
     """What holds the direct grants of a principal now; None when nothing does yet."""
     if dialects.get(node.kind).grantees:
         return {"holder_id": holder.pk}
-    role = personal_roles.find(node, holder)
+    role = personal_role_names.find(node, holder)
     return {"role_id": role.pk} if role else None
 
 
@@ -32,7 +33,7 @@ def find_all(node: Node, holders: Collection[Principal]) -> tuple[Q, dict[int, i
     """Which grants are direct ones of these holders, and the holder of each personal role.  One query."""
     if dialects.get(node.kind).grantees:
         return any_of("holder_id", [item.pk for item in holders]), {}
-    roles = personal_roles.find_all(node, holders)
+    roles = personal_role_names.find_all(node, holders)
     return any_of("role_id", roles.values()), {role: holder for holder, role in roles.items()}
 
 
@@ -53,4 +54,4 @@ def path(node: Node, holder: Principal) -> tuple[Station, ...]:
     """The way from the holder to what a direct grant gives them."""
     if dialects.get(node.kind).grantees:
         return ()
-    return (Station("role", personal_roles.name_for(holder)),)
+    return (Station("role", personal_role_names.name_for(holder)),)

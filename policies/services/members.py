@@ -7,6 +7,7 @@ from accounts.models import Membership, Principal, User
 from accounts.people import django_group
 from catalog.nodes import Node
 from policies.authority import Actor, Authority, origin_of
+from policies.decisions import personal_role_names
 from policies.errors import AlreadyExists, Invalid
 from policies.events import (
     GROUP_JOINED,
@@ -66,7 +67,7 @@ def _end_all_of(current: ChangeInProgress, node: Node, principal: Principal, aut
     for row in held.select_related("role"):
         current.end(
             row,
-            make_event(ROLE_UNASSIGNED, node, principal, role=personal_roles.role_name(row.role_id)),
+            make_event(ROLE_UNASSIGNED, node, principal, role=personal_role_names.role_name(row.role_id)),
             by=authority,
         )
     owned = Ownership.objects.open().filter(owner=principal, securable__realm=node.realm_id)

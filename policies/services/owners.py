@@ -9,13 +9,13 @@ from django.utils import timezone
 from accounts.models import Principal
 from catalog.nodes import Node
 from policies.authority import Actor, Authority, origin_of, require
-from policies.decisions import ask, slices
+from policies.decisions import ask, personal_role_names, slices
 from policies.errors import Conflict, Invalid, Refused
 from policies.events import OWNER_ENDED, OWNER_SET
 from policies.models import Ownership
 from policies.record.change import ChangeInProgress, change
 from policies.record.event_drafts import make_event
-from policies.services import personal_roles, realm_of
+from policies.services import realm_of
 from policies.services.roles import must_be_member
 
 SET_OWNER = "Owner.setOwnerForObject"
@@ -23,7 +23,7 @@ SET_OWNER = "Owner.setOwnerForObject"
 
 def set_owner(node: Node, owner: Principal, *, by: Actor, authority: Authority, reason: str = "") -> bool:
     """Make a member of the realm the owner; False when they were it already.  Raises Invalid."""
-    if node.type == "role" and personal_roles.is_personal(node.name):
+    if node.type == "role" and personal_role_names.is_personal(node.name):
         raise Invalid("A personal role belongs to nobody.")
     with change(OWNER_SET, realm=realm_of(node), by=by, reason=reason) as current:
         must_be_member(node, owner)

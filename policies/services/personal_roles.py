@@ -5,8 +5,6 @@ Named `~<user>`, made by the system with the first grant, held by that member al
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
 from accounts.models import Principal
 from accounts.record import Origin
 from catalog.models import Placement, Securable
@@ -14,6 +12,7 @@ from catalog.nodes import Node
 from lakewarden.law.facts import Level
 from policies import authority as authorities
 from policies.authority import Actor, Authority
+from policies.decisions.personal_role_names import find, name_for, pseudonymous
 from policies.events import (
     GRANT_REMOVED,
     ROLE_ASSIGNED,
@@ -25,35 +24,6 @@ from policies.models import Assignment, Grant
 from policies.record.change import ChangeInProgress, change
 from policies.record.event_drafts import make_event
 from policies.services import realm_of
-
-MARK = "~"
-
-
-def name_for(principal: Principal) -> str:
-    """`~alice` for a user; other kinds carry their kind, as names are unique only within it."""
-    return MARK + (principal.name if principal.kind == Principal.Kind.USER else str(principal))
-
-
-def is_personal(role_name: str) -> bool:
-    return role_name.startswith(MARK)
-
-
-def find(node: Node, principal: Principal) -> Securable | None:
-    """The personal role of a principal in the node's realm, if it has one now."""
-    place = (
-        Placement.objects.open()
-        .filter(scope=node.root_id, type="role", name=name_for(principal))
-        .select_related("securable")
-        .first()
-    )
-    return place.securable if place else None
-
-
-def find_all(node: Node, principals: Collection[Principal]) -> dict[int, int]:
-    """The personal roles of those who have one in the node's realm, by principal.  One query."""
-    named = {name_for(principal): principal.pk for principal in principals}
-    rows = Placement.objects.open().filter(scope=node.root_id, type="role", name__in=named)
-    return {named[name]: role for name, role in rows.values_list("name", "securable")}
 
 
 def ensure(current: ChangeInProgress, node: Node, principal: Principal) -> Securable:
@@ -126,17 +96,3 @@ def _end(current: ChangeInProgress, node: Node, principal: Principal, role: Secu
 def _about(node: Node, role: Securable) -> Node:
     levels = (node.levels[0], Level("role", role.pk))
     return Node(role.pk, node.realm_id, node.kind, levels, (node.names[0], "personal role"))
-
-
-def pseudonymous(principal: Principal) -> str:
-    """How the record names a personal role, so that it holds no name of a person."""
-    return MARK + principal.pseudonym
-
-
-def role_name(role: int) -> str:
-    """A role's name in the record's words."""
-    held = Assignment.objects.filter(role=role).select_related("holder").first()
-    place = Placement.objects.filter(securable=role).order_by("-opened").first()
-    if place is None:
-        return ""
-    return pseudonymous(held.holder) if is_personal(place.name) and held else place.name

@@ -13,6 +13,7 @@ from catalog.nodes import Node, nodes, number
 from lakewarden.law import dialects
 from lakewarden.law.facts import Level
 from policies.authority import Actor, Authority, origin_of
+from policies.decisions import personal_role_names
 from policies.errors import AlreadyExists, Invalid
 from policies.events import (
     DENIAL_ADDED,
@@ -31,7 +32,7 @@ from policies.models import Assignment, Grant, Ownership, RealmMember
 from policies.models.grants import Effect
 from policies.record.change import ChangeInProgress, change
 from policies.record.event_drafts import make_event
-from policies.services import personal_roles, realm_of
+from policies.services import realm_of
 from policies.services.object_names import check_described, checked
 
 
@@ -57,8 +58,8 @@ def create(
     reason: str = "",
 ) -> Node:
     """Make a role; its maker owns it.  Raises AlreadyExists, Invalid."""
-    if personal_roles.is_personal(checked(name)):
-        raise Invalid(f"Names that begin with {personal_roles.MARK} belong to personal roles.")
+    if personal_role_names.is_personal(checked(name)):
+        raise Invalid(f"Names that begin with {personal_role_names.MARK} belong to personal roles.")
     check_described(properties)
     with change(ROLE_CREATED, realm=realm_of(root), by=by, reason=reason) as current:
         if Placement.objects.open().filter(scope=root.id, type="role", name=name).exists():
@@ -298,5 +299,5 @@ def must_be_member(node: Node, holder: Principal) -> None:
 
 
 def _refuse_personal(role: Node) -> None:
-    if personal_roles.is_personal(role.name):
+    if personal_role_names.is_personal(role.name):
         raise Invalid(f"{role.name} is a personal role; only the privileges in it can be changed.")

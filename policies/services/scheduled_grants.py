@@ -20,6 +20,7 @@ from catalog.models import Realm
 from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
 from policies.authority import SYSTEM, Authority, of_system
+from policies.decisions import personal_role_names
 from policies.events import GRANT_REMOVED, ROLE_UNASSIGNED, EventDraft
 from policies.models import Assignment, Grant, RealmMember
 from policies.models.grants import Effect
@@ -55,7 +56,7 @@ class Beginning:
         """The event of its end."""
         if isinstance(self.fact, Assignment):
             return make_event(
-                ROLE_UNASSIGNED, self.node, self.holder, role=personal_roles.role_name(self.fact.role_id)
+                ROLE_UNASSIGNED, self.node, self.holder, role=personal_role_names.role_name(self.fact.role_id)
             )
         told = {"privilege": self.fact.privilege, "holder": self.holder.pseudonym}
         return make_event(GRANT_REMOVED, self.node, self.holder, **told)

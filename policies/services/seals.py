@@ -25,6 +25,7 @@ from accounts.seals import is_fact_sealed, is_newest, seal_fact
 from catalog.models import Placement
 from policies import authority
 from policies.authority import OPERATOR
+from policies.decisions import personal_role_names
 from policies.decisions.cache_versions import touched_by
 from policies.decisions.seals import duty_seals
 from policies.decisions.seals.unsealed import fact_models
@@ -34,7 +35,6 @@ from policies.record.archive import reading
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.record.replay.settings import KeptReplay, given_duties
-from policies.services import personal_roles
 
 CHUNK = 2000
 NAMED = 100
@@ -162,10 +162,12 @@ def _told(model: type[Model], codes: list[str]) -> dict[str, RecordedFact]:
 
 def _named(model: type[Model], values: dict[str, Any]) -> dict[str, Any]:
     """The record tells a personal role by its person's pseudonym; the fact bears the name."""
-    if model is Placement and values["type"] == "role" and personal_roles.is_personal(values["name"]):
-        person = Principal.objects.filter(pseudonym=values["name"].removeprefix(personal_roles.MARK)).first()
+    if model is Placement and values["type"] == "role" and personal_role_names.is_personal(values["name"]):
+        person = Principal.objects.filter(
+            pseudonym=values["name"].removeprefix(personal_role_names.MARK)
+        ).first()
         if person is not None and not person.erased:
-            values["name"] = personal_roles.name_for(person)
+            values["name"] = personal_role_names.name_for(person)
     return values
 
 

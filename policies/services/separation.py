@@ -13,7 +13,7 @@ from accounts.text import recordable
 from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
 from policies.authority import Actor, Authority, origin_of
-from policies.decisions import site_permissions
+from policies.decisions import personal_role_names, site_permissions
 from policies.errors import AlreadyExists, Invalid, NotFound
 from policies.events import EXCEPTION_ENDED, EXCEPTION_MADE, SEPARATION_ENDED, SEPARATION_MADE
 from policies.models import SeparationException, SeparationRule
@@ -22,7 +22,7 @@ from policies.record.event_drafts import make_event
 from policies.separation import visibility, wording
 from policies.separation.affected_people import PEOPLE
 from policies.separation.sides import Side, sides_of
-from policies.services import personal_roles, realm_of
+from policies.services import realm_of
 
 LONGEST_NAME = 100
 LONGEST_EXCEPTION = timedelta(days=366)
@@ -58,7 +58,7 @@ def _check(root: Node, side: Side, node: Node | None) -> None:
         raise Invalid("Each side is a role, or rights on an object, of this realm.")
     law = dialects.get(root.kind)
     if side.role is not None:
-        if node.type != "role" or personal_roles.is_personal(node.name):
+        if node.type != "role" or personal_role_names.is_personal(node.name):
             raise Invalid("Choose a role that somebody made; what a person has alone is no role to part.")
         return
     if law.by_text or node.type == "role":

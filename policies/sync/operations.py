@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from catalog.nodes import Node, last
 from policies.authority import Actor, Authority, of_duty, of_operator
-from policies.decisions import ask, site_permissions
+from policies.decisions import ask, duties, site_permissions
 from policies.errors import Conflict, Invalid, NotFound
 from policies.events import (
     BACKEND_AGREED,
@@ -27,7 +27,7 @@ from policies.models import Backend, BackendFinding, OutboxEntry, SyncItem, Sync
 from policies.record import outbox
 from policies.record.change import change
 from policies.record.event_drafts import make_event
-from policies.services import duties, realm_of
+from policies.services import realm_of
 from policies.sync import items
 from policies.sync.worker import RESUMED
 

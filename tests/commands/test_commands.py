@@ -15,9 +15,9 @@ from django.core.management import load_command_class
 
 from accounts import people, tokens
 from catalog.nodes import Node
+from policies.decisions import duties
 from policies.decisions.lookups.visible_objects import owner_of
 from policies.models import Change
-from policies.services import duties
 from tests.factories import the
 from tests.sync.conftest import Source
 

@@ -16,13 +16,13 @@ from accounts.record import Fact
 from catalog.models import Placement, Securable
 from catalog.nodes import Node
 from lakewarden.law.facts import Level
+from policies.decisions.personal_role_names import name_for
 from policies.events import GRANT_ADDED, GROUP_JOINED, MEMBER_ADDED, ROLE_ASSIGNED, ROLE_CREATED, EventDraft
 from policies.models import Assignment, Grant, RealmMember
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.services import objects, realm_of
 from policies.services.objects import NewObject
-from policies.services.personal_roles import name_for
 from tests.factories import AUTHORITY, BY, a_role, admit, the, under
 
 TABLES, PEOPLE = 100_000, 10_000

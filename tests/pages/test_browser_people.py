@@ -9,8 +9,8 @@ import pytest
 
 from accounts.models import Membership, User
 from accounts.people import ensure, make_account
+from policies.decisions import duties
 from policies.decisions.lookups.visible_objects import owner_of
-from policies.services import duties
 from tests.factories import a_person, owned, the
 from tests.pages.conftest import PASSWORD
 from tests.pages.looking import LOOKS, faults_of

@@ -10,8 +10,10 @@ from django.test import Client
 
 from accounts.people import ensure, make_account
 from catalog.nodes import Node
+from policies.decisions import duties
 from policies.models import AccessRecord, Change
-from policies.services import duties
+from policies.services.duties import give as give_duty
+from policies.services.duties import take as take_duty
 from tests.factories import AUTHORITY, BY, a_person, the
 from tests.pages.test_groups import undo_on
 from tests.pages.test_owners_and_members import posted
@@ -34,7 +36,7 @@ def page_of(node: Node, what: str = "") -> str:
 def test_duties_here_and_from_above_are_told_apart(shop: Node, signed_in: Enter) -> None:
     make_account("ana"), make_account("mia")
     for node, duty, name in ((shop, "view_history", "ana"), (orders(), "review_access", "mia")):
-        duties.give(node, duty, a_person(name), by=BY, authority=AUTHORITY)
+        give_duty(node, duty, a_person(name), by=BY, authority=AUTHORITY)
     body = signed_in("marek").get(page_of(orders())).content.decode()
     assert "From demo" in body
     assert ">Here<" in body
@@ -64,7 +66,7 @@ def test_the_owner_of_the_realm_gives_a_duty_and_takes_it_back(shop: Node, signe
     assert not has("ana", "export_history", orders())
     assert not has("mia", "view_history", orders())
 
-    duties.give(sales, "operate_sync", a_person("ana"), by=BY, authority=AUTHORITY)
+    give_duty(sales, "operate_sync", a_person("ana"), by=BY, authority=AUTHORITY)
     address = page_of(sales, "/take?who=user:ana&duty=operate_sync")
     assert "may no longer run and pause the sync of sales" in marek.get(address).content.decode()
     answer = posted(marek, address)
@@ -86,15 +88,15 @@ def test_who_owns_only_a_part_of_it_gives_no_duties(name: str, shop: Node, signe
 def test_readers_see_their_own_duties_and_no_others(shop: Node, signed_in: Enter) -> None:
     make_account("ana"), make_account("mia")
     for name in ("ana", "mia"):
-        duties.give(
+        give_duty(
             shop,
             "view_history" if name == "mia" else "break_glass",
             a_person(name),
             by=BY,
             authority=AUTHORITY,
         )
-    duties.take(shop, "view_history", a_person("mia"), by=BY, authority=AUTHORITY)
-    duties.give(shop, "operate_sync", a_person("mia"), by=BY, authority=AUTHORITY)
+    take_duty(shop, "view_history", a_person("mia"), by=BY, authority=AUTHORITY)
+    give_duty(shop, "operate_sync", a_person("mia"), by=BY, authority=AUTHORITY)
     body = signed_in("mia").get(page_of(orders())).content.decode().partition("<main")[2]
     assert "Sync" in body
     assert "Emergency access" not in body

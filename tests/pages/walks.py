@@ -9,7 +9,7 @@ from accounts.models import Membership, Token, User
 from accounts.people import ensure
 from catalog.queries import find, mode_of
 from lakewarden.law.objects import ObjectRef
-from policies.decisions import ask
+from policies.decisions import ask, duties
 from policies.decisions.lookups.visible_objects import owner_of
 from policies.models import (
     AccessRequest,
@@ -21,7 +21,7 @@ from policies.models import (
     ReviewRow,
     SeparationRule,
 )
-from policies.services import duties, grants
+from policies.services import grants
 from tests.factories import a_person, the
 from tests.pages.test_browser import can_read
 

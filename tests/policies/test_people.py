@@ -10,20 +10,21 @@ from accounts import people, tokens
 from accounts.models import Membership, Token, User
 from accounts.record import Origin
 from catalog.nodes import Node
-from policies.decisions import ask
+from policies.decisions import ask, duties
 from policies.events import GROUP_JOINED, MEMBER_ADDED
 from policies.models import RealmMember
 from policies.record import history
 from policies.record.change import change
 from policies.record.event_drafts import make_event
-from policies.services import duties, members
+from policies.services import members
+from policies.services.duties import give as give_duty
 from tests.factories import AUTHORITY, BY, a_person, the
 
 DUTY = "view_history"
 
 
 def give(node: Node, group: str) -> None:
-    duties.give(node, DUTY, people.ensure("group", group), by=BY, authority=AUTHORITY)
+    give_duty(node, DUTY, people.ensure("group", group), by=BY, authority=AUTHORITY)
 
 
 def test_a_duty_of_one_group_is_no_duty_of_another_whose_long_name_begins_alike(shop: Node) -> None:

@@ -24,7 +24,7 @@ from accounts.seals import is_fact_sealed
 from catalog.models import Mode, Realm
 from catalog.nodes import Node
 from policies import tasks
-from policies.decisions import ask, site_permissions, slices
+from policies.decisions import ask, duties, site_permissions, slices
 from policies.decisions.seals import unsealed
 from policies.errors import Unsealed
 from policies.events import FACTS_SEALED, ROLE_ASSIGNED
@@ -32,7 +32,8 @@ from policies.models import Assignment, Event, Grant, Notice, Ownership, Unseale
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.record.verify import verify
-from policies.services import accounts, duties, members, roles, seals
+from policies.services import accounts, members, roles, seals
+from policies.services.duties import give as give_duty
 from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, the
 from tests.kept import kept
 from tests.metrics import read_metrics
@@ -354,7 +355,7 @@ SELECT p.id, {account}, {shop}, (SELECT seal FROM policies_userduty LIMIT 1)
 def test_a_duty_that_no_change_gave_is_none(world: World) -> None:
     for name in ("ana", "eve"):
         people.make_account(name)
-    duties.give(world.shop, "view_history", world.people["ana"], by=BY, authority=AUTHORITY)
+    give_duty(world.shop, "view_history", world.people["ana"], by=BY, authority=AUTHORITY)
     account = User.objects.get(principal=world.people["eve"]).pk
     past_triggers(GIVE.format(account=account, shop=world.shop.id))
     assert duties.has(world.people["ana"], "view_history", world.orders)
@@ -408,7 +409,7 @@ SELECT group_id, {eve}, opened, origin, seal FROM accounts_membership WHERE grou
 def test_a_forged_membership_gives_no_duty_of_the_group(world: World) -> None:
     staff, (ana, eve) = people.ensure("group", "staff"), (world.people["ana"], world.people["eve"])
     members.join_group(staff, ana, by=BY, authority=AUTHORITY)
-    duties.give(world.shop, "view_history", staff, by=BY, authority=AUTHORITY)
+    give_duty(world.shop, "view_history", staff, by=BY, authority=AUTHORITY)
     past_triggers(JOIN.format(eve=eve.pk, staff=staff.pk))
     assert duties.has(ana, "view_history", world.orders)
     assert not duties.has(eve, "view_history", world.orders)

@@ -17,12 +17,11 @@ from lakewarden.law import engine
 from lakewarden.law.facts import Lineage, Slice
 from lakewarden.law.objects import ObjectRef
 from policies.decisions import ask as decisions_ask
-from policies.decisions import slices, switches
+from policies.decisions import duties, slices, switches
 from policies.decisions.facts import is_service_admin
 from policies.decisions.lookups import resolve_path
 from policies.models import Counter
 from policies.record import access_log, inquiries
-from policies.services import duties
 
 OF_A_RUN = "a run may ask about the account it runs as, in its realm"
 BY_NAME = (Principal.Kind.USER, Principal.Kind.SERVICE)

@@ -19,6 +19,7 @@ from authzsite.api.gravitino.wire import Later, Wire, audit_of
 from catalog.models import Detail
 from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
+from policies.decisions import personal_role_names
 from policies.decisions.lookups import visible_objects
 from policies.models import Grant
 from policies.services import object_details, personal_roles, roles
@@ -129,7 +130,7 @@ def names(call: Call) -> Wire:
 def create(call: Call) -> Later:
     objects = given(call.root, call.body.get("securableObjects", ()), absent=ILLEGAL_OBJECT)
     name, properties = call.body["name"], object_details.sealed(call.body.get("properties", {}))
-    if not personal_roles.is_personal(name):
+    if not personal_role_names.is_personal(name):
         legal(name)
     role = roles.create(call.root, name, owner=call.principal, properties=properties, **call.by)
     for object_ in objects:
@@ -191,7 +192,7 @@ def revoke(call: Call) -> Later:
 
 
 def _drop_when_empty(call: Call, role: Node) -> None:
-    if personal_roles.is_personal(role.name):
+    if personal_role_names.is_personal(role.name):
         personal_roles.end_when_empty(call.root, role.id, by=call.actor)
 
 

@@ -20,12 +20,11 @@ from catalog.nodes import Node
 from catalog.queries import realm_named, root
 from lakewarden.law import dialects
 from policies.data_views.visibility import governed
-from policies.decisions import ask
+from policies.decisions import ask, duties
 from policies.decisions.lookups import access as lookups_access
 from policies.decisions.lookups.access import AccessMap
 from policies.decisions.lookups.access_report import Reached, reachable, slice_at
 from policies.record import access_log
-from policies.services import duties
 
 MAY_NOT = "you may not see others' access here; it takes the right to grant, view_history or review_access"
 SALT = "access"

@@ -20,12 +20,12 @@ from authzsite.api.v1.ranges import Ranged
 from authzsite.downloads import csv_file
 from catalog.nodes import Node, nodes
 from catalog.queries import realm_named, root
+from policies.decisions import duties
 from policies.record import access_log, audit, history
 from policies.record.audit import Position
 from policies.record.exports import ocsf
 from policies.record.exports.entries import COLUMNS, FIXED, entry_rows, flat
 from policies.record.history import Sight
-from policies.services import duties
 
 EXPORT_HISTORY = "export_history"
 FORMS = ("json", "jsonl", "csv", "ocsf")

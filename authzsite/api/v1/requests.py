@@ -31,10 +31,10 @@ from authzsite.api.v1.request_serializers import (
     request_answer,
     request_line,
 )
+from policies.decisions import duties
 from policies.errors import NotFound
 from policies.models import AccessRequest
 from policies.requests import decision_context, decisions, submission, visibility
-from policies.services import duties
 
 SALT = "requests"
 SCOPES = ("request", "manage", "audit")

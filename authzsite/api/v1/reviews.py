@@ -16,6 +16,7 @@ from authzsite.api.v1 import named
 from authzsite.api.v1.call import Call
 from authzsite.api.v1.review_bodies import plan_of, row_wire, verdicts_of, wire, wires
 from authzsite.downloads import review_evidence
+from policies.decisions import duties
 from policies.decisions.lookups.visible_objects import admitted
 from policies.errors import NotFound, Refused
 from policies.models import Review
@@ -32,7 +33,6 @@ from policies.reviews import (
     worklist,
 )
 from policies.reviews.worklist import ReviewRole
-from policies.services import duties
 
 LIST, ROWS, LEFT = "reviews", "review-rows", "review-exceptions"
 EXPORT = "export_history"

@@ -15,8 +15,8 @@ from authzsite.console.kit.display.parts import Count, Diff, DiffLine, Tally
 from authzsite.console.sync.backend_state import Behind
 from catalog.nodes import Node
 from lakewarden.law.explain import Lack
+from policies.decisions.personal_role_names import is_personal
 from policies.previews.grants import Effect, Preview
-from policies.services.personal_roles import is_personal
 
 NAMES = 12
 COUNTED = (

@@ -31,6 +31,7 @@ from authzsite.console.settings import modes
 from authzsite.downloads import evidence
 from catalog.nodes import Node
 from catalog.past import mode_at, node_at
+from policies.decisions import duties
 from policies.decisions.lookups import live_history
 from policies.decisions.lookups.access import AccessMap
 from policies.decisions.lookups.visible_objects import owner_of
@@ -39,7 +40,6 @@ from policies.record import access_log, compare, revisions
 from policies.record.compare import Course, Difference, Spell
 from policies.record.exports.evidence import Question
 from policies.record.revisions import Past
-from policies.services import duties
 
 SHOWN = 50
 VIEWS = (("", "Who had access then"), ("changes", "What changed since"), ("between", "Who had it in between"))

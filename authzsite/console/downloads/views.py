@@ -31,10 +31,10 @@ from catalog.models import Placement
 from catalog.nodes import Node, nodes
 from policies.decisions import ownership, slices
 from policies.decisions.lookups.visible_objects import children, realms_of
+from policies.decisions.personal_role_names import is_personal
 from policies.models import Assignment, BackendFinding, Grant
 from policies.models.grants import Effect
 from policies.record import access_log
-from policies.services.personal_roles import is_personal
 
 
 @reads

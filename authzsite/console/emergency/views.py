@@ -32,13 +32,12 @@ from lakewarden.law import dialects
 from lakewarden.law.facts import Slice
 from lakewarden.law.objects import BadName, ObjectRef, split_name
 from policies.authority import Actor
-from policies.decisions import ask, slices
+from policies.decisions import ask, duties, slices
 from policies.decisions.facts import is_service_admin
 from policies.emergency import access as emergency_access
 from policies.emergency.access import READ, WRITE, EmergencyRequest
 from policies.errors import PolicyError
 from policies.models import Emergency
-from policies.services import duties
 
 SHOWN, ON_HOME, LOOKED_AT = 20, 3, 200
 ACTIONS = ((READ, "Read"), (WRITE, "Read and write"))

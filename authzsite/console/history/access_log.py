@@ -25,11 +25,11 @@ from authzsite.console.kit.http import Request, asker_of, number_in
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.downloads import csv_file
+from policies.decisions import duties
 from policies.models import AccessRecord
 from policies.record import history
 from policies.record.history import Names, Sight
 from policies.record.planner_settings import planned_anew
-from policies.services import duties
 from policies.services.grants import revision_now
 
 SHOWN, CHUNK = 50, 1000

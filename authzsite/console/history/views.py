@@ -28,10 +28,10 @@ from authzsite.console.kit.page import page
 from authzsite.console.objects.access import Place, visit_past
 from authzsite.downloads import csv_file
 from catalog.nodes import Node
+from policies.decisions import duties
 from policies.record import history
 from policies.record.history import Filter, Sight
 from policies.record.revisions import moment_in
-from policies.services import duties
 from policies.services.grants import revision_now
 
 SHOWN = 50

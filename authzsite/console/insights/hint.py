@@ -27,13 +27,13 @@ from policies.analytics.hint_kinds import REMOVE
 from policies.analytics.hints import HintView
 from policies.authority import Actor
 from policies.decisions import ask
+from policies.decisions.personal_role_names import is_personal
 from policies.errors import Conflict, Invalid, NotFound, PolicyError
 from policies.models import Grant
 from policies.previews import grants as previews
 from policies.previews.roles import RoleChange, of_role_change
 from policies.record import access_log
 from policies.services.grants import GRANT, revision_now
-from policies.services.personal_roles import is_personal
 from policies.services.roles import Privilege
 
 

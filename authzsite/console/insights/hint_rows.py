@@ -17,7 +17,7 @@ from lakewarden.law.facts import Slice
 from policies.analytics.hint_kinds import LEAVE, MERGE, NARROW, OWN, REMOVE
 from policies.analytics.hints import HintView
 from policies.decisions import ask, slices
-from policies.services.personal_roles import is_personal
+from policies.decisions.personal_role_names import is_personal
 
 REASON = "why-not-mend"
 BUTTONS = {

@@ -16,9 +16,8 @@ from catalog.past import last_node
 from catalog.queries import node as find_node
 from lakewarden.law.facts import Slice
 from policies.authority import Actor
-from policies.decisions import ask, slices
+from policies.decisions import ask, duties, slices
 from policies.record import access_log
-from policies.services import duties
 
 VIA = "console"
 ENTRIES = frozenset({"object", "browse", "role", "namespace", "herd", "instance"})

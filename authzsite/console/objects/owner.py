@@ -16,12 +16,12 @@ from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, PrincipalField
 from authzsite.console.kit.object_change import PlannedObjectView
 from authzsite.console.kit.refusal import refused
 from policies.authority import Actor
+from policies.decisions.personal_role_names import is_personal
 from policies.events import OWNER_SET
 from policies.models import Ownership
 from policies.services import owners
 from policies.services.authorities import authorized
 from policies.services.owners import SET_OWNER
-from policies.services.personal_roles import is_personal
 
 
 class OwnerForm(ConsoleForm):

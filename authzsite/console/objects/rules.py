@@ -12,8 +12,8 @@ from authzsite.console.kit.display.parts import Chip, Face, Path, Who
 from catalog.models import Placement
 from catalog.nodes import Node
 from lakewarden.law import dialects
+from policies.decisions.personal_role_names import is_personal
 from policies.models import Assignment, Grant
-from policies.services.personal_roles import is_personal
 
 SHOWN = 50
 

@@ -22,8 +22,8 @@ from authzsite.console.people.person_access import NO_GIVING, Visit, visit
 from catalog.nodes import Node
 from catalog.queries import nodes
 from policies.decisions import ask, slices
+from policies.decisions.personal_role_names import is_personal
 from policies.models import Assignment
-from policies.services.personal_roles import is_personal
 
 SHOWN = 50
 

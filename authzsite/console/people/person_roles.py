@@ -22,6 +22,7 @@ from catalog.nodes import Node, nodes
 from policies.authority import Actor
 from policies.decisions import ask, slices
 from policies.decisions.lookups.visible_objects import children
+from policies.decisions.personal_role_names import is_personal
 from policies.events import ROLE_ASSIGNED
 from policies.models import Assignment, RealmMember
 from policies.previews.roles import of_roles_given
@@ -29,7 +30,6 @@ from policies.record import access_log
 from policies.record.change import change
 from policies.services import realm_of, roles
 from policies.services.authorities import may
-from policies.services.personal_roles import is_personal
 
 
 @dataclass(frozen=True)

@@ -24,10 +24,10 @@ from authzsite.console.reviews import charts as reviews_charts
 from authzsite.console.reviews.access import Visit, meet
 from authzsite.console.reviews.rows import Told
 from authzsite.downloads import csv_file
+from policies.decisions import duties
 from policies.models import ReviewRow, review_states
 from policies.record import access_log
 from policies.reviews import completion, evidence, proofs, worklist
-from policies.services import duties
 
 SHOWN, PRINTED = 50, 2000
 EXPORT = "export_history"

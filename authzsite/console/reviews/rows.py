@@ -12,10 +12,10 @@ from authzsite.console.kit.display.parts import Chip, Face, Path, Who
 from authzsite.console.sync.backend_state import right_word
 from lakewarden.law import dialects
 from lakewarden.law.facts import OWNER, Rule
+from policies.decisions.personal_role_names import is_personal
 from policies.models import Backend, Change, Review, ReviewRow
 from policies.reviews.advice import GROUNDS
 from policies.reviews.consequences import Consequence
-from policies.services.personal_roles import is_personal
 
 Kind, Choice = ReviewRow.Kind, ReviewRow.Choice
 LABELS = {

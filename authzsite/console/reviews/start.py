@@ -28,6 +28,7 @@ from catalog.nodes import Node, nodes
 from policies.authority import Actor
 from policies.decisions import ask, slices
 from policies.decisions.lookups.visible_objects import search
+from policies.decisions.personal_role_names import is_personal
 from policies.errors import PolicyError
 from policies.record import access_log
 from policies.reviews import start as starting
@@ -35,7 +36,6 @@ from policies.reviews.campaign_plans import BY, RISKS, Plan, Scope, Stage
 from policies.reviews.estimates import Estimate, estimate
 from policies.services import roles
 from policies.services.grants import revision_now
-from policies.services.personal_roles import is_personal
 
 OFFERED, MOST = 12, 40
 DAYS = (7, 14, 21, 30)

@@ -28,10 +28,10 @@ from lakewarden.law import dialects
 from lakewarden.law.facts import OWNER
 from policies.decisions import ask, slices
 from policies.decisions.lookups.visible_objects import children
+from policies.decisions.personal_role_names import is_personal
 from policies.models import Grant
 from policies.record import access_log
 from policies.services.grants import revision_now
-from policies.services.personal_roles import is_personal
 
 SHOWN = 200
 ONLY = (

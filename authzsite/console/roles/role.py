@@ -29,11 +29,11 @@ from catalog.queries import nodes
 from lakewarden.law import dialects
 from policies.decisions import ask
 from policies.decisions.lookups.visible_objects import owner_of
+from policies.decisions.personal_role_names import is_personal
 from policies.models import Assignment, Grant
 from policies.models.grants import Effect
 from policies.record import history
 from policies.services import roles
-from policies.services.personal_roles import is_personal
 from policies.sync.status import StatusQuestion, names_behind
 
 INSIDE = 12

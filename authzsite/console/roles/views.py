@@ -31,13 +31,13 @@ from catalog.nodes import Node
 from policies.authority import Actor
 from policies.decisions import ask, slices
 from policies.decisions.lookups.visible_objects import children
+from policies.decisions.personal_role_names import MARK
 from policies.events import ROLE_CREATED
 from policies.models import Assignment, Grant, Ownership
 from policies.services import roles
 from policies.services.authorities import authorized
 from policies.services.grants import revision_now
 from policies.services.object_names import legal
-from policies.services.personal_roles import MARK
 
 SHOWN = 50
 PERSONAL = Q(name__startswith=MARK)

@@ -29,7 +29,7 @@ from catalog.nodes import Node, nodes
 from policies.decisions import ask, slices
 from policies.decisions.lookups.object_search import After, Finder
 from policies.decisions.lookups.visible_objects import SEARCHED
-from policies.services.personal_roles import MARK
+from policies.decisions.personal_role_names import MARK
 
 OBJECTS, ROLES, PEOPLE = 8, 3, 5
 LONGEST = 300

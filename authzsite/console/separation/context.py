@@ -20,13 +20,13 @@ from catalog.nodes import any_of
 from catalog.queries import root as root_of
 from lakewarden.law.facts import OWNER
 from policies.decisions import site_permissions
+from policies.decisions.personal_role_names import is_personal
 from policies.models import SeparationRule
 from policies.record import access_log
 from policies.separation import Book, Violation, of_realm, visibility
 from policies.separation.conflicts import OpenViolation, existing
 from policies.separation.sides import Side, SidePath, sides_of
 from policies.separation.visibility import Sight
-from policies.services.personal_roles import is_personal
 
 LOOKED = "conflicts with rules of separation"
 

@@ -28,11 +28,11 @@ from catalog.queries import find_all
 from lakewarden.law import dialects
 from lakewarden.law.objects import BadName, ObjectRef, split_name
 from policies.authority import Actor
+from policies.decisions.personal_role_names import MARK
 from policies.errors import PolicyError
 from policies.separation import Book
 from policies.separation.sides import Side
 from policies.services import separation
-from policies.services.personal_roles import MARK
 
 ROLES = 500
 """So many roles are offered by name; rights on an object can be named beside them."""

@@ -39,14 +39,16 @@ from catalog.models import Securable
 from catalog.nodes import Node
 from catalog.queries import node as find_node
 from policies.authority import Actor
-from policies.decisions import site_permissions, slices
+from policies.decisions import duties, site_permissions, slices
+from policies.decisions.duties import HeldDuty
 from policies.decisions.lookups.visible_objects import owner_of
 from policies.errors import Invalid
 from policies.events import DUTY_GIVEN, DUTY_TAKEN
 from policies.record import access_log
 from policies.record.change import change
-from policies.services import duties, realm_of
-from policies.services.duties import HeldDuty
+from policies.services import realm_of
+from policies.services.duties import give as give_duty
+from policies.services.duties import take as take_duty
 
 NAMES = dict(Securable._meta.permissions)
 NO = "why-not-duty"
@@ -251,7 +253,7 @@ class GiveView(DutyChangeView):
             authority = site_permissions.of_realm(actor, self.object.root)
             for principal in form.cleaned_data["who"]:
                 for duty in form.cleaned_data["duty"]:
-                    duties.give(self.node, duty, principal, by=actor, authority=authority)
+                    give_duty(self.node, duty, principal, by=actor, authority=authority)
 
     def success_message(self, form: GiveForm) -> str:
         names = words.listed([principal.label for principal in form.cleaned_data["who"]], 3)
@@ -316,7 +318,7 @@ class TakeView(DutyChangeView):
         with change(DUTY_TAKEN, realm=realm_of(self.node), by=actor, reason=reason):
             authority = site_permissions.of_realm(actor, self.object.root)
             with suppress(Invalid):  # who has no account has no duty
-                return duties.take(self.node, self.duty, self.holder, by=actor, authority=authority)
+                return take_duty(self.node, self.duty, self.holder, by=actor, authority=authority)
         return False
 
     def success_message(self, form: ConfirmForm) -> str:

@@ -23,12 +23,12 @@ from authzsite.console.kit.refusal import refused
 from authzsite.console.objects.access import Place
 from catalog.nodes import nodes
 from policies.authority import Actor
+from policies.decisions.personal_role_names import is_personal
 from policies.events import MEMBER_ADDED, MEMBER_REMOVED
 from policies.models import Assignment, Ownership, RealmMember
 from policies.services import members
 from policies.services.authorities import authorized
 from policies.services.members import ADMITS, REMOVES
-from policies.services.personal_roles import is_personal
 
 KINDS = (("user", "Person"), ("group", "Group"), ("service", "Service account"))
 WHAT = "Choose what it is."

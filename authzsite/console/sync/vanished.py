@@ -24,10 +24,10 @@ from authzsite.downloads import csv_file
 from catalog.queries import nodes
 from lakewarden.backends.errors import BackendError
 from policies.authority import Actor
+from policies.decisions.personal_role_names import is_personal
 from policies.errors import PolicyError, Refused
 from policies.models import Assignment
 from policies.record import access_log
-from policies.services.personal_roles import is_personal
 from policies.sync.connections import registration
 from policies.sync.discovery.vanished import Gone, close, vanished
 

@@ -29,12 +29,11 @@ from catalog.queries import holds
 from catalog.queries import node as find_node
 from lakewarden.law import dialects
 from lakewarden.law.facts import Slice
-from policies.decisions import ask, slices
+from policies.decisions import ask, duties, slices
 from policies.decisions.facts import is_service_admin
 from policies.decisions.lookups.visible_objects import children_of, realms_of
 from policies.decisions.ownership import in_order
 from policies.record import access_log
-from policies.services import duties
 
 SHOWN = 50
 PIECE = 2000

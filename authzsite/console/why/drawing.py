@@ -13,7 +13,7 @@ from authzsite.console.people.reach import Reached, main_action
 from authzsite.console.people.reach_pages import PagedReach
 from lakewarden.law.facts import OWNER, Rule
 from policies.decisions import ask
-from policies.services.personal_roles import is_personal
+from policies.decisions.personal_role_names import is_personal
 
 COLUMNS = ((0, 132), (164, 150), (346, 158), (536, 200), (768, 232))
 """Person, group, role, rule, object: where each column begins and how wide it is."""

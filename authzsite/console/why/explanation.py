@@ -14,7 +14,7 @@ from authzsite.console.kit.display.terms import Labels
 from catalog.nodes import Node as Place
 from lakewarden.law.explain import Explanation, Lack, Node
 from lakewarden.law.facts import OWNER, Key, Rule, Station
-from policies.services.personal_roles import is_personal
+from policies.decisions.personal_role_names import is_personal
 
 MISSING_NOTE = "Not given to {who}, to a group or to a role, here or above."
 

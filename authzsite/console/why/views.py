@@ -32,11 +32,10 @@ from lakewarden.law import dialects
 from lakewarden.law.explain import Explanation, Lack
 from lakewarden.law.objects import BadName, ObjectRef, split_name
 from policies.decisions import ask as decisions_ask
-from policies.decisions import slices
+from policies.decisions import duties, slices
 from policies.decisions.facts import is_service_admin
 from policies.decisions.lookups.visible_objects import admitted, owners_along, realms_of
 from policies.record import access_log, history
-from policies.services import duties
 from policies.services.grants import revision_now
 
 TYPES = ("metalake", "catalog", "schema", "table", "view", "fileset", "topic", "model", "function", "role")

@@ -9,8 +9,10 @@ from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.law import dialects
 from lakewarden.law.objects import ObjectRef, split_name
+from policies.decisions import duties
 from policies.errors import NotFound
-from policies.services import duties
+from policies.services.duties import give as give_duty
+from policies.services.duties import take as take_duty
 
 
 class Command(OperatorCommand):
@@ -25,7 +27,7 @@ class Command(OperatorCommand):
     def run(self, *, place: str, duty: str, holders: list[str], remove: bool, **_: Any) -> None:
         named = [principal(text) for text in holders]
         node = self._node(place)
-        act = duties.take if remove else duties.give
+        act = take_duty if remove else give_duty
         for item in named:
             act(node, duty, item, by=self.by, authority=self.authority)
         self.stdout.write(f"{'took' if remove else 'gave'} {duty} on {place}: {', '.join(holders)}")

@@ -11,9 +11,9 @@ from accounts.models import Principal
 from catalog.nodes import Node, nodes
 from policies.analytics.pipelines import control
 from policies.authority import Actor
+from policies.decisions import duties
 from policies.errors import Refused
 from policies.models import Figure, PipelineRun
-from policies.services import duties
 
 NAME = "effective_access"
 LOOKING = ("review_access", "view_history")

@@ -8,9 +8,9 @@ from typing import Any
 
 from accounts.models import Principal
 from accounts.record import Fact
+from policies.decisions import personal_role_names
 from policies.models import Event
 from policies.record.replay.differences import Difference
-from policies.services import personal_roles
 
 
 def differences(begun: Iterable[tuple[type[Fact], Event]]) -> Iterator[Difference]:
@@ -41,10 +41,12 @@ def _columns(model: type[Fact]) -> tuple[str, ...]:
 
 def is_personal(placement: Mapping[str, Any]) -> bool:
     """Whether it is the name of somebody's own role, which the record tells by pseudonym."""
-    return placement.get("type") == "role" and personal_roles.is_personal(str(placement.get("name", "")))
+    return placement.get("type") == "role" and personal_role_names.is_personal(str(placement.get("name", "")))
 
 
 def personal_name(told: str) -> str:
     """What the role is called in its table; of an erased person it is called there as in the record."""
-    person = Principal.objects.filter(pseudonym=told.removeprefix(personal_roles.MARK), erased=False).first()
-    return personal_roles.name_for(person) if person else told
+    person = Principal.objects.filter(
+        pseudonym=told.removeprefix(personal_role_names.MARK), erased=False
+    ).first()
+    return personal_role_names.name_for(person) if person else told

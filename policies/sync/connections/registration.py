@@ -12,14 +12,14 @@ from lakewarden.backends.errors import Misconfigured
 from lakewarden.backends.kinds import Kind
 from lakewarden.law.objects import ObjectRef
 from policies.authority import Actor, Authority, of_duty
-from policies.decisions import ask, site_permissions
+from policies.decisions import ask, duties, site_permissions
 from policies.errors import Conflict, Invalid
 from policies.events import BACKEND_CONNECTED
 from policies.models import Backend
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.secrets import decrypt, encrypt, place_of
-from policies.services import duties, objects, realm_of
+from policies.services import objects, realm_of
 from policies.services.objects import NewObject
 from policies.sync.connections import sources
 

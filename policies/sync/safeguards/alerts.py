@@ -13,9 +13,9 @@ from accounts.models import Principal
 from catalog.nodes import Node, last
 from catalog.queries import nodes
 from policies import notices
+from policies.decisions import duties
 from policies.decisions.lookups.visible_objects import owner_of
 from policies.models import Backend, Notice, OutboxEntry, SyncRun
-from policies.services import duties
 from policies.services.grants import revision_now
 from policies.sync import items
 

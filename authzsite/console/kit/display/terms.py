@@ -16,7 +16,7 @@ from authzsite.console.kit.display.parts import Chip, Face, Path, Who
 from catalog.nodes import Node
 from lakewarden.law import dialects
 from lakewarden.law.facts import OWNER, Key, Rule, Station
-from policies.services.personal_roles import is_personal
+from policies.decisions.personal_role_names import is_personal
 
 Labels = Mapping[Key, str]
 """What groups are called, by their principal's number."""

@@ -23,8 +23,8 @@ from authzsite.console.sync.drift.stuck_reasons import cause
 from catalog.nodes import Node
 from catalog.queries import nodes
 from policies.authority import Actor
+from policies.decisions.personal_role_names import is_personal
 from policies.models import BackendFinding, ForeignOrder
-from policies.services.personal_roles import is_personal
 from policies.sync import foreign_rights
 from policies.sync.findings import VANISHED
 
