@@ -8,6 +8,9 @@ class PoliciesConfig(AppConfig):
     default_auto_field = "django.db.models.BigAutoField"
 
     def ready(self) -> None:
+        from policies.record import invariants
+        from policies.separation import invariant
         from policies.sync.backends import kinds
 
+        invariants.register(invariant.check)
         kinds.register()

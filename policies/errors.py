@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from lakewarden.law.engine import Decision
-    from policies.separation.rules import Violation
 
 
 class PolicyError(Exception):
@@ -31,14 +30,6 @@ class Conflict(PolicyError):
 
 class Gone(PolicyError):
     """It was there, and is not kept any more."""
-
-
-class Separated(Conflict):
-    """It would give somebody both sides of a rule of separation; `clashes` says whom."""
-
-    def __init__(self, message: str, clashes: tuple[Violation, ...] = ()):
-        super().__init__(message)
-        self.clashes = clashes
 
 
 class Archived(Gone):

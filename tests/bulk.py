@@ -10,7 +10,7 @@ from django.db import connection
 
 from accounts.record import Fact
 from accounts.seals import seal_fact
-from policies.record.change import _numbers_for
+from policies.record.pending import _numbers_for
 
 AT_ONCE = 5000
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from django.db import transaction
 from django.utils import timezone
@@ -13,9 +12,7 @@ from catalog.models import Placement
 from policies.decisions.cache_versions import touched_by
 from policies.models import Backend, Grant, OutboxEntry, Ownership, SeparationException, SeparationRule
 from policies.record import wakeups
-
-if TYPE_CHECKING:
-    from policies.record.change import ChangeInProgress
+from policies.record.pending import ChangeInProgress
 
 CHANGED = "changed"
 

@@ -6,7 +6,7 @@ import logging
 from datetime import datetime
 
 from policies.authority import SYSTEM, of_system
-from policies.errors import PolicyError, Separated
+from policies.errors import PolicyError
 from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.models.requests import PART, STILL_OPEN
 from policies.record.change import change
@@ -21,6 +21,7 @@ from policies.requests import (
 )
 from policies.requests.fulfilment import part_in_words
 from policies.requests.steps import ESCALATED, GIVEN, LAPSED, REOPENED, fresh, stepped
+from policies.separation import Separated
 
 log = logging.getLogger(__name__)
 AT_ONCE = 500

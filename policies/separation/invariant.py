@@ -4,20 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 from accounts.models import Principal
 from accounts.record import Fact
 from catalog.models import Realm
-from policies.errors import Separated
 from policies.models import Grant
+from policies.record.pending import ChangeInProgress
 from policies.separation import affected_people, wording
 from policies.separation import rules as separation_rules
-from policies.separation.rules import Book, Violation
+from policies.separation.rules import Book, Separated, Violation
 from policies.separation.sides import meets, without
-
-if TYPE_CHECKING:
-    from policies.record.change import ChangeInProgress
 
 TOLD = 3
 

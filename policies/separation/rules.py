@@ -11,6 +11,7 @@ from catalog.nodes import Node, nodes
 from lakewarden.law.facts import OWNER
 from policies.decisions import facts
 from policies.decisions.facts import Loaded
+from policies.errors import Conflict
 from policies.models import SeparationException, SeparationRule
 from policies.separation.sides import Both, HeldSides, Side, Span, both, held, sides_of, without
 
@@ -24,6 +25,14 @@ class Violation:
     both: Both
     spans: tuple[Span, ...]
     exception: SeparationException | None = None
+
+
+class Separated(Conflict):
+    """It would give somebody both sides of a rule of separation; `clashes` says whom."""
+
+    def __init__(self, message: str, clashes: tuple[Violation, ...] = ()):
+        super().__init__(message)
+        self.clashes = clashes
 
 
 @dataclass

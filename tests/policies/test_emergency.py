@@ -18,11 +18,12 @@ from policies.decisions import ask
 from policies.emergency import access as emergency_access
 from policies.emergency import traces
 from policies.emergency.access import EmergencyRequest
-from policies.errors import Conflict, Invalid, NotFound, Refused, Separated
+from policies.errors import Conflict, Invalid, NotFound, Refused
 from policies.models import Emergency, Event, Grant, Notice, Use
 from policies.models.emergencies import EMERGENCY
 from policies.models.notices import LETTER
 from policies.models.states import States
+from policies.separation import Separated
 from policies.separation.sides import Side
 from policies.services import accounts, duties, grants, members, roles, separation
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, the

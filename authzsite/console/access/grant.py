@@ -25,8 +25,9 @@ from authzsite.console.objects.access import visit
 from authzsite.console.separation import warnings
 from authzsite.console.sync.backend_state import behind
 from policies.authority import Actor
-from policies.errors import Conflict, Separated
+from policies.errors import Conflict
 from policies.previews import grants as previews
+from policies.separation import Separated
 from policies.services import grants
 
 NOBODY = "Name a person or a group"

@@ -48,12 +48,13 @@ from catalog.models import Detail
 from lakewarden.law.dialects.herd.permissions import PERMISSIONS
 from policies.authority import Actor
 from policies.decisions.lookups.entries import holders_on, in_use
-from policies.errors import Conflict, Invalid, Separated
+from policies.errors import Conflict, Invalid
 from policies.events import GRANT_ADDED, OBJECT_DROPPED
 from policies.previews.entries import of_turns
 from policies.record import access_log
 from policies.record import history as past
 from policies.record.history import Filter
+from policies.separation import Separated
 from policies.services import entries, objects
 from policies.services.authorities import authorized
 from policies.services.entries import Turn

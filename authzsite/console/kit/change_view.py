@@ -23,7 +23,8 @@ from authzsite.console.kit.http import Request, asker_of
 from authzsite.console.kit.methods import reads_and_writes, writes
 from authzsite.console.kit.page import page, say
 from policies.authority import Actor
-from policies.errors import Conflict, PolicyError, Separated
+from policies.errors import Conflict, PolicyError
+from policies.separation import Separated
 
 RESUMED = Note("warn", "Your form is kept, and nothing was saved.", "Look at it again, then save.")
 TWICE = {"add", "drop"}

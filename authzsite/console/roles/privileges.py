@@ -33,10 +33,11 @@ from authzsite.console.roles.views import nonce_in
 from catalog.nodes import Node
 from lakewarden.law import dialects
 from policies.authority import Actor
-from policies.errors import Conflict, Invalid, Separated
+from policies.errors import Conflict, Invalid
 from policies.events import GRANT_ADDED
 from policies.models import Grant
 from policies.previews.roles import RoleChange, RolePreview, of_role_change
+from policies.separation import Separated
 from policies.services import roles
 from policies.services.authorities import authorized
 from policies.services.grants import GRANT, revision_now
