@@ -4,12 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from lakewarden.backends.base import Bypass
-
-if TYPE_CHECKING:
-    from policies.sync.backends.postgresql.observe import Look
+from policies.sync.backends.postgresql.state import Look
 
 _PREDEFINED = {
     "pg_read_all_data": "reads every table",

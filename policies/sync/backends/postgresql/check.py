@@ -10,7 +10,8 @@ from lakewarden.backends.base import Bypass, Finding
 from lakewarden.backends.errors import BackendError
 from policies.sync.backends.postgresql.client import Session, Transaction
 from policies.sync.backends.postgresql.crowd import crowded
-from policies.sync.backends.postgresql.observe import Look, public_rights
+from policies.sync.backends.postgresql.observe import public_rights
+from policies.sync.backends.postgresql.state import Look
 
 _OLDEST = 14
 _SHUT_OUT = sql.SQL("""

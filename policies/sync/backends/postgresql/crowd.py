@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from policies.sync.backends.postgresql.observe import Look
+from policies.sync.backends.postgresql.state import Look
 
 CROWDED = 1500
 """So many holders on one table are said; the server refuses the next one at about 2,300."""

@@ -4,25 +4,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-from lakewarden.backends.base import Bypass, Column, Foreign, FoundObject, ObjectKind, Observation, Right
-from policies.sync.backends.postgresql import catalog
+from lakewarden.backends.base import Bypass, Column, Foreign, FoundObject, Observation, Right
 from policies.sync.backends.postgresql.bypass import bypasses
 from policies.sync.backends.postgresql.client import Transaction
 from policies.sync.backends.postgresql.crowd import crowded
 from policies.sync.backends.postgresql.names import Identity
+from policies.sync.backends.postgresql.state import BOOTSTRAP, KINDS, PUBLIC, Look
 
-KINDS: dict[str, ObjectKind] = {
-    "r": "table",
-    "p": "table",
-    "f": "table",
-    "v": "view",
-    "m": "view",
-    "S": "sequence",
-}
 _FORMS = {
     "r": "table",
     "p": "partitioned table",
@@ -30,88 +20,6 @@ _FORMS = {
     "v": "view",
     "m": "materialized view",
 }
-_PUBLIC = 0
-_BOOTSTRAP = 10
-
-
-@dataclass(frozen=True)
-class Place:
-    """Something with a list of rights: its kind, its path and its owner's oid."""
-
-    kind: ObjectKind
-    path: tuple[str, ...]
-    owner: int
-
-
-class Look:
-    """The rows of one consistent look at the catalogs, and what follows from them."""
-
-    def __init__(self, tx: Transaction, identity: Identity) -> None:
-        self.version = tx.version
-        self.server = tx.rows(catalog.SERVER)[0]
-        self.roles = {row.oid: row for row in tx.rows(catalog.roles(tx.version))}
-        self.memberships = tx.rows(catalog.memberships(tx.version))
-        self.schemas = tx.rows(catalog.SCHEMAS)
-        self.relations = tx.rows(catalog.RELATIONS)
-        self.columns = tx.rows(catalog.COLUMNS)
-        self.sequences = tx.rows(catalog.SEQUENCES)
-        self.entries = tx.rows(catalog.ENTRIES)
-        self._identity = identity
-
-    def name(self, oid: int) -> str:
-        """A role's name; its number when the role is gone and only its entry was left."""
-        return "PUBLIC" if oid == _PUBLIC else self.roles[oid].name if oid in self.roles else f"#{oid}"
-
-    @cached_property
-    def managed(self) -> dict[int, str]:
-        """Our roles: the key of each by its oid."""
-        keys = {oid: self._identity.key_of(row.name, row.comment) for oid, row in self.roles.items()}
-        return {oid: key for oid, key in keys.items() if key is not None}
-
-    @cached_property
-    def unknown(self) -> tuple[str, ...]:
-        """Roles that look like ours and are not."""
-        others = (row for oid, row in self.roles.items() if oid not in self.managed)
-        return tuple(sorted(row.name for row in others if self._identity.suspicious(row.name, row.comment)))
-
-    @cached_property
-    def places(self) -> dict[tuple[str, int], Place]:
-        """Everything of the user's that has a list of rights, by catalog and oid."""
-        found: dict[tuple[str, int], Place] = {
-            ("database", self.server.database): Place("catalog", (), self.server.owner)
-        }
-        for row in self.schemas:
-            found["schema", row.oid] = Place("schema", (row.name,), row.owner)
-        for row in self.relations:
-            found["relation", row.oid] = Place(KINDS[row.form], (row.schema, row.name), row.owner)
-        for row in self.sequences:
-            found["relation", row.oid] = Place("sequence", (row.schema, row.name), row.owner)
-        return found
-
-    @cached_property
-    def granted(self) -> list[tuple[Place, Right, Any]]:
-        """Every entry on a place of the user's but the owners' own, with the right it says."""
-        found: list[tuple[Place, Right, Any]] = []
-        for entry in self.entries:
-            place = self.places.get((entry.place, entry.oid))
-            if place is not None and entry.grantee != place.owner:
-                found.extend((place, Right(place.kind, place.path, word), entry) for word in _words(entry))
-        return found
-
-    def ours(self, place: Place, entry: Any) -> bool:
-        """Whether we could have made an entry and can take it back: to our role, in the owner's name."""
-        return entry.grantee in self.managed and entry.grantor == place.owner
-
-    def our_membership(self, row: Any) -> bool:
-        """Whether a membership is one we could have made and can take back."""
-        if row.role not in self.managed or row.member in self.managed or row.member == self.server.me:
-            return False
-        mine = _BOOTSTRAP if self.server.superuser else self.server.me
-        return self.version < 16 or row.grantor == mine
-
-    def conveys(self, row: Any) -> bool:
-        """Whether a membership gives its member anything; that of a role's creator is to administer only."""
-        return bool(row.inherits or row.sets)
 
 
 def observe(tx: Transaction, identity: Identity) -> Observation:
@@ -141,7 +49,7 @@ def _barred(look: Look) -> frozenset[str]:
     """Who gave or owns something, and in whose name our account may not act."""
     givers = {entry.grantor for _, _, entry in look.granted}
     if look.version >= 16:
-        givers |= {row.grantor for row in look.memberships} - {_BOOTSTRAP}
+        givers |= {row.grantor for row in look.memberships} - {BOOTSTRAP}
     owners = {place.owner for place in look.places.values()}
     known = (look.roles[oid] for oid in givers | owners if oid in look.roles)
     return frozenset(row.name for row in known if not row.usable)
@@ -196,13 +104,6 @@ def _detail(look: Look, row: Any) -> dict[str, object]:
     return detail
 
 
-def _words(entry: Any) -> Iterator[str]:
-    word = entry.right if entry.column is None else f"{entry.right}({entry.column})"
-    yield word
-    if entry.grantable:
-        yield f"{word} WITH GRANT OPTION"
-
-
 def _roles(look: Look) -> tuple[dict[str, frozenset[Right]], dict[str, frozenset[Right]]]:
     """The rights of our roles, and those of them that lack the sequence they need."""
     held: dict[str, set[Right]] = {key: set() for key in look.managed.values()}
@@ -251,7 +152,7 @@ def _members(look: Look) -> tuple[dict[str, frozenset[str]], dict[str, frozenset
 def _foreign(look: Look) -> Iterator[Foreign]:
     for place, right, entry in look.granted:
         known = place.kind != "sequence" or entry.grantee in look.managed
-        if entry.grantee != _PUBLIC and known and not look.ours(place, entry):
+        if entry.grantee != PUBLIC and known and not look.ours(place, entry):
             yield Foreign(right, look.name(entry.grantee), look.name(entry.grantor))
     for row in look.memberships:
         touches_ours = row.role in look.managed or row.member in look.managed
@@ -268,7 +169,7 @@ def _foreign(look: Look) -> Iterator[Foreign]:
 
 def public_rights(look: Look) -> Iterator[Bypass]:
     """What everybody has."""
-    granted = [(right, entry) for _, right, entry in look.granted if entry.grantee == _PUBLIC]
+    granted = [(right, entry) for _, right, entry in look.granted if entry.grantee == PUBLIC]
     for right, _ in sorted(granted, key=lambda found: found[0]):
         if right.kind != "sequence":
             yield Bypass("PUBLIC", right.right, right.path)

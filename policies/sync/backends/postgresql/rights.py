@@ -13,8 +13,8 @@ from lakewarden.backends.base import ObjectKind, Step
 from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, worst
 from policies.sync.backends.postgresql import catalog
 from policies.sync.backends.postgresql.client import Session, Transaction
-from policies.sync.backends.postgresql.observe import KINDS
 from policies.sync.backends.postgresql.roles import our_role
+from policies.sync.backends.postgresql.state import KINDS
 
 # two locks at most for each (a table and its sequence): far below what a server of default size has room for
 _OBJECTS_A_TRANSACTION = 500

@@ -17,7 +17,7 @@ from lakewarden.backends.errors import BackendError, Gone, Rejected, Transient, 
 from policies.sync.backends.ranger.client import Session
 from policies.sync.backends.ranger.foreign import missing, policy_of, taken_from
 from policies.sync.backends.ranger.names import OPTION, Identity, check_names
-from policies.sync.backends.ranger.observe import GUESTS, contradiction, key_of
+from policies.sync.backends.ranger.observe import GUESTS
 from policies.sync.backends.ranger.policies import (
     Policy,
     as_made,
@@ -28,6 +28,7 @@ from policies.sync.backends.ranger.policies import (
     with_items,
     without_items,
 )
+from policies.sync.backends.ranger.state import contradiction, key_of
 from policies.sync.backends.ranger.types import Type
 from policies.sync.desired import PERSON
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 from fnmatch import translate
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakewarden.backends.base import DENY, Bypass
 from policies.sync.backends.ranger.foreign import concerns
 from policies.sync.backends.ranger.policies import DELEGATE, Entry, entries, readable
-
-if TYPE_CHECKING:
-    from policies.sync.backends.ranger.observe import Look
+from policies.sync.backends.ranger.state import Look
 
 _CONFIGS = {
     "ranger.plugin.super.users": ("", "is a superuser of the plugin: no policy is asked"),

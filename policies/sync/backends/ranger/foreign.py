@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lakewarden.backends.base import Foreign, Right, Step
 from lakewarden.backends.errors import Gone, Rejected
@@ -15,10 +15,8 @@ from policies.sync.backends.ranger.policies import (
     values_of,
     without_items,
 )
+from policies.sync.backends.ranger.state import Look
 from policies.sync.backends.ranger.types import LISTS, WHOLE, Type
-
-if TYPE_CHECKING:
-    from policies.sync.backends.ranger.observe import Look
 
 _GRANTOR = "policy "
 _WILD = frozenset("*?{")

@@ -20,7 +20,8 @@ from policies.sync.backends.ranger.apply import Writer
 from policies.sync.backends.ranger.bypass import denies_work
 from policies.sync.backends.ranger.client import SCHEMES, Session
 from policies.sync.backends.ranger.names import Identity
-from policies.sync.backends.ranger.observe import Look, in_force, observe
+from policies.sync.backends.ranger.observe import in_force, observe
+from policies.sync.backends.ranger.state import Look
 from policies.sync.backends.ranger.types import CDAP, HIVE, TRINO, Type
 from policies.sync.backends.ranger.wanted import wanted
 from policies.sync.backends.ranger.wanted_cdap import LAW
