@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from lakewarden.record import bundle, notes
+from lakewarden.record.archive import Broken
 from lakewarden.record.expected import Expected, a_time
 
 
@@ -21,7 +22,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         kept = asked.checkpoints.read_text(encoding="utf-8") if asked.checkpoints else ""
         expected = Expected(asked.object, asked.as_of or "", kept)
         found = bundle.check(asked.archive, keys, asked.person, expected, asked.record)
-    except (bundle.Broken, notes.BadNote) as broken:
+    except (Broken, notes.BadNote) as broken:
         sys.stderr.write(f"broken: {broken}\n")
         return 1
     except OSError as error:

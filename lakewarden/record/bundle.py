@@ -6,52 +6,32 @@ All are zip archives with a signed manifest.  Needs the public key (`manage.py a
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import json
-import struct
 import zipfile
-import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from lakewarden.record import chain, notes
+from lakewarden.record import chain, evidence, notes, review
+from lakewarden.record.archive import (
+    DAMAGE,
+    LOOKS,
+    LOOKS_SIGNED,
+    Broken,
+    Keys,
+    ProvedStatements,
+    manifest_in,
+    signed_roots,
+    unchanged,
+)
 from lakewarden.record.expected import Expected
 from lakewarden.record.lost_ends import EVENT, Lost, excuse
 from lakewarden.record.lost_ends import opened as opened_statement
-from lakewarden.record.merkle import root_from_proof
 from lakewarden.record.signed import Misfit, Roots, SignedLog
 
-MANIFEST, SIGNATURE = "manifest.json", "manifest.sig"
-LOOKS, LOOKS_SIGNED = "access.jsonl", "access-checkpoints.txt"
-"""Of the whole record: who was refused and who looked, and how far that was signed."""
-FORM = 1
-BLOCK = 1 << 20  # bytes
-DAMAGE = (
-    *(zipfile.BadZipFile, zlib.error, struct.error, EOFError, OSError, RuntimeError),
-    *(KeyError, TypeError, ValueError, AttributeError, IndexError),
-)
-"""What reading a changed archive raises: of a zip, of its compression, of what is written in its files."""
 ANY = Expected()
 LogRoots = Mapping[str, Roots]
-
-
-class Broken(Exception):
-    """The first thing that does not fit, in words."""
-
-
-@dataclass
-class ProvedStatements:
-    """What was proved, as sentences."""
-
-    lines: list[str] = field(default_factory=list)
-
-
-Keys = Sequence[notes.PublicKey]
-"""The site's public keys: the one it signs with now, and any that it has signed with before."""
 
 
 def check(
@@ -93,7 +73,7 @@ def _check(
     expected: Expected,
     whole: zipfile.ZipFile | None = None,
 ) -> ProvedStatements:
-    manifest = _manifest(archive, keys)
+    manifest = manifest_in(archive, keys)
     if differs := expected.differs(manifest):
         raise Broken(differs)
     kept, gone = expected.roots(keys), _lost(manifest, keys)
@@ -126,8 +106,6 @@ def _checked(
 ) -> ProvedStatements:
     if manifest["kind"] == "record":
         return _record(archive, keys, manifest, kept)
-    from lakewarden.record import evidence, review  # they build on what is below
-
     head = _head(archive, keys, manifest["site"], kept)
     if manifest["kind"] == "review":
         return review.check(archive, head, manifest, person)
@@ -139,7 +117,7 @@ def _changes(
     whole: zipfile.ZipFile, keys: Keys, head: notes.Checkpoint, kept: LogRoots
 ) -> Iterator[Mapping[str, Any]]:
     """Every change of the record that the checkpoint is of, once all of it was found to follow."""
-    manifest = _manifest(whole, keys)
+    manifest = manifest_in(whole, keys)
     if (manifest["kind"], manifest["site"]) != ("record", head.log):
         raise Broken(f"what it is held against is not the record of {head.log}")
     roots = {size: set(some) for size, some in kept.get(head.log, {}).items()}
@@ -150,80 +128,12 @@ def _changes(
             yield json.loads(line)["change"]
 
 
-def manifest_of(kind: str, files: Mapping[str, bytes | Path], said: Mapping[str, Any]) -> bytes:
-    """The manifest that names the files of an archive, their sizes and digests."""
-    listed = {
-        name: {"sha256": _sha256(_blocks(content)), "bytes": _size(content)}
-        for name, content in files.items()
-    }
-    return chain.canonical({"form": FORM, "kind": kind, "files": listed, **said}).encode()
-
-
-def signature_line(key: notes.PublicKey, signature: bytes) -> bytes:
-    return f"— {key.name} {base64.b64encode(key.number + signature).decode()}\n".encode()
-
-
-def _blocks(content: bytes | Path) -> Iterator[bytes]:
-    if isinstance(content, bytes):
-        yield content
-        return
-    with content.open("rb") as file:
-        while block := file.read(BLOCK):
-            yield block
-
-
-def _size(content: bytes | Path) -> int:
-    return len(content) if isinstance(content, bytes) else content.stat().st_size
-
-
-def _sha256(blocks: Iterator[bytes]) -> str:
-    digest = hashlib.sha256()
-    for block in blocks:
-        digest.update(block)
-    return digest.hexdigest()
-
-
-def _manifest(archive: zipfile.ZipFile, keys: Keys) -> dict[str, Any]:
-    """The manifest, once its signature and every file's digest were found good."""
-    text = archive.read(MANIFEST)
-    said = archive.read(SIGNATURE)
-    line = said.decode(errors="replace").split()
-    key = next((item for item in keys if len(line) == 3 and line[1] == item.name), None)
-    if key is None:
-        raise Broken(f"{SIGNATURE} was changed, or is not by {keys[0].name}")
-    signature = notes.decoded(line[2])[4:]
-    if said != signature_line(key, signature):  # a signature is written in one way
-        raise Broken(f"{SIGNATURE} was changed")
-    try:
-        notes.check(key, signature, text)
-    except notes.BadNote as error:
-        raise Broken(f"the manifest was changed, or {SIGNATURE} was: {error}") from None
-    manifest: dict[str, Any] = json.loads(text)
-    if manifest["form"] != FORM:
-        raise Broken(f"the archive is of form {manifest['form']}; this program knows form {FORM}")
-    _same_files(archive, manifest["files"])
-    return manifest
-
-
-def _same_files(archive: zipfile.ZipFile, listed: Mapping[str, Mapping[str, Any]]) -> None:
-    names = archive.namelist()
-    wanted = {*listed, MANIFEST, SIGNATURE}
-    if len(names) != len(set(names)) or set(names) != wanted:
-        raise Broken(
-            f"files were added or removed: {', '.join(sorted(set(names) ^ wanted)) or 'one is there twice'}"
-        )
-    for name, said in listed.items():
-        with archive.open(name) as file:
-            if _sha256(iter(lambda file=file: file.read(BLOCK), b"")) != said["sha256"]:  # type: ignore[misc]
-                raise Broken(f"{name} was changed")
-
-
 def _record(
     archive: zipfile.ZipFile, keys: Keys, manifest: Mapping[str, Any], kept: LogRoots
 ) -> ProvedStatements:
     """The whole record: every digest follows, and every signed checkpoint comes out."""
     site = manifest["site"]
-    roots = _signed(archive, keys, "checkpoints.txt", site)
+    roots = signed_roots(archive, keys, "checkpoints.txt", site)
     _join(roots, kept.get(site, {}))
     log, previous, last = SignedLog(roots, "change"), "", ""
     gone = _lost(manifest, keys)
@@ -254,7 +164,7 @@ def _record(
 
 def _looks(archive: zipfile.ZipFile, keys: Keys, log_name: str, kept: LogRoots, gone: Sequence[Lost]) -> str:
     """The same of the access log: who was refused, and who looked."""
-    roots = _signed(archive, keys, LOOKS_SIGNED, log_name)
+    roots = signed_roots(archive, keys, LOOKS_SIGNED, log_name)
     _join(roots, kept.get(log_name, {}))
     excuse(roots, [item for item in gone if item.log == log_name])
     log, previous = SignedLog(roots, "refusal or look"), ""
@@ -281,30 +191,12 @@ def _follows(entry: Mapping[str, Any], previous: str, revision: int) -> None:
         raise Broken(f"change {revision} is missing")
     if entry["previous"] != previous:
         raise Broken(f"change {revision} does not follow from the one before")
-    _unchanged(entry)
-
-
-def _unchanged(entry: Mapping[str, Any]) -> None:
-    if chain.digest(entry["previous"], entry["change"]) != entry["digest"]:
-        raise Broken(f"change {entry['change']['revision']} was changed after it was written")
-
-
-def _signed(archive: zipfile.ZipFile, keys: Keys, name: str, log: str) -> Roots:
-    """What the notes of a file say of a log; there is one at least.  Raises Broken, BadNote."""
-    found: Roots = {}
-    for text in notes.each(archive.read(name).decode()):
-        checkpoint = notes.opened_by(text, keys)
-        if checkpoint.log != log:
-            raise Broken(f"a checkpoint in {name} is of {checkpoint.log}, not of {log}")
-        found.setdefault(checkpoint.size, set()).add(checkpoint.root)
-    if not found:
-        raise Broken("there is no checkpoint, so nothing is proved")
-    return found
+    unchanged(entry)
 
 
 def _head(archive: zipfile.ZipFile, keys: Keys, site: str, kept: LogRoots) -> notes.Checkpoint:
     """The checkpoint that proofs lead to; none of those kept elsewhere is later or says otherwise."""
-    roots, elsewhere = _signed(archive, keys, "checkpoints.txt", site), kept.get(site, {})
+    roots, elsewhere = signed_roots(archive, keys, "checkpoints.txt", site), kept.get(site, {})
     size, later = max(roots), max(elsewhere, default=0)
     if later > size:
         raise Broken(
@@ -315,16 +207,3 @@ def _head(archive: zipfile.ZipFile, keys: Keys, site: str, kept: LogRoots) -> no
     if len(both) != 1:
         raise Broken(f"two records of {size} changes were signed")
     return notes.Checkpoint(site, size, *both)
-
-
-def proved(archive: zipfile.ZipFile, head: notes.Checkpoint) -> Iterator[Mapping[str, Any]]:
-    """Each change of the archive, which is in the signed tree.  Raises Broken."""
-    with archive.open("changes.jsonl") as lines:
-        for line in lines:
-            entry = json.loads(line)
-            _unchanged(entry)
-            proof = [bytes.fromhex(part) for part in entry["proof"]]
-            leaf, place = bytes.fromhex(entry["digest"]), entry["change"]["revision"] - 1
-            if (root_from_proof(leaf, place, head.size, proof) or b"").hex() != head.root:
-                raise Broken(f"change {place + 1} is not among those that were signed")
-            yield entry["change"]

@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
-from lakewarden.record.bundle import Broken
+from lakewarden.record.archive import Broken
 from lakewarden.record.placement import Placement
 from lakewarden.record.stated_facts import GIFTS, ROLE, kind, receiver
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from lakewarden.law.facts import Rule
 from lakewarden.record import complete, notes
-from lakewarden.record.bundle import Broken, ProvedStatements, proved
+from lakewarden.record.archive import Broken, ProvedStatements, proved
 from lakewarden.record.placement import Placement
 from lakewarden.record.stated_facts import ROLE, Facts, kind, moment_of
 

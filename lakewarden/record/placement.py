@@ -9,7 +9,7 @@ from lakewarden.law import dialects, engine, pattern_levels
 from lakewarden.law.facts import Key, Level, Rule
 from lakewarden.law.objects import ObjectRef, path_of
 from lakewarden.law.principals import Principal
-from lakewarden.record.bundle import Broken
+from lakewarden.record.archive import Broken
 from lakewarden.record.stated_facts import Facts, kind
 
 

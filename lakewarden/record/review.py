@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from lakewarden.record import notes
-from lakewarden.record.bundle import Broken, ProvedStatements, proved
+from lakewarden.record.archive import Broken, ProvedStatements, proved
 
 POPULATION, ROWS = "population.jsonl", "rows.jsonl"
 REMOVING = ("remove", "reduce", "end")

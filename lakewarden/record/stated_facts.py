@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
-from lakewarden.record.bundle import Broken
+from lakewarden.record.archive import Broken
 
 PERSON, ROLE = "principal", "role"
 LINKS = {

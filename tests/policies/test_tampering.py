@@ -20,6 +20,7 @@ from django.db import transaction
 from accounts import people
 from catalog.nodes import Node
 from lakewarden.record import bundle
+from lakewarden.record.archive import Broken
 from lakewarden.record.expected import Expected
 from policies import signing
 from policies.models import AccessRecord, Verification
@@ -211,7 +212,7 @@ def said_afar(folder: Path, notes: str) -> str:
     archive = folder / "record.zip"
     with archive.open("wb") as file:
         signed_archives.record(file)
-    with pytest.raises(bundle.Broken) as broken:
+    with pytest.raises(Broken) as broken:
         bundle.check(archive, signing.public_key(), expected=Expected(checkpoints=notes))
     return str(broken.value)
 

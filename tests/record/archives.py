@@ -7,7 +7,7 @@ import zipfile
 from collections.abc import Callable
 from pathlib import Path
 
-from lakewarden.record import bundle
+from lakewarden.record.archive import manifest_of, signature_line
 from policies import signing
 
 Files = dict[str, bytes]
@@ -29,5 +29,5 @@ def resigned(files: Files) -> None:
     kept = {name: content for name, content in files.items() if not name.startswith("manifest")}
     old = json.loads(files["manifest.json"])
     said = {name: value for name, value in old.items() if name not in ("form", "kind", "files")}
-    files["manifest.json"] = bundle.manifest_of(old["kind"], kept, said)
-    files["manifest.sig"] = bundle.signature_line(signing.public_key(), signing.sign(files["manifest.json"]))
+    files["manifest.json"] = manifest_of(old["kind"], kept, said)
+    files["manifest.sig"] = signature_line(signing.public_key(), signing.sign(files["manifest.json"]))

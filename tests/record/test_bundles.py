@@ -26,6 +26,7 @@ from authzsite.downloads import evidence
 from catalog.models import Realm
 from catalog.nodes import Node
 from lakewarden.record import bundle, notes
+from lakewarden.record.archive import Broken, manifest_of, signature_line
 from lakewarden.record.expected import Expected
 from lakewarden.record.notes import PublicKey
 from policies import signing
@@ -135,7 +136,7 @@ def test_a_sample_is_drawn_again_by_its_seed(shop: Node, tmp_path: Path) -> None
         replaced("manifest.json", '"seed":"a"', '"seed":"chosen until it fits"')(files)
         resigned(files)
 
-    with pytest.raises(bundle.Broken, match="not the 2 people that the seed draws"):
+    with pytest.raises(Broken, match="not the 2 people that the seed draws"):
         lines(rewritten(evidence_of_a, chosen))
 
 
@@ -191,7 +192,7 @@ def test_access_that_was_given_for_a_time_says_so(shop: Node, tmp_path: Path) ->
         files["manifest.json"] = json.dumps(told).encode()
         resigned(files)
 
-    with pytest.raises(bundle.Broken, match="did not hold at"):
+    with pytest.raises(Broken, match="did not hold at"):
         lines(rewritten(tmp_path / "now.zip", forge))
 
 
@@ -240,7 +241,7 @@ def test_one_bit_changed_in_the_archive_itself_is_seen_or_changes_nothing(orders
         orders.write_bytes(content[:at] + bytes([content[at] ^ 1 << chance.randrange(8)]) + content[at + 1 :])
         try:
             assert lines(orders) == good
-        except bundle.Broken:
+        except Broken:
             refused += 1
     assert refused > 60
 
@@ -258,7 +259,7 @@ def test_one_bit_changed_anywhere_in_any_file_is_seen(orders: Path) -> None:
                 changed[at] ^= 1 << chance.randrange(8)
                 files[name] = bytes(changed)
 
-            with pytest.raises(bundle.Broken):
+            with pytest.raises(Broken):
                 lines(rewritten(orders, flip))
 
 
@@ -277,8 +278,8 @@ def signed_anew(files: dict[str, bytes]) -> None:
     kept = {name: content for name, content in files.items() if not name.startswith("manifest")}
     old = json.loads(files["manifest.json"])
     said = {name: value for name, value in old.items() if name not in ("form", "kind", "files")}
-    files["manifest.json"] = bundle.manifest_of(old["kind"], kept, said)
-    files["manifest.sig"] = bundle.signature_line(key, forger.sign(files["manifest.json"]))
+    files["manifest.json"] = manifest_of(old["kind"], kept, said)
+    files["manifest.sig"] = signature_line(key, forger.sign(files["manifest.json"]))
 
 
 def hashed_anew(files: dict[str, bytes]) -> None:
@@ -326,7 +327,7 @@ FORGERIES: dict[str, tuple[Callable[[dict[str, bytes]], object], str]] = {
 
 def test_a_forged_archive_is_refused_with_a_word_on_what_was_changed(orders: Path) -> None:
     for what, (forge, seen) in FORGERIES.items():
-        with pytest.raises(bundle.Broken, match=re.escape(seen)):
+        with pytest.raises(Broken, match=re.escape(seen)):
             raise AssertionError(what, lines(rewritten(orders, forge)))
 
 
@@ -343,14 +344,14 @@ def test_a_checkpoint_of_something_else_is_refused(shop: Node, orders: Path, tmp
         def put(files: dict[str, bytes], note: str = note) -> None:
             files["checkpoints.txt"] = note.encode()
 
-        with pytest.raises(bundle.Broken, match=r"checkpoints\.txt was changed"):
+        with pytest.raises(Broken, match=r"checkpoints\.txt was changed"):
             lines(rewritten(orders, put))
 
         def sealed(files: dict[str, bytes], note: str = note) -> None:
             files["checkpoints.txt"] = note.encode()
             resigned(files)
 
-        with pytest.raises(bundle.Broken, match=seen):
+        with pytest.raises(Broken, match=seen):
             lines(rewritten(orders, sealed))
 
 
@@ -363,25 +364,25 @@ def test_another_genuine_archive_in_its_place_is_refused_when_one_says_what_one_
     day, table = asked["as_of"][:10], "table:demo/shop.sales.orders"
     for fitting in ({"object": table}, {"as_of": day}, {"as_of": asked["as_of"]}):
         assert lines(orders, **fitting)
-    with pytest.raises(bundle.Broken, match=r"evidence about table:.*orders, not about table:.*items"):
+    with pytest.raises(Broken, match=r"evidence about table:.*orders, not about table:.*items"):
         lines(orders, object="table:demo/shop.stock.items")
     for other in ("2001-01-31", f"{day}T00:00:00+00:00", f"{day}T00:00:00Z"):
-        with pytest.raises(bundle.Broken, match=rf"as of {day}.*, not as of {re.escape(other)}"):
+        with pytest.raises(Broken, match=rf"as of {day}.*, not as of {re.escape(other)}"):
             lines(orders, as_of=other)
-    with pytest.raises(bundle.Broken, match="no evidence about an object, but of kind record"):
+    with pytest.raises(Broken, match="no evidence about an object, but of kind record"):
         lines(saved(tmp_path / "record.zip", signed_archives.record), object=table)
     same = Checkpoint.objects.get().note
     assert lines(orders, checkpoints=same)
     members.add(shop, a_person("late"), by=BY, authority=AUTHORITY)
     checkpoints.make()
     both = same + Checkpoint.objects.latest("size").note
-    with pytest.raises(bundle.Broken, match="it does not know what has ended since"):
+    with pytest.raises(Broken, match="it does not know what has ended since"):
         lines(orders, checkpoints=both)
     forked = notes.opened(same, signing.public_key())._replace(root="00" * 32)
     fork = notes.signed(forked, signing.public_key(), signing.sign(forked.body.encode()))
-    with pytest.raises(bundle.Broken, match="two records of"):
+    with pytest.raises(Broken, match="two records of"):
         lines(orders, checkpoints=fork)
-    with pytest.raises(bundle.Broken, match="ends in the middle"):
+    with pytest.raises(Broken, match="ends in the middle"):
         lines(orders, checkpoints=same[:40])
 
 
@@ -394,7 +395,7 @@ def test_a_key_that_was_changed_since_still_proves_what_it_signed(
     archive = saved(tmp_path / "record.zip", signed_archives.record)
     keys = notes.public_keys("\n".join(map(str, signing.public_keys())))
     assert old in keys and bundle.check(archive, keys).lines[0].startswith("whole: ")
-    with pytest.raises(bundle.Broken, match="not signed by"):
+    with pytest.raises(Broken, match="not signed by"):
         bundle.check(archive, signing.public_key())
 
 
@@ -414,7 +415,7 @@ def test_where_the_law_was_not_enforced_every_member_is_told(shop: Node, tmp_pat
         replaced("access.json", '"mode":"pass-through"', '"mode":"on"')(files)
         resigned(files)
 
-    with pytest.raises(bundle.Broken, match="does not say that authorization was on"):
+    with pytest.raises(Broken, match="does not say that authorization was on"):
         lines(rewritten(archive, enforced))
 
     def without_its_fact(files: dict[str, bytes]) -> None:
@@ -423,7 +424,7 @@ def test_where_the_law_was_not_enforced_every_member_is_told(shop: Node, tmp_pat
         files["access.json"] = json.dumps(told).encode()
         resigned(files)
 
-    with pytest.raises(bundle.Broken, match="nothing in it shows that authorization was pass-through"):
+    with pytest.raises(Broken, match="nothing in it shows that authorization was pass-through"):
         lines(rewritten(archive, without_its_fact))
 
 
@@ -444,7 +445,7 @@ def test_even_the_sites_key_cannot_make_a_false_change_true(orders: Path) -> Non
             replaced(*lie)(files)
             resigned(files)
 
-        with pytest.raises(bundle.Broken, match=seen):
+        with pytest.raises(Broken, match=seen):
             lines(rewritten(orders, forge))
 
 
@@ -460,7 +461,7 @@ def test_even_the_sites_key_cannot_put_facts_together_that_do_not_follow(orders:
         files["access.json"] = json.dumps(told).encode()
         resigned(files)
 
-    with pytest.raises(bundle.Broken, match="does not go on from"):
+    with pytest.raises(Broken, match="does not go on from"):
         lines(rewritten(orders, borrow))
 
 
@@ -474,7 +475,7 @@ def test_a_record_with_a_line_less_is_refused(shop: Node, tmp_path: Path, cut: s
         files["record.jsonl"] = b"".join(rows)
         resigned(files)
 
-    with pytest.raises(bundle.Broken, match=r"missing|cut off"):
+    with pytest.raises(Broken, match=r"missing|cut off"):
         lines(rewritten(archive, forge))
 
 
@@ -482,5 +483,5 @@ def test_a_record_with_a_line_less_is_refused(shop: Node, tmp_path: Path, cut: s
 def test_what_is_no_archive_is_refused(tmp_path: Path, content: bytes) -> None:
     place = tmp_path / "x.zip"
     place.write_bytes(content)
-    with pytest.raises(bundle.Broken):
+    with pytest.raises(Broken):
         bundle.check(place, PublicKey("x", bytes(32)))

@@ -22,7 +22,7 @@ from accounts.models import Membership
 from authzsite.downloads import evidence
 from catalog.nodes import Node
 from lakewarden.record import bundle, chain
-from lakewarden.record.bundle import Broken
+from lakewarden.record.archive import Broken
 from lakewarden.record.stated_facts import Facts
 from policies import signing
 from policies.models import Checkpoint, Grant

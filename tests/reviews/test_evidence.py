@@ -15,6 +15,7 @@ from authzsite.downloads import review_evidence
 from catalog.nodes import Node
 from lakewarden.record import bundle
 from lakewarden.record.__main__ import main
+from lakewarden.record.archive import Broken
 from policies import signing
 from policies.models import Review
 from policies.record.exports import signed_archives
@@ -122,7 +123,7 @@ def test_whatever_is_changed_is_found_though_it_is_signed_again(archive: Path) -
     at = where(archive, "user:ana", "shop.sales.orders")
     for name, changed, problem in TAMPERED:
         broken = rewritten(archive, name, line(at, changed))
-        with pytest.raises(bundle.Broken, match=problem):
+        with pytest.raises(Broken, match=problem):
             bundle.check(broken, signing.public_key())
 
 
@@ -130,10 +131,10 @@ def test_what_is_left_out_or_was_never_signed_is_found(archive: Path) -> None:
     shorter = rewritten(
         archive, "rows.jsonl", lambda content: b"".join(content.splitlines(keepends=True)[1:])
     )
-    with pytest.raises(bundle.Broken, match="not those of the population"):
+    with pytest.raises(Broken, match="not those of the population"):
         bundle.check(shorter, signing.public_key())
     other = rewritten(
         archive, "changes.jsonl", lambda content: content.replace(b'"left the team"', b'"was asked to"')
     )
-    with pytest.raises(bundle.Broken, match="was changed after it was written"):
+    with pytest.raises(Broken, match="was changed after it was written"):
         bundle.check(other, signing.public_key())

@@ -8,7 +8,15 @@ from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import IO, Any
 
-from lakewarden.record import bundle
+from lakewarden.record.archive import (
+    BLOCK,
+    LOOKS,
+    LOOKS_SIGNED,
+    MANIFEST,
+    SIGNATURE,
+    manifest_of,
+    signature_line,
+)
 from policies import signing
 from policies.models import Checkpoint
 from policies.record import checkpoints, lost_ends
@@ -37,9 +45,9 @@ def record(target: IO[bytes]) -> int:
         changes, signed = _signed_lines(checkpoints.CHANGES, chain.lines, Path(folder) / "record.jsonl")
         files: dict[str, bytes | Path] = {"record.jsonl": Path(folder) / "record.jsonl"}
         files["checkpoints.txt"] = signed
-        looks, signed = _signed_lines(checkpoints.ACCESS, chain.looks, Path(folder) / bundle.LOOKS)
+        looks, signed = _signed_lines(checkpoints.ACCESS, chain.looks, Path(folder) / LOOKS)
         if looks:
-            files |= {bundle.LOOKS: Path(folder) / bundle.LOOKS, bundle.LOOKS_SIGNED: signed}
+            files |= {LOOKS: Path(folder) / LOOKS, LOOKS_SIGNED: signed}
         write(target, "record", files, {"changes": changes, "looks": looks})
     return changes
 
@@ -57,14 +65,12 @@ def _signed_lines(log: str, lines: Callable[[int], Iterable[str]], into: Path) -
 def write(target: IO[bytes], kind: str, files: Mapping[str, bytes | Path], said: Mapping[str, Any]) -> None:
     """Write a signed archive of the files; `said` goes into its manifest."""
     key = signing.public_key()
-    manifest = bundle.manifest_of(
-        kind, files, {"site": checkpoints.origin(), "key": str(key), **_lost(), **said}
-    )
+    manifest = manifest_of(kind, files, {"site": checkpoints.origin(), "key": str(key), **_lost(), **said})
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             _put(archive, name, content)
-        _put(archive, bundle.MANIFEST, manifest)
-        _put(archive, bundle.SIGNATURE, bundle.signature_line(key, signing.sign(manifest)))
+        _put(archive, MANIFEST, manifest)
+        _put(archive, SIGNATURE, signature_line(key, signing.sign(manifest)))
 
 
 def _lost() -> dict[str, Any]:
@@ -80,5 +86,5 @@ def _put(archive: zipfile.ZipFile, name: str, content: bytes | Path) -> None:
         archive.writestr(entry, content)
         return
     with content.open("rb") as source, archive.open(entry, "w", force_zip64=True) as file:
-        while block := source.read(bundle.BLOCK):
+        while block := source.read(BLOCK):
             file.write(block)
