@@ -13,8 +13,8 @@ from django.utils import timezone
 from accounts import people
 from catalog.nodes import Node
 from policies.analytics.pipelines import control, known, running
+from policies.analytics.pipelines.definition import Pipeline, RunContext
 from policies.analytics.pipelines.driver import Trouble
-from policies.analytics.pipelines.known import Pipeline, RunContext
 from policies.authority import OPERATOR
 from policies.models import PipelineRun
 from policies.services import duties, grants

@@ -26,7 +26,7 @@ from lakewarden.law.objects import ObjectRef
 from lakewarden.spark.pipelines import drift as program
 from lakewarden.spark.pipelines.messages import Telling
 from policies.analytics.pipelines import control, drift, running
-from policies.analytics.pipelines.known import RunContext
+from policies.analytics.pipelines.definition import RunContext
 from policies.authority import OPERATOR
 from policies.models import Backend, Counter
 from policies.record.exports import parquet

@@ -18,7 +18,7 @@ from catalog.nodes import Node
 from lakewarden.spark.pipelines import messages as telling
 from policies.analytics.pipelines import control, folders, known, running
 from policies.analytics.pipelines import driver as pipelines_driver
-from policies.analytics.pipelines.known import Pipeline
+from policies.analytics.pipelines.definition import Pipeline
 from policies.authority import OPERATOR
 from policies.models import Figure, PipelineRun
 from policies.record.exports import parquet

@@ -20,7 +20,7 @@ from catalog.nodes import Node
 from lakewarden.spark.pipelines import archive as program
 from lakewarden.spark.pipelines.messages import Telling
 from policies.analytics.pipelines import archive
-from policies.analytics.pipelines.known import RunContext
+from policies.analytics.pipelines.definition import RunContext
 from policies.errors import Conflict
 from policies.models import Archive, Change, Counter, Event, PipelineRun
 from policies.record.archive import files as archive_files

@@ -15,7 +15,7 @@ from authzsite.console.insights.access import Watched
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Fact, Facts, State
 from policies.analytics.pipelines import control, known
-from policies.analytics.pipelines.known import Pipeline
+from policies.analytics.pipelines.definition import Pipeline
 from policies.authority import OPERATOR, SYSTEM
 from policies.models import PipelineRun
 from policies.models.pipelines import RUNS

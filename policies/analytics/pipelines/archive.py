@@ -14,7 +14,7 @@ from django.db import transaction
 from django.db.models import Q, QuerySet
 
 from lakewarden.record import chain
-from policies.analytics.pipelines.known import Pipeline, Result, RunContext, register
+from policies.analytics.pipelines.definition import Pipeline, Result, RunContext
 from policies.decisions.lookups import live_history
 from policies.errors import Conflict
 from policies.models import Archive, Change, Counter, PipelineRun
@@ -168,18 +168,16 @@ def _load(work: RunContext, folder: Path) -> Result:
     return {**kept, **known, **told, "moved": moved.count(), "retention_days": days or 0}
 
 
-PIPELINE = register(
-    Pipeline(
-        name="archive",
-        label="Archive and verify",
-        about="History beyond the retention to files, once the chain with all that moves was found good.",
-        program="archive",
-        snapshot=False,
-        options=_options,
-        prepare=_prepare,
-        small=is_small,
-        here=_here,
-        carry=_carry,
-        load=_load,
-    )
+PIPELINE = Pipeline(
+    name="archive",
+    label="Archive and verify",
+    about="History beyond the retention to files, once the chain with all that moves was found good.",
+    program="archive",
+    snapshot=False,
+    options=_options,
+    prepare=_prepare,
+    small=is_small,
+    here=_here,
+    carry=_carry,
+    load=_load,
 )

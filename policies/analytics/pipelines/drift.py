@@ -18,8 +18,8 @@ from catalog.nodes import Node, node
 from lakewarden.backends import base, kinds
 from lakewarden.backends.errors import BackendError
 from lakewarden.law import dialects
+from policies.analytics.pipelines.definition import Pipeline, Result, RunContext
 from policies.analytics.pipelines.effective_access import is_small
-from policies.analytics.pipelines.known import Pipeline, Result, RunContext, register
 from policies.models import Backend
 from policies.sync import worker
 from policies.sync.connections.sources import opened
@@ -197,18 +197,16 @@ def differences(folder: Path) -> Iterator[dict[str, Any]]:
         yield from pq.read_table(path).to_pylist()
 
 
-PIPELINE = register(
-    Pipeline(
-        name="drift",
-        label="Drift",
-        about="What differs in the backends of a realm from what was decided; nothing is repaired.",
-        program="drift",
-        nightly=False,  # the sync looks at small ones by itself, every minute
-        outside=True,
-        options=lambda work: {"acls": str(work.output / "acls")},
-        prepare=_prepare,
-        small=is_small,
-        here=_here,
-        load=_load,
-    )
+PIPELINE = Pipeline(
+    name="drift",
+    label="Drift",
+    about="What differs in the backends of a realm from what was decided; nothing is repaired.",
+    program="drift",
+    nightly=False,  # the sync looks at small ones by itself, every minute
+    outside=True,
+    options=lambda work: {"acls": str(work.output / "acls")},
+    prepare=_prepare,
+    small=is_small,
+    here=_here,
+    load=_load,
 )

@@ -20,7 +20,7 @@ from typing import IO, Any
 from django.conf import settings
 
 from policies.analytics.pipelines import folders
-from policies.analytics.pipelines.known import Pipeline, RunContext
+from policies.analytics.pipelines.definition import Pipeline, RunContext
 
 PACKAGES = Path(__file__).resolve().parents[3]
 INHERITED = (

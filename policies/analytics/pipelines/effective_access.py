@@ -14,7 +14,7 @@ from accounts.models import Principal
 from catalog.models import Placement, Securable
 from lakewarden.spark.pipelines.figures import FOREMOST
 from policies.analytics.figures import Measured
-from policies.analytics.pipelines.known import Pipeline, Result, RunContext, register
+from policies.analytics.pipelines.definition import Pipeline, Result, RunContext
 from policies.models import Figure, Grant, PipelineRun, RealmMember
 
 SMALL = 300_000
@@ -74,14 +74,12 @@ def _lines(run: PipelineRun, found: Mapping[str, Any]) -> Iterator[Figure]:
             )
 
 
-PIPELINE = register(
-    Pipeline(
-        name="effective_access",
-        label="Effective access",
-        about="Who can reach what: totals, the most exposed objects, the broadest roles.",
-        program="effective_access",
-        small=is_small,
-        here=_here,
-        load=_load,
-    )
+PIPELINE = Pipeline(
+    name="effective_access",
+    label="Effective access",
+    about="Who can reach what: totals, the most exposed objects, the broadest roles.",
+    program="effective_access",
+    small=is_small,
+    here=_here,
+    load=_load,
 )

@@ -1,95 +1,24 @@
-"""The pipelines that there are: what each is for, and what it is made of.  A new one is a row here."""
+"""The pipelines that there are, in the order people read them.  A new one is a module here and a row."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from datetime import datetime
-from pathlib import Path
-from typing import Any
-
-from catalog.nodes import Node
+from policies.analytics.pipelines import archive, drift, effective_access, unused_grants
+from policies.analytics.pipelines.definition import Pipeline
 from policies.errors import Invalid
-from policies.models import PipelineRun
 
-
-@dataclass(frozen=True)
-class RunContext:
-    """One run while it goes on.
-
-    `input` holds the snapshot of the run's revision, `output` is the folder aside that is published when all
-    is there.  `tell(done, total, step)` says how far it is, and raises when somebody has stopped the run.
-    """
-
-    run: PipelineRun
-    root: Node | None
-    now: datetime
-    input: Path
-    output: Path
-    tell: Callable[[int, int, str], None]
-
-    @property
-    def place(self) -> Node:
-        """The root of the realm that it is about.  Raises Invalid for a run of the whole site."""
-        if self.root is None:
-            raise Invalid(f"The pipeline {self.run.name} is about one realm.")
-        return self.root
-
-
-Result = Mapping[str, Any]
-"""What a run found, for its row: small numbers by name."""
-
-
-@dataclass(frozen=True)
-class Pipeline:
-    """One kind of run.
-
-    `program` is its name among lakewarden.spark.pipelines; empty: it never runs on Spark.  `options` are
-    given to that program as `--name value`.  `outside`: it looks at what changes without a revision of ours,
-    so that no result of it answers a later question.  `prepare` writes what else the program reads, beside
-    the snapshot.  `carry` does what the published files call for, in transactions of its own, and can be
-    begun again.  `load` brings the published files into the console's tables.  `here` does the same work in
-    this process, where `small` says that it is worth no Spark, and answers what brings it into the tables.
-    Both are called in one transaction with the run's end: the old result stays until the new one is whole.
-    """
-
-    name: str
-    label: str
-    about: str
-    program: str = ""
-    of_site: bool = False
-    snapshot: bool = True
-    nightly: bool = True
-    outside: bool = False
-    options: Callable[[RunContext], Mapping[str, str]] = field(default=lambda work: {})
-    prepare: Callable[[RunContext], None] = field(default=lambda work: None)
-    small: Callable[[RunContext], bool] = field(default=lambda work: False)
-    here: Callable[[RunContext], Callable[[], Result]] | None = None
-    carry: Callable[[RunContext, Path], None] = field(default=lambda work, folder: None)
-    load: Callable[[RunContext, Path], Result] = field(default=lambda work, folder: {})
-
-
-_PIPELINES: dict[str, Pipeline] = {}
-
-
-def register(pipeline: Pipeline) -> Pipeline:
-    """Make a pipeline known.  Raises ValueError for a name that is taken."""
-    if pipeline.name in _PIPELINES:
-        raise ValueError(f"pipeline `{pipeline.name}` is registered twice")
-    _PIPELINES[pipeline.name] = pipeline
-    return pipeline
+_PIPELINES = {
+    pipeline.name: pipeline
+    for pipeline in (archive.PIPELINE, drift.PIPELINE, effective_access.PIPELINE, unused_grants.PIPELINE)
+}
 
 
 def every() -> tuple[Pipeline, ...]:
     """All pipelines, in the order people read them."""
-    from policies.analytics.pipelines import registered  # noqa: F401  its rows register themselves
-
     return tuple(_PIPELINES.values())
 
 
 def get(name: str) -> Pipeline:
     """The pipeline of that name.  Raises Invalid."""
-    found = {item.name: item for item in every()}
-    if name not in found:
-        raise Invalid(f"There is no pipeline `{name}`; known are {', '.join(found)}.")
-    return found[name]
+    if name not in _PIPELINES:
+        raise Invalid(f"There is no pipeline `{name}`; known are {', '.join(_PIPELINES)}.")
+    return _PIPELINES[name]

@@ -16,8 +16,8 @@ from django.utils import timezone
 
 from catalog.queries import root as root_of
 from policies.analytics.pipelines import driver, folders, known
+from policies.analytics.pipelines.definition import Pipeline, Result, RunContext
 from policies.analytics.pipelines.driver import Trouble
-from policies.analytics.pipelines.known import Pipeline, Result, RunContext
 from policies.errors import Conflict, PolicyError
 from policies.models import PipelineRun
 from policies.models.pipelines import RUNS

@@ -19,8 +19,8 @@ from lakewarden.spark.pipelines import unused_grants
 from lakewarden.spark.pipelines.unneeded_grants import WINDOW
 from lakewarden.spark.pipelines.unneeded_grants import Hint as Found
 from policies.analytics.pipelines import rows
+from policies.analytics.pipelines.definition import Pipeline, Result, RunContext
 from policies.analytics.pipelines.effective_access import is_small
-from policies.analytics.pipelines.known import Pipeline, Result, RunContext, register
 from policies.models import Change, Hint, RealmMember
 
 MOST = 5_000
@@ -165,15 +165,13 @@ def _members_since(work: RunContext, found: Iterable[Found]) -> dict[int, dateti
     return {person: at[revision] for person, revision in opened.items() if revision in at}
 
 
-PIPELINE = register(
-    Pipeline(
-        name="unused_grants",
-        label="Least privilege",
-        about="What is given and not needed: unused, given twice, too wide, asleep, without an owner.",
-        program="unused_grants",
-        options=lambda work: {"after": str(settings.LAKEWARDEN_UNUSED_AFTER)},
-        small=is_small,
-        here=_here,
-        load=_load,
-    )
+PIPELINE = Pipeline(
+    name="unused_grants",
+    label="Least privilege",
+    about="What is given and not needed: unused, given twice, too wide, asleep, without an owner.",
+    program="unused_grants",
+    options=lambda work: {"after": str(settings.LAKEWARDEN_UNUSED_AFTER)},
+    small=is_small,
+    here=_here,
+    load=_load,
 )
