@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -13,6 +13,7 @@ from django.http import QueryDict
 from accounts.models import Principal
 from authzsite.api.authentication import Caller
 from authzsite.api.gravitino import path_objects
+from authzsite.api.gravitino.bodies import Reader
 from authzsite.api.gravitino.errors import (
     SWITCHED_OFF,
     Problem,
@@ -23,7 +24,6 @@ from authzsite.api.gravitino.errors import (
     unsupported,
 )
 from authzsite.api.gravitino.path_objects import Place
-from authzsite.api.gravitino.routing import Route
 from catalog.models import Detail
 from catalog.nodes import Node
 from catalog.queries import find
@@ -45,6 +45,56 @@ class Refusal(Problem):
     def __init__(self, message: str, operation: str, node: Node | None, name: str):
         super().__init__(403, 1008, "ForbiddenException", message)
         self.operation, self.node, self.name = operation, node, name
+
+
+Handler = Callable[["Call"], Mapping[str, Any] | Callable[[], Mapping[str, Any]]]
+"""What is done; an answer that tells who changed what, and when, is made once the change is committed."""
+
+
+@dataclass(frozen=True)
+class Route:
+    """One call.
+
+    `weigh` decides instead of the usual question about the object in the path.  `idle` names what may be
+    disabled while the call still works.  `absent_ok` means that the last object in the path may be absent.
+    `noun` is the type that errors speak of, `illegal` and `taken` what an
+    Invalid and an AlreadyExists of ours are called.  `site` marks calls
+    that are about no metalake.  `types` names the types of objects it is for, where it is
+    not for all: another one in the path is an illegal argument before anything is asked.
+    """
+
+    method: str
+    path: str
+    operation: str
+    handle: Handler
+    body: Reader | None = None
+    optional_body: bool = False
+    weigh: Callable[[Call], None] | None = None
+    idle: tuple[str, ...] = ()
+    absent_ok: bool = False
+    noun: str = ""
+    illegal: str = "IllegalArgumentException"
+    taken: str = ""
+    reads: bool = False
+    site: bool = False
+    types: frozenset[str] = frozenset()
+
+    @property
+    def writes(self) -> bool:
+        return self.method != "GET" and not self.reads
+
+    @property
+    def about(self) -> str:
+        return self.noun or self.operation.partition(".")[0].lower()
+
+    @property
+    def words(self) -> tuple[str, str, str]:
+        """What errors of ours are called in this call."""
+        return self.about, self.illegal, self.taken
+
+    @property
+    def parts(self) -> tuple[str, ...]:
+        return tuple(self.path.split("/"))
 
 
 @dataclass

@@ -20,7 +20,7 @@ from authzsite.api.gravitino import (
     tables,
     tags,
 )
-from authzsite.api.gravitino.routing import Route
+from authzsite.api.gravitino.call import Route
 
 MODULES = (
     *(site, metalakes, catalogs, schemas, tables, table_parts, leaf_objects, models),

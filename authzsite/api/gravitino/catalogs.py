@@ -18,9 +18,8 @@ from authzsite.api.gravitino.bodies import (
     text,
     updates,
 )
-from authzsite.api.gravitino.call import Call
+from authzsite.api.gravitino.call import Call, Route
 from authzsite.api.gravitino.errors import illegal, in_use, non_empty, unreachable, unsupported
-from authzsite.api.gravitino.routing import Route
 from authzsite.api.gravitino.wire import Audit, Later, Wire, audit_of, described, with_details
 from authzsite.api.gravitino.wire import listed as identifiers
 from catalog.models import Detail, Realm

@@ -2,35 +2,24 @@
 
 from __future__ import annotations
 
-import json
 import logging
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
-from rest_framework.exceptions import APIException, AuthenticationFailed, PermissionDenied
-from rest_framework.request import Request
 
-from authzsite.api.authentication import (
-    Caller,
-    SessionAuthentication,
-    TokenAuthentication,
-    by_mere_name,
-)
 from authzsite.api.gravitino import bodies, call_table
 from authzsite.api.gravitino.call import VIA, Call, Refusal
 from authzsite.api.gravitino.errors import (
     OURS,
     Problem,
     broken,
-    forbidden,
     of_policy,
     of_status,
-    unauthorized,
     unavailable,
 )
+from authzsite.api.gravitino.http import caller_of, respond
 from authzsite.api.gravitino.routing import Table, segments
 from authzsite.api.outage import RETRY_AFTER, TEXT, is_outage
 from policies.events import OBJECT_ALTERED, OBJECT_DROPPED, OBJECT_REGISTERED
@@ -42,25 +31,6 @@ log = logging.getLogger(__name__)
 table = Table(call_table.every())
 KINDS = {"POST": OBJECT_REGISTERED, "DELETE": OBJECT_DROPPED}
 READING_SCOPES = ("manage", "check", "audit")
-
-
-def caller_of(request: HttpRequest) -> Caller:
-    """Who calls.  Raises Problem 401."""
-    wrapped = Request(request, authenticators=[TokenAuthentication(), SessionAuthentication()])
-    try:
-        found = wrapped.user
-    except PermissionDenied as error:
-        raise forbidden(str(error.detail)) from None
-    except APIException as error:
-        raise unauthorized(str(error.detail)) from None
-    if isinstance(found, Caller):
-        return found
-    if {"simple", "anonymous"} <= set(settings.LAKEWARDEN_AUTHENTICATORS):
-        try:
-            return by_mere_name("anonymous", request)[0]
-        except AuthenticationFailed as error:
-            raise unauthorized(str(error.detail)) from None
-    raise unauthorized("Come with a token")
 
 
 @csrf_exempt
@@ -152,14 +122,6 @@ def _refused(request: HttpRequest, call: Call | None, refusal: Refusal) -> HttpR
     except Exception:
         log.exception("a refusal could not be recorded")
     return respond(refusal.body, refusal.status)
-
-
-def respond(value: Mapping[str, Any], status: int = 200) -> HttpResponse:
-    content = json.dumps(value, separators=(",", ":"))
-    response = HttpResponse(content, status=status, content_type="application/json")
-    if status == 401:
-        response.headers["WWW-Authenticate"] = "Bearer"
-    return response
 
 
 def outside(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

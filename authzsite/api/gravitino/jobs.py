@@ -20,9 +20,8 @@ from authzsite.api.gravitino.bodies import (
     updates,
 )
 from authzsite.api.gravitino.bodies import anything as ignored
-from authzsite.api.gravitino.call import Call
+from authzsite.api.gravitino.call import Call, Route
 from authzsite.api.gravitino.errors import Problem, illegal, no_such, unsupported
-from authzsite.api.gravitino.routing import Route
 from authzsite.api.gravitino.wire import Audit, Later, Wire, audit_of, with_details
 from catalog.models import Detail
 from catalog.nodes import Node

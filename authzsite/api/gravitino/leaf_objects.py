@@ -26,10 +26,9 @@ from authzsite.api.gravitino.bodies import (
     text,
     updates,
 )
-from authzsite.api.gravitino.call import Call
+from authzsite.api.gravitino.call import Call, Handler, Route
 from authzsite.api.gravitino.columns import COLUMN
 from authzsite.api.gravitino.errors import Problem, illegal
-from authzsite.api.gravitino.routing import Handler, Route
 from authzsite.api.gravitino.wire import Audit, Later, Wire, audit_of, described, with_details
 from authzsite.api.gravitino.wire import listed as identifiers
 from catalog.models import Detail

@@ -10,9 +10,8 @@ from accounts import people
 from accounts.models import Principal
 from authzsite.api.gravitino import path_objects
 from authzsite.api.gravitino.bodies import filled, required, shape, some
-from authzsite.api.gravitino.call import Call
+from authzsite.api.gravitino.call import Call, Handler, Route
 from authzsite.api.gravitino.errors import OURS, Problem, exists, illegal, of_policy
-from authzsite.api.gravitino.routing import Handler, Route
 from authzsite.api.gravitino.wire import Later, Wire, audits
 from catalog.models import Placement
 from catalog.nodes import Node

@@ -15,9 +15,8 @@ from authzsite.api.gravitino.bodies import (
     text,
     updates,
 )
-from authzsite.api.gravitino.call import Call, Refusal
+from authzsite.api.gravitino.call import Call, Refusal, Route
 from authzsite.api.gravitino.errors import in_use, non_empty
-from authzsite.api.gravitino.routing import Route
 from authzsite.api.gravitino.wire import Audit, Later, Wire, audit_of, audits_of, described
 from catalog.models import Detail
 from catalog.nodes import Node

@@ -20,10 +20,9 @@ from authzsite.api.gravitino.bodies import (
     text,
     updates,
 )
-from authzsite.api.gravitino.call import Call
+from authzsite.api.gravitino.call import Call, Route
 from authzsite.api.gravitino.errors import Problem, illegal
 from authzsite.api.gravitino.leaf_objects import SCHEMA, UNNAMED, calls, telling
-from authzsite.api.gravitino.routing import Route
 from authzsite.api.gravitino.wire import Audit, Later, Wire, described
 from catalog.models import Detail
 from policies.services import object_details

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from authzsite.api.gravitino import path_objects
 from authzsite.api.gravitino.bodies import filled, one_of, required, shape
-from authzsite.api.gravitino.call import Call
+from authzsite.api.gravitino.call import Call, Route
 from authzsite.api.gravitino.errors import illegal, not_found
-from authzsite.api.gravitino.routing import Route
 from authzsite.api.gravitino.wire import Wire
 from policies.models import Ownership
 from policies.services import owners

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from authzsite.api.gravitino.bodies import filled, required, shape, some
-from authzsite.api.gravitino.call import Call
+from authzsite.api.gravitino.call import Call, Handler, Route
 from authzsite.api.gravitino.errors import illegal
 from authzsite.api.gravitino.members import person_of, told
-from authzsite.api.gravitino.routing import Handler, Route
 from authzsite.api.gravitino.wire import Later
 from catalog.nodes import Node
 from catalog.queries import find_all

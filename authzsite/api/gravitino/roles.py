@@ -12,9 +12,8 @@ from django.db.models import Q
 from authzsite.api.gravitino import path_objects
 from authzsite.api.gravitino.altering import legal
 from authzsite.api.gravitino.bodies import filled, listed, one_of, required, shape, some, strings
-from authzsite.api.gravitino.call import Call
+from authzsite.api.gravitino.call import Call, Route
 from authzsite.api.gravitino.errors import Problem, illegal, no_such
-from authzsite.api.gravitino.routing import Route
 from authzsite.api.gravitino.wire import Later, Wire, audit_of
 from catalog.models import Detail
 from catalog.nodes import Node, nodes

@@ -2,65 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable
 from urllib.parse import unquote
 
-from authzsite.api.gravitino.bodies import Reader
+from authzsite.api.gravitino.call import Route
 from authzsite.api.gravitino.errors import Problem, not_found, unsupported
-
-if TYPE_CHECKING:
-    from authzsite.api.gravitino.call import Call
-
-Handler = Callable[["Call"], Mapping[str, Any] | Callable[[], Mapping[str, Any]]]
-"""What is done; an answer that tells who changed what, and when, is made once the change is committed."""
-
-
-@dataclass(frozen=True)
-class Route:
-    """One call.
-
-    `weigh` decides instead of the usual question about the object in the path.  `idle` names what may be
-    disabled while the call still works.  `absent_ok` means that the last object in the path may be absent.
-    `noun` is the type that errors speak of, `illegal` and `taken` what an
-    Invalid and an AlreadyExists of ours are called.  `site` marks calls
-    that are about no metalake.  `types` names the types of objects it is for, where it is
-    not for all: another one in the path is an illegal argument before anything is asked.
-    """
-
-    method: str
-    path: str
-    operation: str
-    handle: Handler
-    body: Reader | None = None
-    optional_body: bool = False
-    weigh: Callable[[Call], None] | None = None
-    idle: tuple[str, ...] = ()
-    absent_ok: bool = False
-    noun: str = ""
-    illegal: str = "IllegalArgumentException"
-    taken: str = ""
-    reads: bool = False
-    site: bool = False
-    types: frozenset[str] = frozenset()
-
-    @property
-    def writes(self) -> bool:
-        return self.method != "GET" and not self.reads
-
-    @property
-    def about(self) -> str:
-        return self.noun or self.operation.partition(".")[0].lower()
-
-    @property
-    def words(self) -> tuple[str, str, str]:
-        """What errors of ours are called in this call."""
-        return self.about, self.illegal, self.taken
-
-    @property
-    def parts(self) -> tuple[str, ...]:
-        return tuple(self.path.split("/"))
 
 
 class Table:

@@ -7,9 +7,8 @@ from urllib.parse import quote
 from authzsite.api.gravitino import SEPARATOR, altering, path_objects
 from authzsite.api.gravitino.altering import legal
 from authzsite.api.gravitino.bodies import PROPERTIES, filled, required, shape, strings, text, updates
-from authzsite.api.gravitino.call import Call
+from authzsite.api.gravitino.call import Call, Route
 from authzsite.api.gravitino.errors import Problem, exists, no_such, non_empty
-from authzsite.api.gravitino.routing import Route
 from authzsite.api.gravitino.wire import Audit, Later, Wire, audit_of, described, identifier
 from catalog.models import Detail
 from catalog.nodes import Node

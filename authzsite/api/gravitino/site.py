@@ -8,9 +8,9 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from authzsite.api.gravitino import SEPARATOR, VERSION
-from authzsite.api.gravitino.call import Call
+from authzsite.api.gravitino.call import Call, Route
 from authzsite.api.gravitino.errors import Problem, unsupported
-from authzsite.api.gravitino.routing import Route
+from authzsite.api.gravitino.http import caller_of, respond
 from authzsite.api.gravitino.wire import Wire
 from policies.decisions.facts import is_service_admin
 from policies.sync.connections import peering
@@ -26,8 +26,6 @@ def me(call: Call) -> Wire:
 
 def configs(request: HttpRequest) -> HttpResponse:
     """`GET /configs`: what a client must know before it signs in; more to those who are."""
-    from authzsite.api.gravitino.entry import caller_of, respond
-
     if request.method != "GET":
         problem = unsupported("Only GET is supported here")
         return respond(problem.body, problem.status)

@@ -8,10 +8,9 @@ from typing import Any
 from django.utils import timezone
 
 from authzsite.api.gravitino.bodies import filled, mapping, required, shape, some
-from authzsite.api.gravitino.call import Call
+from authzsite.api.gravitino.call import Call, Route
 from authzsite.api.gravitino.columns import PARTITION
 from authzsite.api.gravitino.errors import exists, illegal, no_such, unsupported
-from authzsite.api.gravitino.routing import Route
 from authzsite.api.gravitino.wire import Wire
 from policies.services import object_details
 

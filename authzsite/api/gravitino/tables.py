@@ -20,10 +20,9 @@ from authzsite.api.gravitino.bodies import (
     text,
     updates,
 )
-from authzsite.api.gravitino.call import Call
+from authzsite.api.gravitino.call import Call, Route
 from authzsite.api.gravitino.columns import COLUMN, FIELD, INDEX, NO_DISTRIBUTION, data_type, expression
 from authzsite.api.gravitino.errors import illegal, no_such, unsupported
-from authzsite.api.gravitino.routing import Route
 from authzsite.api.gravitino.wire import Audit, Later, Wire, audit_of, described
 from authzsite.api.gravitino.wire import listed as identifiers
 from catalog.models import Detail

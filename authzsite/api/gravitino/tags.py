@@ -23,9 +23,8 @@ from authzsite.api.gravitino.bodies import (
     text,
     updates,
 )
-from authzsite.api.gravitino.call import Call
+from authzsite.api.gravitino.call import Call, Handler, Route
 from authzsite.api.gravitino.errors import Problem, illegal, no_such
-from authzsite.api.gravitino.routing import Handler, Route
 from authzsite.api.gravitino.wire import Audit, Later, Wire, audit_of, audits_of, described, with_details
 from catalog.models import Detail, Mark
 from catalog.nodes import Node, nodes
