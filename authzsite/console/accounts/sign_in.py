@@ -14,25 +14,30 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
 from authzsite.console.kit import form_resume
-from authzsite.console.kit.auth import SignIn, door, signed_in
+from authzsite.console.kit.auth import signed_in
 from authzsite.console.kit.http import Request, account_of
 from authzsite.console.kit.methods import reads, reads_and_writes, writes
 from authzsite.console.kit.page import KEYS_OFF, page
+from authzsite.console.kit.sign_in import SignInForm, sign_in_page
 
 
 @never_cache
 @sensitive_post_parameters("password")
 @reads_and_writes
 def sign_in(request: Request) -> HttpResponse:
-    """The door: a password, and back to where one wanted to go, with the form one had begun."""
+    """A password, and back to where one wanted to go, with the form one had begun."""
     next_ = _next(request)
     if request.method == "GET":
-        return redirect(next_) if request.user.is_authenticated else door(request, SignIn(), next_=next_)
-    form = SignIn(request.POST)
+        return (
+            redirect(next_)
+            if request.user.is_authenticated
+            else sign_in_page(request, SignInForm(), next_=next_)
+        )
+    form = SignInForm(request.POST)
     user = authenticate(request, **form.cleaned_data) if form.is_valid() else None
     if user is None:
         problem = "Name and password do not match. Check both and try again."
-        return door(
+        return sign_in_page(
             request, form, next_=next_, packed=form_resume.earlier(request), problem=problem, status=200
         )
     login(request, user)
@@ -54,9 +59,9 @@ def locked_out(
         f"Too many wrong passwords for this name or from this address. Sign-in is closed for {minutes} "
         "minutes; what you began is kept."
     )
-    return door(
+    return sign_in_page(
         request,
-        SignIn(request.POST),
+        SignInForm(request.POST),
         next_=_next(request),
         packed=form_resume.earlier(request),
         problem=problem,

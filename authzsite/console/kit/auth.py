@@ -1,4 +1,4 @@
-"""The door: who is let into the rooms, and the page that asks for a password."""
+"""Who is let into the pages; who is not signed in gets the page that asks for a password."""
 
 from __future__ import annotations
 
@@ -8,33 +8,25 @@ from functools import wraps
 from typing import Any
 from urllib.parse import urlencode
 
-from django import forms
-from django.conf import settings
 from django.contrib.auth.models import AnonymousUser
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 
 from accounts import sessions
-from accounts.entering import any_password
 from accounts.models import User
 from authzsite.console.kit import form_resume
 from authzsite.console.kit.display import formats
+from authzsite.console.kit.error_pages import show
 from authzsite.console.kit.http import Request
-from authzsite.console.kit.page import note, page, surroundings
+from authzsite.console.kit.page import note, page
+from authzsite.console.kit.sign_in import SignInForm, sign_in_page
 from authzsite.console.objects.access import SeeHistory
 from policies.errors import Archived
 
 View = Callable[..., HttpResponseBase]
-
-
-class SignIn(forms.Form):
-    """A name and a password; nothing is trimmed from either."""
-
-    username = forms.CharField(max_length=150, strip=False)
-    password = forms.CharField(max_length=1000, strip=False)
 
 
 def signed_in(view: View) -> View:
@@ -61,8 +53,6 @@ def signed_in(view: View) -> View:
 
 def _archived(request: Request, past: Archived) -> HttpResponseBase:
     """A page of the past that can no longer be told from what is live says so."""
-    from authzsite.console.kit.error_pages import show  # it leads back here
-
     return show(request, 410, heading="That part of the past is in the archive", text=str(past))
 
 
@@ -77,8 +67,8 @@ def _outside(request: Request) -> HttpResponse:
     if request.htmx and not form_resume.is_whole(request):
         return note(request, "errors/part_signed_out.html", _on_from_here(request), status=401)
     if request.method == "POST":
-        return door(
-            request, SignIn(), next_=request.get_full_path(), packed=form_resume.pack(request), status=401
+        return sign_in_page(
+            request, SignInForm(), next_=request.get_full_path(), packed=form_resume.pack(request), status=401
         )
     return redirect(f"{reverse('console:sign_in')}?{urlencode({'next': request.get_full_path()})}")
 
@@ -94,24 +84,3 @@ def _on_from_here(request: Request) -> dict[str, object]:
     searching = page_.partition("?")[0] == request.path
     further = urlencode({"next": request.get_full_path() if searching else page_})
     return {"further": f"{reverse('console:sign_in')}?{further}", "searching": searching}
-
-
-def door(
-    request: Request, form: SignIn, *, next_: str, packed: str = "", problem: str = "", status: int = 200
-) -> HttpResponse:
-    context = {
-        "shell": surroundings(request),
-        "form": form,
-        "next": next_,
-        "kept": packed,
-        "problem": problem,
-        "demo": getattr(settings, "LAKEWARDEN_DEMO_SIGN_INS", ()),
-        "empty_site": not any_password(),
-        "contact": getattr(settings, "LAKEWARDEN_ADMIN_CONTACT", ""),
-    }
-    response = form_resume.in_place_of_the_page(
-        request, render(request, "console/accounts/sign_in.html", context, status=status)
-    )
-    if status == 401:
-        response["WWW-Authenticate"] = 'Session realm="lakewarden"'
-    return response

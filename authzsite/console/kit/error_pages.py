@@ -11,9 +11,9 @@ from django.template.loader import render_to_string
 from django.urls import reverse
 
 from authzsite.console.kit import form_resume
-from authzsite.console.kit.auth import SignIn, door
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.page import SHEETS, note, surroundings
+from authzsite.console.kit.sign_in import SignInForm, sign_in_page
 
 NOT_FOUND = (
     "There is nothing here",
@@ -89,9 +89,9 @@ def csrf_failure(request: Request, reason: str = "") -> HttpResponse:
     packed = form_resume.pack(request) if own else form_resume.earlier(request)
     if isinstance(request.user, AnonymousUser):
         problem = "" if own else "This page had grown too old to sign in with. Try again now."
-        return door(
+        return sign_in_page(
             request,
-            SignIn(),
+            SignInForm(),
             next_=request.get_full_path() if own else "",
             packed=packed,
             problem=problem,
