@@ -440,14 +440,6 @@ def test_the_command_line_says_what_is_no_name(
     assert "`ana` names no principal" in capsys.readouterr().err
 
 
-FILES = ["__main__.py", "client.py", "transport.py", "objects.py", "principals.py", "__init__.py"]
-
-
-@pytest.mark.parametrize("name", FILES)
-def test_it_is_written_for_python_3_9(name: str) -> None:
-    ast.parse((Path(lakewarden.__file__).parent / name).read_text(), feature_version=(3, 9))
-
-
 def test_it_imports_the_standard_library_alone() -> None:
     code = "import sys, lakewarden.client; print(sorted({m.split('.')[0] for m in sys.modules}))"
     root = Path(lakewarden.__file__).parent.parent
