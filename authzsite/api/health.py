@@ -29,7 +29,7 @@ from catalog.models import Placement
 from policies.decisions.seals import unsealed
 from policies.models import Backend, Heartbeat, OutboxEntry
 from policies.record import verifications
-from policies.sync.connections.bounded_connection import BoundedConnection, patience
+from policies.sync.backends.shared.bounded_connection import BoundedConnection, patience
 from policies.sync.runs import heartbeat
 from policies.sync.safeguards import alerts
 

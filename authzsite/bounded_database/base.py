@@ -3,7 +3,7 @@ from typing import Any
 import psycopg
 from django.db.backends.postgresql import base
 
-from policies.sync.connections.bounded_connection import WatchedConnection, patience
+from policies.sync.backends.shared.bounded_connection import WatchedConnection, patience
 
 USABLE_WITHIN = 1.0
 """Seconds in which a connection that was kept must show that it still works, before a new one is made."""

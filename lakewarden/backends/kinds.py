@@ -35,6 +35,9 @@ NEEDS: Mapping[str, str] = {
     "network": "where connections may lead: a `lakewarden.backends.network.Network`",
     "places": "the storage location of each object that has one of its own, by its path",
     "people": "the names of all who may have an account, where not all accounts can be listed",
+    "record": "what is ours where nothing out there says so: a `lakewarden.backends.console.Record`",
+    "peers": "which consoles this one carries into: a `lakewarden.backends.console.Peers`",
+    "directory": "who has to do with the realm: a `lakewarden.backends.console.Directory`",
 }
 """What `open` can be handed besides the URL, the realm's name and the mark."""
 
@@ -89,8 +92,9 @@ class Kind:
     how its URLs begin, with `://`.  `objects` says which type of securable is what there, `carried` which
     operation of the law is which privilege there, by what the object is there.  `by_person`: there are
     no roles, so each person's rights are asked for under the key `person:<name>`.  `whole_realm`: it is
-    connected to a realm, not to a catalog of it.  `wanted(backend, node, observation, now)` says, for a kind
-    with roles and denials of its own, what should be there and what is not.  `discovers` says which type of
+    connected to a realm, not to a catalog of it.  `wanted(backend, decisions, observation)` says, for a kind
+    with roles and denials of its own, what should be there, and names what is not; `decisions` is a
+    `lakewarden.backends.decisions.Decisions`.  `discovers` says which type of
     securable each kind of found object becomes.  `parts` reads a URL as the driver will, `url` makes one from
     the form's values.  `realm_kinds` are the codes of the laws whose realms it can mirror.
     """

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 from lakewarden.law.patterns import Texts
 from lakewarden.law.principals import Principal
@@ -15,6 +15,16 @@ from lakewarden.law.principals import Principal
 OWNER = "OWNER"
 Key = Hashable
 """What a slice knows an object by: its number in the console, its id text in a snapshot."""
+
+
+Window = tuple[Optional[float], Optional[float]]
+"""When something is true: from the one moment to the other, None where it is open."""
+
+
+def contains(window: Window, now: float) -> bool:
+    """Whether a moment lies in a window, the beginning included, the end not."""
+    start, end = window
+    return (start is None or start <= now) and (end is None or now < end)
 
 
 class Level(NamedTuple):

@@ -17,7 +17,7 @@ from catalog.nodes import Node, nodes
 from catalog.queries import all_below
 from lakewarden.law import dialects, engine
 from lakewarden.law.dialects.base import Dialect
-from lakewarden.law.facts import Slice
+from lakewarden.law.facts import Slice, contains
 from lakewarden.spark.pipelines.figures import FOREMOST, classes
 from lakewarden.spark.pipelines.inherited_facts import privileges_telling
 from lakewarden.spark.pipelines.reach_counts import actions, data_types
@@ -125,7 +125,7 @@ class Measured:
             for person in self.people
             if person in holders
             or any(
-                group in holders and facts.contains(window, self.now.timestamp())
+                group in holders and contains(window, self.now.timestamp())
                 for group, _, window in self.loaded.groups.get(person, ())
             )
         }

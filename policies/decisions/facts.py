@@ -23,7 +23,7 @@ from accounts.seals import is_sealed
 from catalog.models import Realm
 from lakewarden.law import dialects, engine
 from lakewarden.law.dialects.cdap import by_settings
-from lakewarden.law.facts import OWNER, Key, Rule, Slice, Station
+from lakewarden.law.facts import OWNER, Key, Rule, Slice, Station, Window, contains
 from policies.decisions.cache_versions import principal_key, realm_key, role_key
 from policies.decisions.lookups import live_history
 from policies.decisions.seals import unsealed
@@ -134,7 +134,6 @@ def _statement(*, past: bool, narrowed: bool) -> str:
     return _STATEMENT.format(nothing=nothing, **narrow, **{alias: true(alias) for alias in "macgdnot"})
 
 
-Window = tuple[float | None, float | None]
 ALWAYS: Window = (None, None)
 GrantRow = tuple[Any, str, bool, Window, int, int]
 """The object or text, the privilege, whether it is allowed, when, since which revision, the fact's number."""
@@ -382,12 +381,6 @@ def is_service_admin(principal: Principal) -> bool:
 
 def _seconds(moment: datetime | None) -> float | None:
     return moment.timestamp() if moment else None
-
-
-def contains(window: Window, now: float) -> bool:
-    """Whether a moment lies in a window, the beginning included, the end not."""
-    start, end = window
-    return (start is None or start <= now) and (end is None or now < end)
 
 
 def _overlap(window: Window, other: Window) -> Window:

@@ -20,7 +20,7 @@ from catalog.models import Realm
 from catalog.nodes import Node
 from lakewarden.client.snapshot import NESTED, SCHEMA, SCHEMA_OFF, any_case, inside_of, key_in, veiled
 from lakewarden.law import dialects
-from lakewarden.law.facts import Key, Level, Rule, Slice, Station
+from lakewarden.law.facts import Key, Level, Rule, Slice, Station, contains
 from lakewarden.law.locations import above, normal
 from lakewarden.law.objects import ObjectRef
 from policies.decisions import ask, facts, switches
@@ -75,7 +75,7 @@ def hold(subject: Principal, root: Node, *, now: datetime) -> SnapshotSource:
     groups = tuple(
         name
         for _, name, window in loaded.groups.get(_number(subject), ())
-        if facts.contains(window, now.timestamp())
+        if contains(window, now.timestamp())
     )
     return SnapshotSource(
         slice_, loaded.good_until(_number(subject)), nodes, places, groups, off & nodes.keys()

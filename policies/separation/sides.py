@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice, product
 
-from lakewarden.law.facts import OWNER, Rule, Station
-from policies.decisions.facts import Loaded, Window
+from lakewarden.law.facts import OWNER, Rule, Station, Window
+from policies.decisions.facts import Loaded
 from policies.models import SeparationRule
 
 Span = tuple[float, float]

@@ -9,8 +9,9 @@ from datetime import datetime
 from catalog.nodes import Node
 from lakewarden.backends import base, kinds
 from lakewarden.backends.base import Desired, Observation, Plan
+from lakewarden.backends.decisions import Target
 from policies.models import Backend, BackendFinding, BackendLogins
-from policies.sync.desired import Target, targets_below
+from policies.sync.desired import targets_below
 from policies.sync.discovery.objects import ungovernable
 from policies.sync.items import Concern
 

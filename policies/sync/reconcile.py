@@ -12,6 +12,7 @@ from django.utils import timezone
 from catalog.nodes import Node, last, node
 from lakewarden.backends import base, kinds, planning
 from lakewarden.backends.base import Desired, Observation, Outcome, Plan, Step
+from lakewarden.backends.decisions import Target
 from lakewarden.backends.errors import BackendError, Misconfigured, NotAnswering, Transient, kind_of
 from lakewarden.backends.planning.ordering import alone
 from policies.decisions import switches
@@ -21,7 +22,7 @@ from policies.models.sync import LASTING
 from policies.services.grants import revision_now
 from policies.sync import change_detection, findings, items, orders
 from policies.sync.connections.sources import opened
-from policies.sync.desired import Target, Wanted, targets_below
+from policies.sync.desired import Decided, Wanted, targets_below
 from policies.sync.items import TRIED_AGAIN
 from policies.sync.runs.progress import Run
 from policies.sync.safeguards import loss_limit, rate_limit
@@ -141,7 +142,7 @@ class Look:
         if node(self.catalog.id) is None:
             return Desired({}, {}, revision=revision), []
         if kind.wanted is not None:
-            wanted, absent = kind.wanted(self.out_there, self.catalog, self.seen, self.started)
+            wanted, absent = kind.wanted(self.out_there, Decided(kind, self.catalog, self.started), self.seen)
             return replace(wanted, revision=revision), list(absent)
         present, absent = parted(targets_below(self.catalog, kind), self.seen)
         wanted = Wanted(self.out_there, kind, self.catalog, present, now=self.started)

@@ -19,7 +19,7 @@ from django.db import connection
 
 from lakewarden.client import Client, ConsoleError
 from policies.record import outbox, wakeups
-from policies.sync.connections.bounded_connection import TookTooLong, WatchedConnection, patience
+from policies.sync.backends.shared.bounded_connection import TookTooLong, WatchedConnection, patience
 from tests.api.world import make_shop, token
 from tests.standins.faults import Proxy
 

@@ -12,7 +12,7 @@ from policies.models import Written
 from policies.sync.backends.cdap import kind as cdap
 from policies.sync.backends.entries.backend import ByPerson
 from policies.sync.backends.herd import kind as herd
-from policies.sync.connections.destinations import network
+from policies.sync.connections.needs import needed
 from tests.peers.site import Peer, new_name
 from tests.peers.worlds import Told, dying
 
@@ -26,7 +26,7 @@ from policies.authority import OPERATOR, of_operator
 from policies.services import realms, roles
 from catalog.queries import find
 from lakewarden.law.objects import ObjectRef
-from policies.sync.connections.destinations import network
+from policies.sync.connections.needs import needed
 by = {"by": OPERATOR, "authority": of_operator(OPERATOR)}
 owner = people.ensure("service", "keeper")
 realms.create("herd", "herd", owner=owner, **by)
@@ -53,7 +53,9 @@ class Entered:
         self.mark, self.people = new_name("contract-"), set[str]()
 
     def backend(self) -> Backend:
-        real = self.kind.open(self.url, realm="here", mark=self.mark, network=network())
+        real = self.kind.open(
+            self.url, realm="here", mark=self.mark, **needed(self.kind.KIND, None, self.mark)
+        )
         assert isinstance(real, ByPerson)
         # the realm of the suite is none of this console's, so it says itself who is known in it
         real._admits = lambda: self.people

@@ -9,7 +9,8 @@ from lakewarden.backends.errors import Misconfigured
 from policies.models import Backend
 from policies.services import roles
 from policies.sync import worker
-from policies.sync.connections import peering, registration
+from policies.sync.backends.shared import peering
+from policies.sync.connections import peers, registration
 from policies.sync.connections.opening import open_backend
 from policies.sync.connections.trial import tried
 from tests.factories import AUTHORITY, BY, a_metalake, admit, the
@@ -43,7 +44,7 @@ def test_two_consoles_do_not_carry_into_each_other(lake: Lake) -> None:
     worker.now(row)
     lake.peer.run(
         "INSERT INTO policies_peer (mark, site, source, target, asked) VALUES"
-        f" ('back', '{peering.own_site()}', 'gravitino:{lake.name}', 'gravitino:demo', now())"
+        f" ('back', '{peers.own_site()}', 'gravitino:{lake.name}', 'gravitino:demo', now())"
     )
     try:
         found = tried("gravitino", lake.url, realm="demo")
@@ -53,7 +54,7 @@ def test_two_consoles_do_not_carry_into_each_other(lake: Lake) -> None:
         # who was first notices too, on the next day
         from policies.models import Peer
 
-        Peer.objects.update(asked=timezone.now() - peering.ASKED_AGAIN)
+        Peer.objects.update(asked=timezone.now() - peers.ASKED_AGAIN)
         with pytest.raises(Misconfigured, match="carry into each other"):
             worker.now(row)
     finally:
@@ -63,11 +64,11 @@ def test_two_consoles_do_not_carry_into_each_other(lake: Lake) -> None:
 @pytest.mark.django_db
 def test_a_site_tells_each_pair_only_to_who_knows_both(lake: Lake) -> None:
     worker.now(connected(lake))
-    told = peering.told()
-    assert told[peering.SITE] == peering.own_site()
+    told = peers.description()
+    assert told[peering.SITE] == peers.own_site()
     [pair] = told[peering.INTO]
     there = lake.peer.send("GET", "/configs").body[peering.SITE]
-    assert there != peering.own_site()
+    assert there != peers.own_site()
     assert there not in pair
     assert lake.name not in pair
 

@@ -12,7 +12,7 @@ import pytest
 from lakewarden.backends.base import FoundObject, Observation
 from lakewarden.backends.errors import Misconfigured
 from policies.sync.backends.gravitino import kind as gravitino
-from policies.sync.connections.destinations import network
+from policies.sync.connections.needs import needed
 
 ORDERS = FoundObject("table", ("shop", "sales", "orders"), "shop.sales.orders")
 SEEN = Observation(True, "", (ORDERS,), frozenset(), {}, {})
@@ -48,13 +48,13 @@ def refusing() -> Iterator[Callable[[int], str]]:
 
 
 def test_what_went_since_it_was_listed_is_left_as_it_was_listed(refusing: Callable[[int], str]) -> None:
-    lake = gravitino.open(refusing(404), realm="demo", mark="peer", network=network())
+    lake = gravitino.open(refusing(404), realm="demo", mark="peer", **needed(gravitino.KIND, None, "peer"))
     assert lake.describe(SEEN) == SEEN  # type: ignore[attr-defined]
     lake.close()
 
 
 def test_what_may_not_be_read_stops_the_reading(refusing: Callable[[int], str]) -> None:
-    lake = gravitino.open(refusing(403), realm="demo", mark="peer", network=network())
+    lake = gravitino.open(refusing(403), realm="demo", mark="peer", **needed(gravitino.KIND, None, "peer"))
     with pytest.raises(Misconfigured, match="not for you"):
         lake.describe(SEEN)  # type: ignore[attr-defined]
     lake.close()

@@ -10,10 +10,12 @@ from django.utils import timezone
 
 from accounts import people
 from lakewarden.backends.base import Right
+from lakewarden.backends.console import Fact
 from policies.models import Backend, BackendFinding, ForeignOrder, Written
 from policies.services import members, roles
 from policies.sync import foreign_rights, worker
 from policies.sync.connections import registration
+from policies.sync.connections.record import WrittenRecord
 from tests.cdap import world as cdap_world
 from tests.factories import AUTHORITY, BY, acting
 from tests.herd import world as herd_world
@@ -133,9 +135,7 @@ class TestRecord:
 
     @pytest.fixture
     def record(self):
-        from policies.sync.connections.record import Fact, Record
-
-        return Record("backend-1"), Fact("ana", self.FACT)
+        return WrittenRecord("backend-1"), Fact("ana", self.FACT)
 
     def states(self) -> list[str]:
         return list(Written.objects.values_list("state", flat=True))

@@ -17,7 +17,7 @@ import pytest
 from lakewarden.backends.errors import Misconfigured
 from lakewarden.backends.testing.kit import settle, wanted
 from policies.sync.backends.gravitino import kind as gravitino
-from policies.sync.connections.destinations import network
+from policies.sync.connections.needs import needed
 from tests.certificates import own_authority, serving
 from tests.peers.site import ADMIN, Peer
 from tests.peers.test_gravitino import on
@@ -147,7 +147,10 @@ def test_what_is_decided_arrives_by_a_token_over_tls(gate: Gate, certificate: Pa
 def test_a_token_is_fetched_anew_before_it_ends(gate: Gate, certificate: Path) -> None:
     lake = Lake(gate.peer)
     there = gravitino.open(
-        url(gate, lake.name, ca=certificate), realm="here", mark=lake.mark, network=network()
+        url(gate, lake.name, ca=certificate),
+        realm="here",
+        mark=lake.mark,
+        **needed(gravitino.KIND, None, lake.mark),
     )
     assert there.observe().complete
     there.close()
@@ -166,7 +169,7 @@ def test_who_is_not_trusted_gets_no_secret_and_whose_secret_is_wrong_gets_no_tok
     gate: Gate, certificate: Path, trusts: bool, secret: str, words: str
 ) -> None:
     way = url(gate, "lake", ca=certificate if trusts else None, secret=secret)
-    there = gravitino.open(way, realm="here", mark="tls", network=network())
+    there = gravitino.open(way, realm="here", mark="tls", **needed(gravitino.KIND, None, "tls"))
     with pytest.raises(Misconfigured, match=words) as caught:
         there.observe()
     assert secret not in str(caught.value)

@@ -19,7 +19,7 @@ from lakewarden.backends.testing.kit import WRITES, Crash
 from policies.sync.backends.gravitino import kind as gravitino
 from policies.sync.backends.gravitino.names import rights_of
 from policies.sync.backends.shared.rest import Rest
-from policies.sync.connections.destinations import network
+from policies.sync.connections.needs import needed
 from tests.peers.site import ADMIN, Peer, new_name
 
 CATALOG = "shop"
@@ -93,7 +93,9 @@ class Lake:
         return f"gravitino+http://{ADMIN}:dummy@127.0.0.1:{self.peer.port}/{self.name}"
 
     def backend(self) -> Backend:
-        real = gravitino.open(self.url, realm=self.realm, mark=self.mark, network=network())
+        real = gravitino.open(
+            self.url, realm=self.realm, mark=self.mark, **needed(gravitino.KIND, None, self.mark)
+        )
         return Told(real, there=self.there, here=self.here)
 
     @staticmethod

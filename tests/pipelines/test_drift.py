@@ -34,7 +34,7 @@ from policies.secrets import decrypt, encrypt
 from policies.sync import worker
 from policies.sync.connections import registration
 from policies.sync.connections.needs import needed
-from policies.sync.desired import Wanted, targets_below
+from policies.sync.desired import Decided, Wanted, targets_below
 from policies.sync.reconcile import parted
 from tests.factories import AUTHORITY, BY
 from tests.pipelines.worlds import GROUPS, NAMES, SERVICES, a_cdap, a_herd, a_lake
@@ -73,7 +73,10 @@ def place_of(kind: Kind, top: Node) -> Node:
 def looked(kind: Kind, place: Node, chance: random.Random) -> Looked:
     """A backend that has most of the objects and some of the people, and not quite what was decided."""
     opened = kind.open(
-        kind.example.replace(":port", ""), realm=place.realm, mark="backend-1", **needed(kind, None)
+        kind.example.replace(":port", ""),
+        realm=place.realm,
+        mark="backend-1",
+        **needed(kind, None, "backend-1"),
     )
     names = [*NAMES, *SERVICES, *(f"user:{name}" for name in NAMES), *(f"group:{name}" for name in GROUPS)]
     targets = targets_below(place, kind)
@@ -117,7 +120,7 @@ def decided(kind: Kind, backend: Any, place: Node) -> Desired:
     """What the sync wants there."""
     seen = backend.observe()
     if kind.wanted is not None:
-        wanted: Desired = kind.wanted(backend, place, seen, timezone.now())[0]
+        wanted: Desired = kind.wanted(backend, Decided(kind, place, timezone.now()), seen)[0]
         return wanted
     present, _ = parted(targets_below(place, kind), seen)
     return Wanted(backend, kind, place, present, now=timezone.now()).desired(seen.people)

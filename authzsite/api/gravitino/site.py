@@ -13,7 +13,7 @@ from authzsite.api.gravitino.errors import Problem, unsupported
 from authzsite.api.gravitino.http import caller_of, respond
 from authzsite.api.gravitino.wire import Wire
 from policies.decisions.facts import is_service_admin
-from policies.sync.connections import peering
+from policies.sync.connections import peers
 
 
 def version(call: Call) -> Wire:
@@ -33,7 +33,7 @@ def configs(request: HttpRequest) -> HttpResponse:
         "gravitino.authenticators": sorted(settings.LAKEWARDEN_AUTHENTICATORS),
         "gravitino.authorization.enable": True,
         "gravitino.schema.separator": SEPARATOR,
-        **peering.told(),
+        **peers.description(),
     }
     try:
         caller_of(request)

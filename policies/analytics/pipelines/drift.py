@@ -23,7 +23,7 @@ from policies.analytics.pipelines.effective_access import is_small
 from policies.models import Backend
 from policies.sync import worker
 from policies.sync.connections.sources import opened
-from policies.sync.desired import Wanted, targets_below
+from policies.sync.desired import Decided, Wanted, targets_below
 from policies.sync.reconcile import parted
 
 NUMBER, TEXT, TRUTH, TEXTS = pa.int64(), pa.string(), pa.bool_(), pa.list_(pa.string())
@@ -60,7 +60,7 @@ def export(row: Backend, out_there: base.Backend, catalog: Node, into: Tables) -
     if kind.wanted is None:
         _facts(row, out_there, catalog, seen, into)
     else:  # a way of the kind's own: the sync says what should be there, and Spark compares
-        desired, _ = kind.wanted(out_there, catalog, seen, timezone.now())
+        desired, _ = kind.wanted(out_there, Decided(kind, catalog, timezone.now()), seen)
         _desired(row.pk, desired, seen, into)
     into["backends"].append((row.pk, kind.wanted is None and kind.by_person))
     into["seen"] += [

@@ -10,6 +10,9 @@ from catalog.nodes import Node
 from lakewarden.backends.kinds import Kind
 from policies.models import RealmMember
 from policies.sync.connections.destinations import network
+from policies.sync.connections.directory import RealmDirectory
+from policies.sync.connections.peers import KnownPeers
+from policies.sync.connections.record import WrittenRecord
 from policies.sync.desired import targets_below
 
 PEOPLE = (Principal.Kind.USER, Principal.Kind.SERVICE)
@@ -39,11 +42,14 @@ def people(node: Node) -> frozenset[str]:
     return frozenset(members.values_list("principal__name", flat=True))
 
 
-def needed(kind: Kind, node: Node | None) -> dict[str, object]:
+def needed(kind: Kind, node: Node | None, mark: str) -> dict[str, object]:
     """What a kind needs, by its name; without a node it is only tried, so nothing is known of objects."""
     given: dict[str, Callable[[], object]] = {
         "network": network,
         "places": lambda: places(node, kind) if node else {},
         "people": lambda: people(node) if node else (),
+        "record": lambda: WrittenRecord(mark),
+        "peers": KnownPeers,
+        "directory": lambda: RealmDirectory(node.realm_id if node else None),
     }
     return {need: given[need]() for need in kind.needs}

@@ -26,7 +26,7 @@ def open_backend(row: Backend, node: Node) -> base.Backend:
     """The object for what is connected to a node, opened when first used.  Raises Misconfigured."""
     kind = kinds.get(row.kind)
     url, mark = decrypt(row.sealed_url), f"backend-{row.pk}"
-    opened: base.Backend = kind.open(url, realm=node.realm, mark=mark, **needed(kind, node))
+    opened: base.Backend = kind.open(url, realm=node.realm, mark=mark, **needed(kind, node, mark))
     return opened
 
 

@@ -10,12 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from datetime import timedelta
-from typing import NamedTuple
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from lakewarden.backends.base import Right
+from lakewarden.backends.console import Fact
 from policies.models import Written
 from policies.models.applied_rights import WRITTEN
 
@@ -23,15 +23,8 @@ LATE = timedelta(minutes=10)
 """A call that gave up waiting may still be carried out over there; after this long it no longer is."""
 
 
-class Fact(NamedTuple):
-    """A right that somebody holds in the backend directly."""
-
-    holder: str
-    right: Right
-
-
-class Record:
-    """The record of one connection, by its mark."""
+class WrittenRecord:
+    """`lakewarden.backends.console.Record` of one connection, by its mark."""
 
     def __init__(self, mark: str) -> None:
         self.mark = mark

@@ -37,7 +37,7 @@ def tried(code: str, url: str, *, realm: str, beside_us: bool = False) -> Trial:
     kind = kinds.get(code)
     check_allowed(kind, url)
     try:
-        there = kind.open(url, realm=realm, mark=MARK, **needed(kind, None))
+        there = kind.open(url, realm=realm, mark=MARK, **needed(kind, None, MARK))
     except BackendError as error:
         return _failed(error)
     with closing(there):

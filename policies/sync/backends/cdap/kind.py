@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Any
 
-from catalog.queries import realm_named
 from lakewarden.backends.base import Backend, Finding, Foreign, Right
+from lakewarden.backends.console import Directory, Fact, Peers, Record
 from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected
 from lakewarden.backends.kinds import Kind
 from lakewarden.backends.network import Network
@@ -25,6 +25,7 @@ from lakewarden.cdap.wire import (
 from lakewarden.law.dialects.cdap.authorizable import Authorizable, BadEntity
 from policies.sync.backends.entries import wanted as wanted_entries
 from policies.sync.backends.entries.backend import ByPerson, Entries
+from policies.sync.backends.shared.peering import peering
 from policies.sync.backends.shared.rest import (
     REACHED,
     SIGNS_IN,
@@ -35,8 +36,6 @@ from policies.sync.backends.shared.rest import (
     signing_in,
     url_of,
 )
-from policies.sync.connections.peering import peering
-from policies.sync.connections.record import Fact, Record
 
 PORT, BASE = 11015, ("v3", "security", "authorization")
 OPTIONS = frozenset({"ca", "oauth", "scope"})
@@ -49,8 +48,8 @@ _NOT_BY_API = ("Please use Ranger", "not supported in Ranger", "Sentry only supp
 class CdapWire:
     """The calls; `old` is the form of 3.4 and 3.5."""
 
-    def __init__(self, rest: Rest, old: Callable[[], bool]) -> None:
-        self.rest, self._old = rest, old
+    def __init__(self, rest: Rest, peers: Peers, old: Callable[[], bool]) -> None:
+        self.rest, self.peers, self._old = rest, peers, old
 
     def read(self, people: Collection[str]) -> Entries:
         """What each of these holds, and which roles."""
@@ -88,7 +87,7 @@ class CdapWire:
                 raise
 
     def check(self) -> Iterator[Finding]:
-        others = list(peering(self.rest, *BETWEEN))
+        others = list(peering(self.rest, self.peers, *BETWEEN))
         if any(one.blocks for one in others):
             yield from others
             return
@@ -171,7 +170,9 @@ def address(url: str) -> Address:
     return Address.read(url, "cdap", port=PORT, options=OPTIONS, path=0)
 
 
-def open(url: str, *, realm: str, mark: str, network: Network) -> Backend:
+def open(
+    url: str, *, realm: str, mark: str, network: Network, record: Record, peers: Peers, directory: Directory
+) -> Backend:
     """The CDAP behind `cdap+https://:token@host:port`, called when first used."""
     at = address(url)
     rest = Rest(
@@ -182,17 +183,12 @@ def open(url: str, *, realm: str, mark: str, network: Network) -> Backend:
         lasting=_NOT_BY_API,
     )
     return ByPerson(
-        CdapWire(rest, lambda: _is_old(realm)),
-        Record(mark),
-        lambda: wanted_entries.holders(realm),
+        CdapWire(rest, peers, lambda: str(directory.settings().get("policy", "")).startswith("3.")),
+        record,
+        lambda: (holder.name for holder in directory.holders()),
         carries=dict.fromkeys(FIELDS, ACTIONS),
         between=BETWEEN,
     )
-
-
-def _is_old(realm: str) -> bool:
-    row = realm_named(realm)
-    return row is not None and str(row.settings.get("policy", "")).startswith("3.")
 
 
 KIND = Kind(
@@ -201,7 +197,7 @@ KIND = Kind(
     open,
     ("cdap+https://", "cdap+http://"),
     "cdap+https://:token@cdap.example.org:11015",
-    needs=("network",),
+    needs=("network", "record", "peers", "directory"),
     whole_realm=True,
     realm_kinds=("cdap34", "cdap35", "cdap43"),
     by_person=True,

@@ -22,13 +22,12 @@ from lakewarden.backends.base import (
     Source,
     Step,
 )
+from lakewarden.backends.console import Fact, Peers, Record
+from lakewarden.backends.decisions import PERSON
 from lakewarden.backends.errors import BackendError
 from lakewarden.backends.steps import in_turn
+from policies.sync.backends.shared.peering import must_not_lead_back, source_at
 from policies.sync.backends.shared.rest import Refused, Rest
-from policies.sync.connections.peering import must_not_lead_back, source_at
-from policies.sync.connections.record import Fact, Record
-
-PERSON = "person:"
 
 
 @dataclass
@@ -46,6 +45,7 @@ class Wire(Protocol):
     """One kind of server's calls."""
 
     rest: Rest
+    peers: Peers
 
     def read(self, people: Collection[str]) -> Entries:
         """Everything that can be seen, at least of these people.  Raises BackendError."""
@@ -95,7 +95,7 @@ class ByPerson:
 
     def observe(self) -> Observation:
         """Everything that can be seen, call by call.  Raises errors of `lakewarden.backends.errors`."""
-        must_not_lead_back(self.wire.rest, self._record.mark, *self._between)
+        must_not_lead_back(self.wire.rest, self.wire.peers, self._record.mark, *self._between)
         admitted = {*self._admits(), *self._record.holders()}
         try:
             seen = self.wire.read(sorted(admitted))

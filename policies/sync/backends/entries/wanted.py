@@ -1,62 +1,28 @@
 """What should be true in a Herd or CDAP of another server: what everybody holds now, as their own entries.
 
-Rights that come by a group or a role here are given directly there, where nobody knows our groups.
+What somebody has by a group or a role here they get themselves over there, where nobody knows our groups.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
-from datetime import datetime
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from django.db.models import Q
-
-from accounts.models import Membership, Principal
-from catalog.models import Realm
-from catalog.nodes import Node
-from catalog.queries import realm_named
-from lakewarden.backends import kinds
 from lakewarden.backends.base import Desired, Observation, Right
+from lakewarden.backends.decisions import PERSON, Decisions
 from lakewarden.law.dialects.cdap.authorizable import BadEntity, parse
 from lakewarden.law.facts import Key, Rule
-from policies.decisions import facts
-from policies.models import Assignment, Grant, RealmMember
-from policies.sync.desired import targets_below
 
-PERSON = "person:"
-PEOPLE = (Principal.Kind.USER, Principal.Kind.SERVICE)
 ToRight = Callable[[Key, str], "Right | None"]
 
 
-def holders(realm: str) -> list[str]:
-    """The names of all who hold something in a realm, or are admitted to it."""
-    row = realm_named(realm)
-    return sorted({one.name for one in _holders(row)}) if row else []
-
-
-def _holders(realm: Realm) -> list[Principal]:
-    """People, services and patterns that something was given to, by themselves or by a group."""
-    direct = Grant.objects.open().filter(Q(securable__realm=realm) | Q(realm=realm), holder__isnull=False)
-    held = Assignment.objects.open().filter(role__realm=realm)
-    admitted = RealmMember.objects.open().filter(realm=realm)
-    found = {
-        *direct.values_list("holder", flat=True),
-        *held.values_list("holder", flat=True),
-        *admitted.values_list("principal", flat=True),
-    }
-    members = Membership.objects.open().filter(group__in=found).values_list("member", flat=True)
-    wanted = (*PEOPLE, Principal.Kind.PATTERN)
-    rows = Principal.objects.filter(pk__in=found | set(members), kind__in=wanted)
-    return list(rows.order_by("pk"))
-
-
-def herd(backend: Any, node: Node, seen: Observation, now: datetime) -> tuple[Desired, list[str]]:
+def herd(backend: Any, decisions: Decisions, seen: Observation) -> tuple[Desired, list[str]]:
     """The entries of a Herd: permissions on its namespaces, which may be written in another case there."""
-    there = {one.path[0].upper(): one.path for one in seen.objects if one.kind == "namespace"}
+    there = {found.path[0].upper(): found.path for found in seen.objects if found.kind == "namespace"}
     known: dict[Key, tuple[str, ...]] = {}
     absent = []
-    for target in targets_below(node, kinds.get("herd")):
+    for target in decisions.targets:
         if target.kind != "namespace":
             continue
         path = there.get(target.path[0].upper())
@@ -69,10 +35,10 @@ def herd(backend: Any, node: Node, seen: Observation, now: datetime) -> tuple[De
         path = known.get(object_)
         return Right("namespace", path, code) if path and backend.rights_for(code, "namespace") else None
 
-    return _desired(node, now, right), absent
+    return _desired(decisions, right), absent
 
 
-def cdap(backend: Any, node: Node, seen: Observation, now: datetime) -> tuple[Desired, list[str]]:
+def cdap(backend: Any, decisions: Decisions, seen: Observation) -> tuple[Desired, list[str]]:
     """The grants of a CDAP, each on a text that may name what does not exist yet."""
 
     def right(object_: Key, code: str) -> Right | None:
@@ -82,15 +48,15 @@ def cdap(backend: Any, node: Node, seen: Observation, now: datetime) -> tuple[De
             return None  # an object of the realm itself, such as a role
         return Right(named.type, named.parts, code) if backend.rights_for(code, named.type) else None
 
-    return _desired(node, now, right), []
+    return _desired(decisions, right), []
 
 
-def _desired(node: Node, now: datetime, right: ToRight) -> Desired:
+def _desired(decisions: Decisions, to_right: ToRight) -> Desired:
     roles: dict[str, set[Right]] = defaultdict(set)
-    for name, rules in _rules(node, now).items():
+    for name, rules in _rules(decisions).items():
         for rule in rules:
-            if one := right(rule.object, rule.privilege):
-                roles[PERSON + name].add(one)
+            if right := to_right(rule.object, rule.privilege):
+                roles[PERSON + name].add(right)
     return Desired(
         {key: frozenset(rights) for key, rights in roles.items()},
         {key: frozenset({key.removeprefix(PERSON)}) for key in roles},
@@ -98,23 +64,17 @@ def _desired(node: Node, now: datetime, right: ToRight) -> Desired:
     )
 
 
-def _rules(node: Node, now: datetime) -> Mapping[str, list[Rule]]:
-    realm = Realm.objects.get(pk=node.realm_id)
-    rows = _holders(realm)
-    loaded = facts.load(realm, node.realm, [one.pk for one in rows], now=now)
-    found: dict[str, list[Rule]] = defaultdict(list)
-    for one in rows:
-        found[one.name] += _now(loaded.rules_of(one.pk), now)
-    return found
-
-
-def _now(rules: Iterable[Rule], now: datetime) -> list[Rule]:
-    """Those that hold; what comes by a pattern is the pattern's own entry over there."""
-    moment = now.timestamp()
-    return [
-        rule
-        for rule in rules
-        if rule.allow
-        and rule.holds_at(moment)
-        and not any(station.kind == Principal.Kind.PATTERN for station in rule.via)
-    ]
+def _rules(decisions: Decisions) -> Mapping[str, list[Rule]]:
+    """What each holds now, by their name; what comes by a pattern is the pattern's own entry over there."""
+    holders, moment = decisions.directory.holders(), decisions.now.timestamp()
+    facts = decisions.facts_of(holders)
+    rules: dict[str, list[Rule]] = defaultdict(list)
+    for holder in holders:
+        rules[holder.name] += [
+            rule
+            for rule in facts.rules_of(holder.pk)
+            if rule.allow
+            and rule.holds_at(moment)
+            and not any(station.kind == "pattern" for station in rule.via)
+        ]
+    return rules

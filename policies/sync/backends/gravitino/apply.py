@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 from lakewarden.backends.base import Right, Step
+from lakewarden.backends.console import Fact, Record
 from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected, Transient, worst
 from policies.sync.backends.gravitino.names import (
     OWNER,
@@ -17,7 +18,6 @@ from policies.sync.backends.gravitino.names import (
 )
 from policies.sync.backends.gravitino.observe import MEMBER, Lake, sole
 from policies.sync.backends.shared.rest import Refused
-from policies.sync.connections.record import Fact, Record
 
 EXISTS, ABSENT = 409, 404
 _NOT_IN_USE = 1009

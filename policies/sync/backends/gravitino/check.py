@@ -8,8 +8,8 @@ from lakewarden.backends.base import Finding
 from lakewarden.backends.errors import BackendError
 from policies.sync.backends.gravitino.names import LAKE, tag, user
 from policies.sync.backends.gravitino.observe import SWITCHED_OFF, Lake
+from policies.sync.backends.shared.peering import peering
 from policies.sync.backends.shared.rest import Refused
-from policies.sync.connections.peering import peering
 
 _OLDEST = (0, 8)
 
@@ -23,7 +23,7 @@ def check(lake: Lake) -> list[Finding]:
 
 
 def _findings(lake: Lake) -> Iterator[Finding]:
-    others = list(peering(lake.rest, tag(lake.marks.realm), tag(lake.name)))
+    others = list(peering(lake.rest, lake.peers, tag(lake.marks.realm), tag(lake.name)))
     if any(one.blocks for one in others):
         # nothing else matters, and nothing that is well may make this look like a good connection
         yield from others

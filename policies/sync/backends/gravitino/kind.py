@@ -14,6 +14,7 @@ from lakewarden.backends.base import (
     Plan,
     Source,
 )
+from lakewarden.backends.console import Directory, Peers, Record
 from lakewarden.backends.kinds import Field, Kind
 from lakewarden.backends.network import Network
 from lakewarden.backends.steps import in_turn
@@ -24,6 +25,7 @@ from policies.sync.backends.gravitino.names import HERE, Marks, tag
 from policies.sync.backends.gravitino.observe import Lake, described, observe, position
 from policies.sync.backends.gravitino.source import metalake
 from policies.sync.backends.gravitino.wanted import admitted, wanted
+from policies.sync.backends.shared.peering import must_not_lead_back
 from policies.sync.backends.shared.rest import (
     REACHED,
     SIGNS_IN,
@@ -34,8 +36,6 @@ from policies.sync.backends.shared.rest import (
     signing_in,
     url_of,
 )
-from policies.sync.connections.peering import must_not_lead_back
-from policies.sync.connections.record import Record
 
 PORT = 8090
 OPTIONS = frozenset({"ca", "groups", "oauth", "scope", "user"})
@@ -66,7 +66,7 @@ class Gravitino:
     def observe(self) -> Observation:
         """Everything that matters, call by call.  Raises errors of `lakewarden.backends.errors`."""
         lake = self.lake
-        must_not_lead_back(lake.rest, self._record.mark, tag(lake.marks.realm), tag(lake.name))
+        must_not_lead_back(lake.rest, lake.peers, self._record.mark, tag(lake.marks.realm), tag(lake.name))
         try:
             return observe(lake, self._record, frozenset(self._admits()))
         except Refused as refusal:
@@ -104,12 +104,16 @@ def address(url: str) -> Address:
     return Address.read(url, "gravitino", port=PORT, options=OPTIONS, path=1)
 
 
-def open(url: str, *, realm: str, mark: str, network: Network) -> Backend:
+def open(
+    url: str, *, realm: str, mark: str, network: Network, record: Record, peers: Peers, directory: Directory
+) -> Backend:
     """The metalake behind `gravitino+https://user:password@host:port/metalake`, called when first used."""
     at = address(url)
     native = at.options.get("groups") == "native"
-    lake = Lake(_rest(at, network), at.path[0], Marks(realm, mark), me=at.options.get("user") or at.user)
-    return Gravitino(lake, Record(mark), lambda: admitted(realm, native_groups=native), native_groups=native)
+    lake = Lake(
+        _rest(at, network), at.path[0], Marks(realm, mark), peers, me=at.options.get("user") or at.user
+    )
+    return Gravitino(lake, record, lambda: admitted(directory, native_groups=native), native_groups=native)
 
 
 def _rest(at: Address, network: Network) -> Rest:
@@ -132,7 +136,7 @@ KIND = Kind(
     open,
     ("gravitino+https://", "gravitino+http://"),
     "gravitino+https://lakewarden:secret@gravitino.example.org:8090/lake",
-    needs=("network",),
+    needs=("network", "record", "peers", "directory"),
     whole_realm=True,
     realm_kinds=("gravitino",),
     objects={type_: type_ for type_ in _TYPES},

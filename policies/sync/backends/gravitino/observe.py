@@ -10,6 +10,7 @@ from functools import cached_property
 from typing import Any
 
 from lakewarden.backends.base import Bypass, Column, Foreign, FoundObject, Observation, Right
+from lakewarden.backends.console import Fact, Peers, Record
 from lakewarden.backends.errors import Misconfigured
 from policies.sync.backends.gravitino.names import (
     LAKE,
@@ -22,7 +23,6 @@ from policies.sync.backends.gravitino.names import (
     user,
 )
 from policies.sync.backends.shared.rest import Refused, Rest
-from policies.sync.connections.record import Fact, Record
 
 LEAVES = {
     "relational": (("table", "tables"), ("view", "views"), ("function", "functions")),
@@ -50,8 +50,8 @@ class Role:
 class Lake:
     """One metalake behind its API, and the names we go by in it."""
 
-    def __init__(self, rest: Rest, name: str, marks: Marks, *, me: str) -> None:
-        self.rest, self.name, self.marks, self._me = rest, name, marks, me
+    def __init__(self, rest: Rest, name: str, marks: Marks, peers: Peers, *, me: str) -> None:
+        self.rest, self.name, self.marks, self.peers, self._me = rest, name, marks, peers, me
 
     @property
     def _root(self) -> tuple[str, ...]:

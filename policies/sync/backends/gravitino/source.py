@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lakewarden.backends.base import Source
 from policies.sync.backends.gravitino.observe import Lake
-from policies.sync.connections.peering import source_at
+from policies.sync.backends.shared.peering import source_at
 
 
 def metalake(lake: Lake) -> Source:

@@ -7,22 +7,14 @@ What only this side knows is worked out as of now: a grant outside its window is
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
-from datetime import datetime
+from collections.abc import Collection, Iterator
 from functools import cached_property
 from typing import Any
 
-from django.utils import timezone
-
-from accounts.models import Principal
-from catalog.models import Detail, Realm
-from catalog.nodes import Node
-from catalog.queries import realm_named
-from lakewarden.backends import kinds
 from lakewarden.backends.base import Desired, Observation, Right
-from policies.decisions import facts, switches
-from policies.models import Ownership, RealmMember
+from lakewarden.backends.console import PEOPLE, Directory, Holder
+from lakewarden.backends.decisions import Decisions, Facts, Target, role_label
+from lakewarden.law.facts import Window, contains
 from policies.sync.backends.gravitino.names import (
     DENY,
     HERE,
@@ -33,56 +25,43 @@ from policies.sync.backends.gravitino.names import (
     owner_key,
     user,
 )
-from policies.sync.desired import Target, targets_below
-
-PEOPLE = (Principal.Kind.USER, Principal.Kind.SERVICE)
 
 
-def admitted(realm: str, *, native_groups: bool) -> list[str]:
+def admitted(directory: Directory, *, native_groups: bool) -> list[str]:
     """Whom a realm admits now, as they would be called over there."""
-    row = realm_named(realm)
-    if row is None:
-        return []
-    kinds_ = (*PEOPLE, Principal.Kind.GROUP) if native_groups else PEOPLE
-    return [_called(one) for one in _members(row.pk, kinds_, timezone.now())]
+    return [_name_there(holder) for holder in _members(directory, native_groups=native_groups)]
 
 
-def _members(realm: int, kinds_: Iterable[str], now: datetime) -> list[Principal]:
-    rows = RealmMember.objects.open().within(now).filter(realm=realm, principal__kind__in=kinds_)
-    found = [row.principal for row in rows.select_related("principal").order_by("principal")]
+def _members(directory: Directory, *, native_groups: bool) -> list[Holder]:
+    """Who gets roles over there: people, and with equal groups on both sides the groups themselves."""
+    found = directory.admitted(*PEOPLE, *(("group",) if native_groups else ()))
     # a person and a service of one name cannot be told apart over there, so neither gets anything
-    names = Counter(_called(one) for one in found)
-    return [one for one in found if names[_called(one)] == 1]
+    names = Counter(map(_name_there, found))
+    return [holder for holder in found if names[_name_there(holder)] == 1]
 
 
-def _called(one: Principal) -> str:
-    return group(one.name) if one.kind == Principal.Kind.GROUP else user(one.name)
+def _name_there(holder: Holder) -> str:
+    return group(holder.name) if holder.kind == "group" else user(holder.name)
 
 
-def wanted(backend: Any, node: Node, seen: Observation, now: datetime) -> tuple[Desired, list[str]]:
+def wanted(backend: Any, decisions: Decisions, seen: Observation) -> tuple[Desired, list[str]]:
     """The roles, memberships and owners of a realm, and the objects that are not there."""
-    there = {(one.kind, one.path) for one in seen.objects}
+    there = {(found.kind, found.path) for found in seen.objects}
     present, absent = {}, []
-    for one in targets_below(node, kinds.get("gravitino")):
-        if (one.kind, one.path) in there:
-            present[one.id] = one
+    for target in decisions.targets:
+        if (target.kind, target.path) in there:
+            present[target.id] = target
         else:
-            absent.append(".".join(one.path))
-    mirror = _Mirror(backend, node, present, now)
+            absent.append(".".join(target.path))
+    mirror = _Mirror(decisions, present, native_groups=backend.native_groups)
     return mirror.desired(), [*absent, *mirror.inexpressible]
 
 
-@dataclass
 class _Mirror:
-    backend: Any
-    node: Node
-    targets: dict[int, Target]
-    now: datetime
-
-    def __post_init__(self) -> None:
+    def __init__(self, decisions: Decisions, targets: dict[int, Target], *, native_groups: bool) -> None:
+        self.decisions, self.targets, self.native_groups = decisions, targets, native_groups
         self.inexpressible: list[str] = []
-        off = switches.now()
-        self.off = {key for key, one in self.targets.items() if switches.is_off(one.levels, off)}
+        self.off = {key for key, target in targets.items() if decisions.is_off(target)}
 
     def desired(self) -> Desired:
         roles: dict[str, frozenset[Right]] = {}
@@ -91,8 +70,8 @@ class _Mirror:
         for holder in self.holders:
             for role, name in self._roles_of(holder.pk):
                 key = f"role:{role}"
-                roles[key], labels[key] = self._rights(role), _label(name)
-                members[key].add(_called(holder))
+                roles[key], labels[key] = self._rights(role), role_label(name)
+                members[key].add(_name_there(holder))
         for owner, owned in self._owned().items():
             key = owner_key(owner)
             roles[key], labels[key] = frozenset(owned), f"what {owner} owns"
@@ -100,31 +79,28 @@ class _Mirror:
         return Desired(roles, {key: frozenset(who) for key, who in members.items()}, labels)
 
     @cached_property
-    def holders(self) -> list[Principal]:
-        """Who gets roles over there: people, and with equal groups on both sides the groups themselves."""
-        kinds_ = (*PEOPLE, Principal.Kind.GROUP) if self.backend.native_groups else PEOPLE
-        return _members(self.node.realm_id, kinds_, self.now)
+    def holders(self) -> list[Holder]:
+        """Who gets roles over there."""
+        return _members(self.decisions.directory, native_groups=self.native_groups)
 
     @cached_property
-    def loaded(self) -> facts.Loaded:
-        realm = Realm(pk=self.node.realm_id, kind=self.node.kind)
-        return facts.load(realm, self.node.realm, [one.pk for one in self.holders], now=self.now)
+    def facts(self) -> Facts:
+        return self.decisions.facts_of(self.holders)
 
     @cached_property
-    def _carried_here(self) -> set[int]:
+    def _carried_here(self) -> Collection[int]:
         """Roles that another console carried into this realm; passed on, they could go in circles."""
-        held = {role for rows in self.loaded.roles.values() for role, *_ in rows}
-        rows = Detail.objects.filter(securable__in=held, properties__has_key=MARK)
-        return set(rows.values_list("securable", flat=True))
+        held = {role for rows in self.facts.roles.values() for role, *_ in rows}
+        return self.decisions.with_property(held, MARK)
 
     def _roles_of(self, holder: int) -> Iterator[tuple[int, str]]:
         holders = [holder]
-        if not self.backend.native_groups:
-            rows = self.loaded.groups.get(holder, ())
+        if not self.native_groups:
+            rows = self.facts.groups.get(holder, ())
             holders += [group_ for group_, _, window in rows if self._holds(window)]
         seen = set()
         for one in holders:
-            for role, name, window in self.loaded.roles.get(one, ()):
+            for role, name, window in self.facts.roles.get(one, ()):
                 if role not in seen and role not in self._carried_here and self._holds(window):
                     seen.add(role)
                     yield role, name
@@ -132,7 +108,7 @@ class _Mirror:
     def _rights(self, role: int) -> frozenset[Right]:
         return frozenset(
             Right(target.kind, target.path, code if allow else DENY + code)
-            for securable, code, allow, window, *_ in self.loaded.grants.get(role, ())
+            for securable, code, allow, window, *_ in self.facts.grants.get(role, ())
             if self._holds(window) and code not in HERE and (target := self.targets.get(securable))
             if not (allow and securable in self.off)
         )
@@ -141,19 +117,14 @@ class _Mirror:
         """What has an owner here; the metalake itself belongs to this console's account over there."""
         ids = [id_ for id_, target in self.targets.items() if target.kind != LAKE]
         found: dict[str, set[Right]] = defaultdict(set)
-        rows = Ownership.objects.open().within(self.now).filter(securable__in=ids).select_related("owner")
-        known = {one.pk for one in self.holders}
-        for row in rows:
-            target = self.targets[row.securable_id]
-            if row.owner_id in known:
-                found[_called(row.owner)].add(Right(target.kind, target.path, OWNER))
-            elif row.owner.kind == Principal.Kind.GROUP:
-                self.inexpressible.append(f"{'.'.join(target.path)} belongs to the group {row.owner.name}")
+        known = {holder.pk for holder in self.holders}
+        for id_, owner in self.decisions.owners_of(ids):
+            target = self.targets[id_]
+            if owner.pk in known:
+                found[_name_there(owner)].add(Right(target.kind, target.path, OWNER))
+            elif owner.kind == "group":
+                self.inexpressible.append(f"{'.'.join(target.path)} belongs to the group {owner.name}")
         return found
 
-    def _holds(self, window: facts.Window) -> bool:
-        return facts.contains(window, self.now.timestamp())
-
-
-def _label(name: str) -> str:
-    return f"role {name}" if not name.startswith("~") else "personal role"
+    def _holds(self, window: Window) -> bool:
+        return contains(window, self.decisions.now.timestamp())

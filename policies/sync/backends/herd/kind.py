@@ -11,12 +11,14 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from lakewarden.backends.base import Backend, Finding, FoundObject, Right
+from lakewarden.backends.console import Directory, Fact, Peers, Record
 from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected
 from lakewarden.backends.kinds import Field, Kind
 from lakewarden.backends.network import Network
 from lakewarden.law.dialects.herd.permissions import ON_NAMESPACE
 from policies.sync.backends.entries import wanted as wanted_entries
 from policies.sync.backends.entries.backend import ByPerson, Entries
+from policies.sync.backends.shared.peering import peering
 from policies.sync.backends.shared.rest import (
     REACHED,
     SIGNS_IN,
@@ -27,8 +29,6 @@ from policies.sync.backends.shared.rest import (
     signing_in,
     url_of,
 )
-from policies.sync.connections.peering import peering
-from policies.sync.connections.record import Fact, Record
 
 PORT, BASE = 443, ("herd-app", "rest")
 OPTIONS = frozenset({"ca", "oauth", "scope"})
@@ -41,8 +41,8 @@ _ENTRIES = "userNamespaceAuthorizations"
 class HerdWire:
     """The calls; names of users and namespaces are the same in any case of their letters."""
 
-    def __init__(self, rest: Rest, base: tuple[str, ...]) -> None:
-        self.rest, self._base = rest, base
+    def __init__(self, rest: Rest, peers: Peers, base: tuple[str, ...]) -> None:
+        self.rest, self.peers, self._base = rest, peers, base
 
     def read(self, people: Collection[str]) -> Entries:
         """Every namespace with what was given on it."""
@@ -92,7 +92,7 @@ class HerdWire:
         raise Rejected("a Herd has no roles of its own that people could leave")
 
     def check(self) -> Iterator[Finding]:
-        others = list(peering(self.rest, *BETWEEN))
+        others = list(peering(self.rest, self.peers, *BETWEEN))
         if any(one.blocks for one in others):
             yield from others
             return
@@ -168,7 +168,9 @@ def address(url: str) -> Address:
     return Address.read(url, "herd", port=PORT, options=OPTIONS, path=None)
 
 
-def open(url: str, *, realm: str, mark: str, network: Network) -> Backend:
+def open(
+    url: str, *, realm: str, mark: str, network: Network, record: Record, peers: Peers, directory: Directory
+) -> Backend:
     """The Herd behind `herd+https://:token@host:port/herd-app/rest`, called when first used."""
     at = address(url)
     rest = Rest(
@@ -177,11 +179,11 @@ def open(url: str, *, realm: str, mark: str, network: Network) -> Backend:
         network=network,
         explain=lambda body, plain: str(body.get("message", "")),
     )
-    wire = HerdWire(rest, at.path or BASE)
+    wire = HerdWire(rest, peers, at.path or BASE)
     return ByPerson(
         wire,
-        Record(mark),
-        lambda: wanted_entries.holders(realm),
+        record,
+        lambda: (holder.name for holder in directory.holders()),
         carries={"namespace": CARRIED},
         between=BETWEEN,
     )
@@ -193,7 +195,7 @@ KIND = Kind(
     open,
     ("herd+https://", "herd+http://"),
     "herd+https://:token@herd.example.org/herd-app/rest",
-    needs=("network",),
+    needs=("network", "record", "peers", "directory"),
     whole_realm=True,
     realm_kinds=("herd",),
     by_person=True,

@@ -26,7 +26,7 @@ from lakewarden.backends.errors import (
 )
 from lakewarden.backends.network import Network
 from policies.sync.backends.postgresql.names import Identity
-from policies.sync.connections.bounded_connection import BoundedConnection, TookTooLong
+from policies.sync.backends.shared.bounded_connection import BoundedConnection, TookTooLong
 
 T = TypeVar("T")
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from lakewarden.backends.base import Right, Step
+from lakewarden.backends.decisions import PERSON
 from lakewarden.backends.errors import BackendError, Gone, Rejected, Transient, worst
 from policies.sync.backends.ranger.client import Session
 from policies.sync.backends.ranger.foreign import missing, policy_of, taken_from
@@ -30,7 +31,6 @@ from policies.sync.backends.ranger.policies import (
 )
 from policies.sync.backends.ranger.state import contradiction, key_of
 from policies.sync.backends.ranger.types import Type
-from policies.sync.desired import PERSON
 
 Edit = Callable[[Policy], dict[str, Any]]
 Wanted = list[tuple[str, str]]

@@ -158,7 +158,7 @@ KIND_HIVE = _kind(
     HIVE,
     "Hive",
     example="ranger+https://user:password@host:6182/cl1_hive",
-    wanted=partial(wanted, "ranger-hive"),
+    wanted=wanted,
     fields=(_SERVICE, _TLS, _BESIDE),
     **_TABLES,
 )
@@ -166,7 +166,7 @@ KIND_TRINO = _kind(
     TRINO,
     "Trino",
     example="ranger+https://user:password@host:6182/cl1_trino?catalog=lake",
-    wanted=partial(wanted, "ranger-trino"),
+    wanted=wanted,
     fields=(_SERVICE, Field("catalog", "Catalog", "The name of the catalog in Trino."), _TLS, _BESIDE),
     **_TABLES,
 )

@@ -7,9 +7,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from lakewarden.backends.base import Bypass, Foreign, Observation, Right
+from lakewarden.backends.decisions import PERSON
 from policies.sync.backends.ranger import bypass, foreign
 from policies.sync.backends.ranger.state import Look, names_in
-from policies.sync.desired import PERSON
 
 GUESTS = {"groups": "@group:", "roles": "@role:"}
 """How a group or role that somebody put into a role of ours is named among its members."""

@@ -9,16 +9,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
-from datetime import datetime
 from typing import Any
 
-from accounts.models import Principal
-from catalog.nodes import Node, number
-from lakewarden.backends import kinds
 from lakewarden.backends.base import DENY, Desired, Observation, Right
+from lakewarden.backends.console import Holder
+from lakewarden.backends.decisions import Decisions, Mirror, Target, fingerprint
 from lakewarden.law import engine
 from lakewarden.law.facts import Slice
-from policies.sync.desired import Target, Wanted, fingerprint, targets_below
 
 CARRIED: dict[str, tuple[tuple[str, str], ...]] = {
     "catalog": (("Catalog.loadCatalog", "USE_CATALOG"), ("Schema.createSchema", "CREATE_SCHEMA")),
@@ -42,16 +39,13 @@ Ranger's plugins ask for the same to make a table and a view, so that goes by th
 ALIKE = "is not written: to Ranger its name, or that of its schema, is another's in other capitals"
 
 
-def wanted(
-    code: str, backend: Any, node: Node, seen: Observation, now: datetime
-) -> tuple[Desired, list[str]]:
+def wanted(backend: Any, decisions: Decisions, seen: Observation) -> tuple[Desired, list[str]]:
     """What should be there, and what is not written because Ranger could not tell it apart."""
-    kind = kinds.get(code)
-    targets, alike = told_apart(targets_below(node, kind))
-    return RangerWanted(backend, kind, node, targets, now=now).desired(seen.people), alike
+    targets, alike = distinct(decisions.targets)
+    return RangerMirror(backend, decisions, targets).desired(seen.people), alike
 
 
-def told_apart(targets: Iterable[Target]) -> tuple[list[Target], list[str]]:
+def distinct(targets: Iterable[Target]) -> tuple[list[Target], list[str]]:
     """The objects whose names are nobody else's in any case, and in words what is with the others.
 
     A policy on one of two that differ in case alone would be one on both.
@@ -71,10 +65,10 @@ def told_apart(targets: Iterable[Target]) -> tuple[list[Target], list[str]]:
     return apart, sorted(f"{'.'.join(target.path)} {ALIKE}" for target in others)
 
 
-class RangerWanted(Wanted):
+class RangerMirror(Mirror):
     """The desired state with denials: rights whose words begin with DENY."""
 
-    def _roles_for(self, principal: Principal) -> list[tuple[str, str, frozenset[Right]]]:
+    def _roles_for(self, principal: Holder) -> list[tuple[str, str, frozenset[Right]]]:
         resolved = self._resolve(principal)
         mirrored = list(self._mirrors(principal))
         denied = frozenset[Right]().union(*(_denied(rights) for _, _, rights in mirrored))
@@ -86,15 +80,15 @@ class RangerWanted(Wanted):
         return [(f"rights:{fingerprint(rights)}", "resolved rights", rights)] if rights else []
 
     def _mirror(self, role: int) -> frozenset[Right]:
-        given: dict[int, set[tuple[str, bool]]] = defaultdict(set)
-        for securable, privilege, allow, window, *_ in self.loaded.grants.get(role, ()):
+        given: dict[Any, set[tuple[str, bool]]] = defaultdict(set)
+        for securable, privilege, allow, window, *_ in self.facts.grants.get(role, ()):
             if self._now(window):
                 given[securable].add((privilege, allow))
         return frozenset(
             right
             for target in self.targets
             for level in target.levels
-            for privilege, allow in given.get(number(level), ())
+            for privilege, allow in given.get(level.key, ())
             for right in self._carried(target, privilege, allow=allow)
         )
 
@@ -112,10 +106,9 @@ class RangerWanted(Wanted):
             yield right if allow else _deny(right)
 
     def _rights(self, slice_: Slice) -> Iterable[Right]:
-        moment = self.now.timestamp()
         for target in self.targets:
             for operation, privilege in CARRIED.get(target.levels[-1].type, ()):
-                if engine.decide(slice_, operation, target.levels, now=moment):
+                if engine.decide(slice_, operation, target.levels, now=self.moment):
                     for right in self.backend.rights_for(privilege, target.kind):
                         yield Right(target.kind, target.path, right)
 

@@ -7,27 +7,24 @@ the owner of the realm, is no policy.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from datetime import datetime
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
-from accounts.models import Principal
-from catalog.nodes import Node
-from lakewarden.backends import kinds
 from lakewarden.backends.base import Desired, Observation, Right
+from lakewarden.backends.console import Holder
+from lakewarden.backends.decisions import Decisions, Mirror
 from lakewarden.law.dialects.cdap.authorizable import INSTANCE, PROGRAM, Authorizable, parse
 from lakewarden.law.facts import Slice
 from policies.sync.backends.ranger.types import EACH, WHOLE
-from policies.sync.desired import Wanted
 
 LAW = "cdap43"
 """The generation by whose rules CDAP's extension decides."""
 
 
-def wanted(backend: Any, node: Node, seen: Observation, now: datetime) -> tuple[Desired, list[str]]:
+def wanted(backend: Any, decisions: Decisions, seen: Observation) -> tuple[Desired, list[str]]:
     """What should be there; nothing can be absent."""
-    return CdapWanted(backend, node, seen.people, now).desired(seen.people), []
+    return CdapMirror(backend, decisions, seen.people).desired(seen.people), []
 
 
 def as_path(entity: Authorizable) -> tuple[str, ...]:
@@ -40,22 +37,21 @@ def as_path(entity: Authorizable) -> tuple[str, ...]:
     return tuple(EACH if part == WHOLE else part for part in parts)
 
 
-class CdapWanted(Wanted):
+class CdapMirror(Mirror):
     """The desired state by person, of rules that are about texts."""
 
-    def __init__(self, backend: Any, node: Node, people: frozenset[str], now: datetime) -> None:
-        super().__init__(backend, kinds.get("ranger-cdap"), node, (), now=now)
+    def __init__(self, backend: Any, decisions: Decisions, people: frozenset[str]) -> None:
+        super().__init__(backend, decisions, ())
         self._people = people
 
     @cached_property
-    def principals(self) -> list[Principal]:
+    def principals(self) -> Sequence[Holder]:
         """Every person and service whom Ranger knows, too: the law admits everybody."""
-        known = (Principal.Kind.USER, Principal.Kind.SERVICE)
-        return list(Principal.objects.filter(name__in=self._people, kind__in=known).order_by("pk"))
+        return self.decisions.named(self._people)
 
     def _rights(self, slice_: Slice) -> Iterable[Right]:
         for rule in slice_.rules:
-            if isinstance(rule.object, str) and rule.allow and rule.holds_at(self.now.timestamp()):
+            if isinstance(rule.object, str) and rule.allow and rule.holds_at(self.moment):
                 entity = parse(rule.object)
                 for word in self.backend.rights_for(rule.privilege, entity.type):
                     yield Right(entity.type, as_path(entity), word)
