@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 from django.db import transaction
 from django.utils import timezone
-from policies.sync.connections.places import places
 from pytest_django import Settings
 
 from catalog.models import Detail
@@ -24,6 +23,7 @@ from policies.errors import Invalid
 from policies.models import Backend
 from policies.sync import worker
 from policies.sync.connections import opening, registration
+from policies.sync.connections.needs import places
 from policies.sync.desired import Wanted, targets_below
 from policies.sync.discovery.objects import Discovered, discover
 from tests.cdap_law.world import a_cdap
