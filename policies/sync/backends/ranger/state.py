@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from lakewarden.backends.base import Right
+from lakewarden.backends.decisions import PERSON
 from lakewarden.backends.errors import Misconfigured
 from policies.sync.backends.ranger.client import Session
 from policies.sync.backends.ranger.names import OPTION, Identity
@@ -20,7 +21,6 @@ from policies.sync.backends.ranger.policies import (
     single_values,
 )
 from policies.sync.backends.ranger.types import LISTS, Shape, Type
-from policies.sync.desired import PERSON
 
 ADMIN = "ROLE_SYS_ADMIN"
 TRIES = 3
