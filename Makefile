@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow pyspark35 quick check format drawing bench seeds wheel system clean
+.PHONY: help setup run test test-slow pyspark35 quick check format drawing words bench seeds wheel system clean
 
 PYTHON := .venv/bin/python
 TEST_ARGS ?=
@@ -47,6 +47,9 @@ format: .venv/ready-dev ## write the code in its one format
 
 drawing: .venv/ready-dev ## ARCHITECTURE.md: the floors and packages, drawn from the code
 	@exec $(PYTHON) scripts/drawing.py
+
+words: .venv/ready-dev ## docs/development/words.md: the table of words, from the console's glossary
+	@exec $(PYTHON) scripts/words.py
 
 bench: .venv/ready-dev ## ratios that must hold
 	@exec scripts/bench.sh

@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from authzsite.console.help.glossary import AVOIDED, IN_CODE, WORDS
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
@@ -14,6 +16,15 @@ def test_each_package_stands_in_the_drawing_and_no_other() -> None:
     command = [sys.executable, str(ROOT / "scripts" / "drawing.py"), "--check"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, f"`make drawing` draws it again\n{done.stdout}{done.stderr}"
+
+
+def test_the_table_of_words_says_what_the_console_says() -> None:
+    command = [sys.executable, str(ROOT / "scripts" / "words.py"), "--check"]
+    assert subprocess.run(command, check=False).returncode == 0, "`make words` writes it again"
+
+
+def test_no_word_is_avoided_that_is_none() -> None:
+    assert {word.code for word in (*WORDS.values(), *IN_CODE)} >= AVOIDED.keys()
 
 
 def test_the_hooks_call_targets_of_make() -> None:

@@ -122,7 +122,11 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ),
             ("missing", "Missing in a backend", "Decided here, not yet there."),
             ("extra", "Extra", "There, and no longer decided here."),
-            ("foreign", "Foreign", "Found there, not made here. Left alone until somebody decides."),
+            (
+                "foreign",
+                "Granted outside Lakewarden",
+                "Foreign for short: found in a backend, not made here. Left alone until somebody decides.",
+            ),
             ("unknown", "Unknown", "Not readable for our account. It is not a no."),
             ("bypass", "Bypass", "Power that no grant of ours can limit, such as a superuser's."),
             ("report", "Only report", "What differs is shown, and nothing is changed in the backend."),
@@ -177,7 +181,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ),
             (
                 "separation",
-                "Separation",
+                "Separation of duties",
                 "Two things that nobody may have both of, such as paying and packing. A change that would "
                 "give both is stopped; an exception has an end and somebody who answers for it.",
             ),
@@ -258,5 +262,94 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     ),
 )
 
-GROUPS = tuple((heading, tuple(Word(*one) for one in some)) for heading, some in _GROUPS)
+_MORE: tuple[tuple[str, str, str], ...] = (
+    ("principal", "Principal", "Whoever can be given access: a person, a group, a service account."),
+    ("object", "Object", "What access is given on: a catalog, a schema, a table, a namespace, an entity."),
+    ("privilege", "Privilege", "One thing that the law of a realm lets be given, such as reading a table."),
+    (
+        "grant",
+        "Grant",
+        "One privilege on one object for one principal or role, from its beginning to its end.",
+    ),
+    ("revoke", "Revoke", "To end a grant. It stays in the history."),
+    ("access", "Access", "What somebody can do with an object, by all that gives or denies it."),
+    ("inherited", "Inherited", "Given on something above, and so in force on all below."),
+    ("entitlement", "Entitlement", "What somebody has: a grant, a role, a membership, a duty, an ownership."),
+    ("scheduled-grant", "Scheduled grant", "A grant that begins on a later date. Nothing is open before."),
+    ("expiration", "Expiration", "The date on which a grant ends by itself."),
+    ("approver", "Approver", "Who may decide a request: the owner, or who holds the duty for it."),
+    ("decision", "Decision", "A yes or no about a request, or about whether somebody may, with its reasons."),
+    ("reviewer", "Reviewer", "Who says in a review which access is still needed."),
+    (
+        "usage",
+        "Usage",
+        "What was read or written with an access, and when last, as jobs and backends report it.",
+    ),
+    ("audit-log", "Audit log", "The changes and the looks, in order, as auditors take them away."),
+    ("verify", "Verify", "To read the record again and hold it against its digests, signatures and tables."),
+    ("sync", "Sync", "Making a backend equal to what was decided, and reading that it is."),
+    ("drift", "Drift", "Where a backend differs from what was decided."),
+    ("adopt", "Adopt", "To make a grant that was found in a backend one of ours."),
+    ("joiner", "Joiner", "Somebody who comes, and is to have what a colleague has."),
+)
+"""Words that the page and the code share."""
+
+IN_CODE = (
+    Word("finding", "Finding", "One right or membership in a backend that differs from what was decided."),
+    Word("observation", "Observation", "All that was read from a backend in one consistent look."),
+    Word("plan", "Plan", "The steps that make a backend equal, in an order that is safe to stop anywhere."),
+    Word(
+        "snapshot", "Snapshot", "All facts of a realm at a revision, to decide by without asking each time."
+    ),
+    Word("leaver-person", "Leaver", "Somebody who goes, and whose entitlements are dealt with in one plan."),
+    Word("fact", "Fact", "A row that access rests on; it begins and ends, and is never updated."),
+    Word("lineage", "Lineage", "An object with all that it lies in, from the root of the realm down."),
+    Word("dialect", "Dialect", "A law as data: types, privileges, operations, and what each of them takes."),
+    Word("duty-seal", "Seal", "What the writer puts on each fact, so that one written past it is seen."),
+)
+"""Words of the code that no page needs."""
+
+AVOIDED = {
+    "access": "reach, sight, what one can",
+    "adopt": "take over, make ours",
+    "approver": "decider",
+    "archive": "cold history",
+    "audit-log": "trail, journal",
+    "backend": "system out there, target",
+    "decision": "verdict, answer",
+    "drift": "deviation, what is otherwise",
+    "emergency": "break-glass, fire alarm",
+    "entitlement": "holding, what is held",
+    "expiration": "ending, end date, validity",
+    "finding": "discrepancy, difference",
+    "foreign": "foreign grant, alien, stranger's right",
+    "grant": "gift, wish, giving",
+    "inherited": "from above, handed down",
+    "joiner": "newcomer, same as",
+    "leaver-person": "who goes",
+    "member": "admitted, insider",
+    "object": "securable (only as the name of the table), thing, place, node on pages",
+    "observation": "look, glance, reading",
+    "owner": "keeper, master",
+    "plan": "to-do, deeds",
+    "principal": "subject (only in AuthZEN), asker, who",
+    "privilege": "permission on pages of a metalake (Herd says permission), code",
+    "realm": "tenant, world, workspace",
+    "request": "wish, petition, ask",
+    "review": "campaign, certification, attestation",
+    "reviewer": "judge, certifier",
+    "revision": "version, number",
+    "revoke": "take away, take back, remove",
+    "role": "profile, bundle",
+    "scheduled-grant": "beginning, future grant, coming",
+    "separation": "toxic combination, two sides, clash",
+    "snapshot": "dump, copy",
+    "sync": "mirroring, carrying",
+    "usage": "touches, what was done",
+    "verify": "prove, check whether it is whole",
+}
+"""By code, what we do not write for a word."""
+
+_ALL = (*_GROUPS, ("Grants and what becomes of them", _MORE))
+GROUPS = tuple((heading, tuple(Word(*one) for one in some)) for heading, some in _ALL)
 WORDS = {one.code: one for _, some in GROUPS for one in some}
