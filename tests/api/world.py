@@ -15,6 +15,7 @@ from policies.authority import OPERATOR, of_operator
 from policies.services import members, objects, owners, realms, roles
 from policies.services.objects import NewObject
 from policies.services.roles import Privilege
+from tests.api.described import check_exchange
 
 BY: Any = {"by": OPERATOR, "authority": of_operator(OPERATOR)}
 EVALUATION, EVALUATIONS = "/access/v1/evaluation", "/access/v1/evaluations"
@@ -74,6 +75,14 @@ class Caller(Client):
     def __init__(self, token: str | None = None, **options: Any) -> None:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         super().__init__(headers=headers, raise_request_exception=True, **options)
+
+    def request(self, **request: Any) -> Any:
+        response = super().request(**request)
+        path = request["PATH_INFO"]
+        if path.startswith("/authz/v1/") and path != "/authz/v1/openapi.json":
+            sent = response.wsgi_request.body if request["REQUEST_METHOD"] != "GET" else b""
+            check_exchange(request["REQUEST_METHOD"], path, sent, response)
+        return response
 
     def send(self, path: str, body: object, **headers: str) -> Any:
         content = body if isinstance(body, bytes) else json.dumps(body).encode()

@@ -109,6 +109,9 @@ BAD: list[tuple[dict[str, Any], int]] = [
     ({"title": "x", "resources": "demo"}, 400),
     ({"title": "x", "resources": ["nowhere/at.all"]}, 404),
     ({"title": "x", "resources": ["demo"], "silence": "maybe"}, 400),
+    ({"title": "x", "resources": ["demo"], "silent": "keep"}, 400),
+    ({"title": "x", "resources": ["demo"], "services": "yes"}, 400),
+    ({"title": "x", "resources": ["demo"], "reason": 7}, 400),
     ({"title": "x", "resources": ["demo"], "risks": ["danger"]}, 400),
     ({"title": "x", "resources": ["demo"], "stages": []}, 400),
     ({"title": "x", "resources": ["demo"], "stages": [{"by": "lot"}]}, 400),
@@ -141,6 +144,9 @@ def test_bad_decisions_change_nothing(given: Node) -> None:
         {"decisions": [{"row": 1, "version": 0, "choice": "remove"}]},
         {"decisions": [{"row": 1, "version": 0, "choice": "keep"}] * 2},
         {"decisions": [{"row": 1, "version": 0, "choice": "keep"}], "seconds": -1},
+        {"decisions": [{"row": 1, "version": 0, "choice": "keep"}], "seconds": 10**400},
+        {"decisions": [{"row": True, "version": 0, "choice": "keep"}]},
+        {"decisions": [{"row": 1, "version": 0, "choice": "keep", "untill": "2030-01-01"}]},
     ]
     assert [olivia.send(one, body).status_code for body in bad] == [400] * len(bad)
     gone = {"decisions": [{"row": 999, "version": 0, "choice": "keep"}]}

@@ -81,9 +81,10 @@ def described(
     body: Any = None,
     status: int = 200,
     others: Mapping[int, str] | None = None,
+    media: str = "application/json",
 ) -> Callable[[F], F]:
     """What a method of a call does: its answer, its body, its parameters; `!` marks those that it needs."""
-    responses: dict[Any, Any] = {status: OpenApiResponse(answer, "the answer")}
+    responses: dict[Any, Any] = {(status, media): OpenApiResponse(answer, "the answer")}
     responses |= {code: OpenApiResponse(None, text) for code, text in (others or {}).items()}
     responses |= {(code, "application/problem+json"): PROBLEM for code in (400, 401, 403)}
     return extend_schema(

@@ -81,7 +81,10 @@ class Number(serializers.FloatField):
     def to_internal_value(self, data: Any) -> float:
         if isinstance(data, bool) or not isinstance(data, int | float):
             self.fail("invalid")
-        return super().to_internal_value(data)
+        try:
+            return float(data)
+        except OverflowError:
+            self.fail("invalid")
 
 
 class Flag(serializers.BooleanField):
@@ -108,8 +111,9 @@ class Moment(serializers.DateTimeField):
             self.fail("invalid")
         return found
 
-    def to_representation(self, value: datetime) -> str:
-        return value.isoformat()
+    def to_representation(self, value: datetime | str) -> str:
+        # what is kept as JSON is written already
+        return value if isinstance(value, str) else value.isoformat()
 
 
 class Listed(serializers.ListField):

@@ -159,6 +159,8 @@ def newest(rows: QuerySet[M], asked: Asked, salt: str) -> tuple[list[M], list[ob
     return found[:most], [found[most - 1].pk] if len(found) > most else None
 
 
-def listed(results: list[dict[str, object]], after: Sequence[object] | None, salt: str) -> dict[str, object]:
+def listed(
+    results: Sequence[Mapping[str, object]], after: Sequence[object] | None, salt: str
+) -> dict[str, object]:
     """One page of a list, with the cursor to the next."""
     return {"results": results, "next": None if after is None else signing.dumps(after, salt=salt)}

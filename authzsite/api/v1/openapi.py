@@ -11,7 +11,6 @@ from rest_framework.request import Request
 
 from accounts.models.tokens import SCOPES
 from authzsite.api.surface import respond
-from authzsite.api.v1 import review_calls
 from authzsite.api.v1.call import Call
 from authzsite.api.v1.calls_told import (
     FLAG,
@@ -190,7 +189,6 @@ CALLS = (
         record(("backend", "state"), backend=WHOLE, state=TEXT),
         body=record(objects=listed(TEXT)), status=202,
     ),
-    *review_calls.CALLS,
 )  # fmt: skip
 
 
@@ -200,13 +198,17 @@ def document() -> Schema:
     from authzsite.api.v1 import urls
 
     found = SchemaGenerator(  # type: ignore[no-untyped-call]
-        patterns=[p for p in urls.urlpatterns if re.search("emergencies|request|substitutes", str(p.pattern))]
+        patterns=[
+            p
+            for p in urls.urlpatterns
+            if re.search("emergencies|request|substitutes|reviews", str(p.pattern))
+        ]
     ).get_schema(public=True)
     paths: Schema = found["paths"]
     for call in CALLS:
         paths.setdefault(f"/authz/v1/{call.path}", {})[call.method] = call.wire()
     problem = answer("why not, as RFC 9457 writes it", "application/problem+json", ref("Problem"))
-    found["components"]["schemas"] |= SCHEMAS | review_calls.SCHEMAS
+    found["components"]["schemas"] |= SCHEMAS
     found["components"]["responses"] = {"Problem": problem}
     return {**found, "info": {**found["info"], "description": f"Scopes of a token: {', '.join(SCOPES)}."}}
 

@@ -3,18 +3,35 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
-from typing import Any
 
 from django.http import FileResponse, HttpResponse
 from rest_framework.request import Request
 
 from accounts.models import Principal
-from authzsite.api.strictjson import BadBody, read_object
 from authzsite.api.surface import respond
 from authzsite.api.v1 import named
 from authzsite.api.v1.call import Call
-from authzsite.api.v1.review_bodies import plan_of, row_wire, verdicts_of, wire, wires
+from authzsite.api.v1.describing import PAGED, described, page_of
+from authzsite.api.v1.review_serializers import (
+    DecidedSerializer,
+    ExceptionSerializer,
+    Extension,
+    HandOver,
+    NewDecisions,
+    NewReview,
+    PacesSerializer,
+    PassedSerializer,
+    Reason,
+    Repetition,
+    ReviewEffectSerializer,
+    ReviewRowSerializer,
+    ReviewSerializer,
+    ReviewWithCountsSerializer,
+    plan_of,
+    review_answer,
+    review_answers,
+    verdicts_of,
+)
 from authzsite.downloads import review_evidence
 from policies.decisions import duties
 from policies.decisions.lookups.visible_objects import admitted
@@ -41,23 +58,23 @@ EXPORT = "export_history"
 class Reviews(Call):
     http_method_names = ["get", "post"]
 
+    @described("The reviews one started or is asked in", "audit", page_of(ReviewSerializer), query=PAGED)
     def get(self, request: Request) -> HttpResponse:
         caller, asked = self.require_scope("audit"), request.GET.dict()
-        after, limit = named.cursor(asked, LIST), named.limit(asked)
-        rows = worklist.reviews_for(caller.principal)
-        if after:
-            rows = rows.filter(pk__lt=after[0])
-        found = list(rows[: limit + 1])
-        last = [found[limit - 1].pk] if len(found) > limit else None
-        return respond(named.listed(wires(found[:limit]), last, LIST))
+        shown, after = named.newest(worklist.reviews_for(caller.principal), asked, LIST)
+        return respond(named.listed(review_answers(shown), after, LIST))
 
+    @described(
+        "Review access: who may grant there may ask", "manage", ReviewSerializer, body=NewReview, status=201
+    )
     def post(self, request: Request) -> HttpResponse:
-        caller = self.require_scope("manage")
-        body = read_object(request._request)
-        made = start.start(
-            plan_of(body, caller.actor()), by=caller.actor(), reason=str(body.get("reason", ""))
-        )
-        return respond(wire(made), 201)
+        by, body = self.require_scope("manage").actor(), NewReview.read(request)
+        made = start.start(plan_of(body, by), by=by, reason=body["reason"])
+        return respond(review_answer(made), 201)
+
+
+_GONE = {404: "there is none that you may see"}
+_LATE = {409: "somebody was faster, or it is over"} | _GONE
 
 
 class _OfOne(Call):
@@ -76,16 +93,24 @@ class _OfOne(Call):
 class OneReview(_OfOne):
     http_method_names = ["get"]
 
+    @described("How a review stands", "audit", ReviewWithCountsSerializer, others=_GONE)
     def get(self, request: Request, id: int) -> HttpResponse:
         caller = self.require_scope("audit")
         review, standing = self.found(id, caller.principal)
         counts = worklist.counts(review, None if standing.reads else caller.principal)
-        return respond({**wire(review), "counts": counts})
+        return respond({**review_answer(review), "counts": counts})
 
 
 class Rows(_OfOne):
     http_method_names = ["get"]
 
+    @described(
+        "The work-list of the caller, or with `all` every row",
+        "audit",
+        page_of(ReviewRowSerializer),
+        query=("order", "only", "all", "text", *PAGED),
+        others=_GONE,
+    )
     def get(self, request: Request, id: int) -> HttpResponse:
         caller, asked = self.require_scope("audit"), request.GET.dict()
         review, standing = self.found(id, caller.principal)
@@ -101,12 +126,13 @@ class Rows(_OfOne):
             after=named.cursor(asked, ROWS),
             limit=named.limit(asked),
         )
-        return respond(named.listed([row_wire(row) for row in page.rows], page.next, ROWS))
+        return respond(named.listed([ReviewRowSerializer(row).data for row in page.rows], page.next, ROWS))
 
 
 class Effect(_OfOne):
     http_method_names = ["get"]
 
+    @described("What removing a row would really do", "audit", ReviewEffectSerializer, others=_GONE)
     def get(self, request: Request, id: int, number: int) -> HttpResponse:
         caller = self.require_scope("audit")
         review, standing = self.found(id, caller.principal)
@@ -115,90 +141,84 @@ class Effect(_OfOne):
         if row is None:
             raise NotFound("There is no such row.")
         found = consequences.of(review, [row])[row.pk]
-        return respond(
-            {
-                "loses": [_loss(one) for one in found.loses],
-                "gains": [_loss(one) for one in found.gains],
-                "keeps": [_loss(one) for one in found.keeps],
-                "rows": sorted(one.number for one in found.rows),
-                "unseen": found.unseen,
-            }
-        )
-
-
-def _loss(one: consequences.Lost | consequences.KeptAccess) -> dict[str, Any]:
-    return {"principal": str(one.person), "object": one.object, "actions": list(one.actions)}
+        rows_that_go = sorted(each.number for each in found.rows)
+        return respond(ReviewEffectSerializer({**vars(found), "rows": rows_that_go}).data)
 
 
 class Decisions(_OfOne):
-    http_method_names = ["post"]
-
+    @described("Decide rows in one step", "manage", DecidedSerializer, body=NewDecisions, others=_LATE)
     def post(self, request: Request, id: int) -> HttpResponse:
         caller = self.require_scope("manage")
         review, _ = self.found(id, caller.principal)
-        body = read_object(request._request)
-        verdicts, numbers = verdicts_of(review, body)
-        done = decisions.decide(review, verdicts, by=caller.actor(), seconds=_seconds(body))
+        body = NewDecisions.read(request)
+        verdicts, numbers = verdicts_of(review, body["decisions"])
+        done = decisions.decide(review, verdicts, by=caller.actor(), seconds=body["seconds"])
         refused = [{"row": numbers[pk], "detail": why} for pk, why in done.refused]
         answer = {"decided": [numbers[pk] for pk in done.decided], "refused": refused}
         return respond(answer, 200 if done.decided else 409)
 
 
-def _seconds(body: Mapping[str, Any]) -> float | None:
-    value = body.get("seconds")
-    if value is None:
-        return None
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 86400:
-        raise BadBody("seconds must be a number from 0 to 86400")
-    return float(value)
-
-
-class Deed(_OfOne):
-    """Close, extend, call off, repeat: what a review's leader does with it."""
-
-    http_method_names = ["post"]
-    deed = ""
-
+class Close(_OfOne):
+    @described(
+        "End deciding now; what was decided is carried out",
+        "manage",
+        ReviewSerializer,
+        body=Reason,
+        others=_LATE,
+    )
     def post(self, request: Request, id: int) -> HttpResponse:
         caller = self.require_scope("manage")
         review, _ = self.found(id, caller.principal)
-        body = read_object(request._request) if request._request.body else {}
-        by, reason = caller.actor(), str(body.get("reason", ""))[:4000]
-        if self.deed == "extend":
-            review = management.extend(review, _whole(body, "days"), by=by, reason=reason)
-        elif self.deed == "repeat":
-            every = None if body.get("every") is None else _whole(body, "every")
-            review = management.repeat(review, every, by=by, reason=reason)
-        else:
-            act = management.end if self.deed == "close" else management.cancel
-            review = act(review, by=by, reason=reason)
-        return respond(wire(review))
+        body = Reason.read(request, optional=True)
+        return respond(review_answer(management.end(review, by=caller.actor(), reason=body["reason"])))
 
 
-def _whole(body: Mapping[str, Any], name: str) -> int:
-    value = body.get(name)
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise BadBody(f"{name} must be a whole number")
-    return value
+class Extend(_OfOne):
+    @described("Give it more days", "manage", ReviewSerializer, body=Extension, others=_LATE)
+    def post(self, request: Request, id: int) -> HttpResponse:
+        caller = self.require_scope("manage")
+        review, _ = self.found(id, caller.principal)
+        body = Extension.read(request, optional=True)
+        review = management.extend(review, body["days"], by=caller.actor(), reason=body["reason"])
+        return respond(review_answer(review))
+
+
+class Cancel(_OfOne):
+    @described("Call it off; nothing is removed", "manage", ReviewSerializer, body=Reason, others=_LATE)
+    def post(self, request: Request, id: int) -> HttpResponse:
+        caller = self.require_scope("manage")
+        review, _ = self.found(id, caller.principal)
+        body = Reason.read(request, optional=True)
+        return respond(review_answer(management.cancel(review, by=caller.actor(), reason=body["reason"])))
+
+
+class Repeat(_OfOne):
+    @described(
+        "Have it come again after so many months, or no more",
+        "manage",
+        ReviewSerializer,
+        body=Repetition,
+        others=_LATE,
+    )
+    def post(self, request: Request, id: int) -> HttpResponse:
+        caller = self.require_scope("manage")
+        review, _ = self.found(id, caller.principal)
+        body = Repetition.read(request, optional=True)
+        review = management.repeat(review, body["every"], by=caller.actor(), reason=body["reason"])
+        return respond(review_answer(review))
 
 
 class Pass(_OfOne):
-    http_method_names = ["post"]
-
+    @described("Have somebody else decide rows", "manage", PassedSerializer, body=HandOver, others=_LATE)
     def post(self, request: Request, id: int) -> HttpResponse:
         caller = self.require_scope("manage")
         review, _ = self.found(id, caller.principal)
-        body = read_object(request._request)
-        to = _colleague(named.text(body, "to"), review, caller.principal)
+        body = HandOver.read(request)
+        to = _colleague(body["to"], review, caller.principal)
         if to is None:
             raise NotFound("There is nobody of that name.")
-        numbers = body.get("rows")
-        if numbers is not None and not _numbers(numbers):
-            raise BadBody("rows must be a list of numbers")
-        chosen = None if numbers is None else worklist.keys(review, numbers).values()
-        many = delegation.pass_on(
-            review, to, by=caller.actor(), rows=chosen, reason=str(body.get("reason", ""))[:4000]
-        )
+        chosen = None if body["rows"] is None else worklist.keys(review, body["rows"]).values()
+        many = delegation.pass_on(review, to, by=caller.actor(), rows=chosen, reason=body["reason"])
         return respond({"passed": many})
 
 
@@ -210,23 +230,20 @@ def _colleague(text: str, review: Review, viewer: Principal) -> Principal | None
     return named.somebody_known(text, viewer)
 
 
-def _numbers(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(one, int) and one < 2**31 for one in value)
-
-
 class Exceptions(_OfOne):
     http_method_names = ["get"]
 
+    @described(
+        "What a review leaves to look at", "audit", page_of(ExceptionSerializer), query=PAGED, others=_GONE
+    )
     def get(self, request: Request, id: int) -> HttpResponse:
         caller, asked = self.require_scope("audit"), request.GET.dict()
         review, standing = self.found(id, caller.principal)
         _reads(standing)
         after, limit = named.cursor(asked, LEFT), named.limit(asked)
-        found = completion.listed(review, after=after[0] if after else 0, limit=limit + 1)  # type: ignore[arg-type]
-        rows = [
-            {"row": one.row.number, "why": one.why, "owner": str(one.owner), "until": one.until.isoformat()}
-            for one in found[:limit]
-        ]
+        last_seen = after[0] if after and isinstance(after[0], int) else 0
+        found = completion.listed(review, after=last_seen, limit=limit + 1)
+        rows = [ExceptionSerializer(each).data for each in found[:limit]]
         last = [found[limit - 1].row.number] if len(found) > limit else None
         return respond(named.listed(rows, last, LEFT))
 
@@ -234,16 +251,23 @@ class Exceptions(_OfOne):
 class Paces(_OfOne):
     http_method_names = ["get"]
 
+    @described("How fast each reviewer decides", "audit", PacesSerializer, others=_GONE)
     def get(self, request: Request, id: int) -> HttpResponse:
         review, standing = self.found(id, self.require_scope("audit").principal)
         _reads(standing)
-        rows = [{**vars(one), "reviewer": str(one.reviewer)} for one in pace_checks.paces(review)]
-        return respond({"results": rows})
+        return respond(PacesSerializer({"results": pace_checks.paces(review)}).data)
 
 
 class Evidence(_OfOne):
     http_method_names = ["get"]
 
+    @described(
+        "The auditor's bundle, a signed zip archive",
+        "audit",
+        {"type": "string", "format": "binary"},
+        media="application/zip",
+        others=_GONE,
+    )
     def get(self, request: Request, id: int) -> HttpResponse:
         caller = self.require_scope("audit")
         review, standing = self.found(id, caller.principal)
