@@ -4,69 +4,83 @@ from __future__ import annotations
 
 from typing import Any
 
+from django import forms
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 
 from authzsite.console.accounts import site_admins
-from authzsite.console.kit.auth import signed_in
-from authzsite.console.kit.conflicts import done_before
+from authzsite.console.accounts.admin_change import AdminChangeView
 from authzsite.console.kit.display.parts import Note
-from authzsite.console.kit.http import Request, asker_of
-from authzsite.console.kit.methods import reads_and_writes
-from authzsite.console.kit.page import page, say
-from authzsite.console.roles.views import nonce_in
+from authzsite.console.kit.forms import ConsoleForm, ReasonField, TextField
 from authzsite.console.sync.backend import AWAITS, there
 from catalog.nodes import Node, node
 from policies.authority import Actor
-from policies.errors import PolicyError
 from policies.models import Backend
 from policies.sync import operations
 
 
-@reads_and_writes
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+class AgreeForm(ConsoleForm):
+    """Why, and what the connection was like when it was looked at."""
+
+    digest = TextField(required=False, widget=forms.HiddenInput)
+    reason = ReasonField()
+
+
+class AgreeView(AdminChangeView):
     """Ask back, then agree; for site admins alone, who need not be in the realm."""
-    if not site_admins.may(request):
-        one = there(request, id)
+
+    form_class = AgreeForm
+    template_name = "console/sync/operate.html"
+    room = "sync"
+    not_saved = "Not done."
+    place: Node
+
+    def site_refusal(self) -> HttpResponse | None:
+        if site_admins.may(self.request):
+            return None
+        one = there(self.request, self.kwargs["id"])
         heading = f"You cannot agree to the connection of {one.place.node.name}"
-        return site_admins.refused(request, heading, back=one.url, back_words=f"Back to {one.name}")
-    row = Backend.objects.filter(pk=id).first()
-    place = node(row.catalog_id) if row else None
-    if row is None or place is None or not row.awaits:
-        raise Http404
-    if request.method != "POST":
-        return _show(request, row, place, [])
-    actor = Actor(asker_of(request), "console", request_id=nonce_in(request))
-    try:
-        if done_before(actor) is None:
-            reason, digest = request.POST.get("reason", ""), request.POST.get("digest", "")
-            operations.agree(row, by=actor, reason=reason, digest=digest)
-    except PolicyError as problem:
-        row.refresh_from_db()
-        return _show(request, row, place, [Note("bad", "Not done.", str(problem))], status=422)
-    say(request, f"{row.get_kind_display()} {place.name} may do what it is set to")
-    return redirect("console:home")
+        return site_admins.refused(self.request, heading, back=one.url, back_words=f"Back to {one.name}")
 
+    def get_object(self) -> Backend:
+        row = Backend.objects.filter(pk=self.kwargs["id"]).first()
+        place = node(row.catalog_id) if row else None
+        if row is None or place is None or not row.awaits:
+            raise Http404
+        self.place = place
+        return row
 
-def _show(
-    request: Request, row: Backend, place: Node, notes: list[Note], *, status: int = 200
-) -> HttpResponse:
-    does = (
-        "repairs from then on"
-        if row.policy == Backend.Policy.REPAIR
-        else "goes on only reporting, until its owner sets it to repair"
-    )
-    context: dict[str, Any] = {
-        "notes": notes,
-        "nonce": nonce_in(request),
-        "digest": operations.likeness(row),
-        "reason": request.POST.get("reason", ""),
-        "back": reverse("console:home"),
-        "heading": f"Agree that {'/'.join(place.names)} governs {row}?",
-        "text": f"{AWAITS[Backend.Awaits(row.awaits)]} Once you agree it {does}.",
-        "button": "Agree",
-        "look": "primary",
-    }
-    return page(request, "console/sync/operate.html", context, room="sync", status=status)
+    def save(self, form: AgreeForm, actor: Actor) -> None:
+        reason, digest = form.cleaned_data["reason"], form.cleaned_data["digest"]
+        operations.agree(self.object, by=actor, reason=reason, digest=digest)
+
+    def note_of(self, form: AgreeForm, problem: Exception) -> Note:
+        self.object.refresh_from_db()
+        return Note("bad", self.not_saved, str(problem))
+
+    def success_message(self, form: AgreeForm) -> str:
+        return f"{self.object.get_kind_display()} {self.place.name} may do what it is set to"
+
+    def heading(self, form: AgreeForm) -> str:
+        return f"Agree that {'/'.join(self.place.names)} governs {self.object}?"
+
+    def button(self, form: AgreeForm) -> str:
+        return "Agree"
+
+    def back(self) -> str:
+        return reverse("console:home")
+
+    def get_context_data(self, *, form: AgreeForm, **kwargs: Any) -> dict[str, Any]:
+        does = (
+            "repairs from then on"
+            if self.object.policy == Backend.Policy.REPAIR
+            else "goes on only reporting, until its owner sets it to repair"
+        )
+        return super().get_context_data(
+            form=form,
+            digest=operations.likeness(self.object),
+            text=f"{AWAITS[Backend.Awaits(self.object.awaits)]} Once you agree it {does}.",
+            look="primary",
+            keep="Leave it as it is",
+            **kwargs,
+        )

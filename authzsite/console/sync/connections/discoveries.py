@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
@@ -12,19 +13,22 @@ from django.urls import reverse
 
 from accounts.models import Principal
 from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Crumbs, Diff, DiffLine, Note, Reason
+from authzsite.console.kit.forms import ConfirmForm
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads, reads_and_writes
-from authzsite.console.kit.page import page, say
+from authzsite.console.kit.page import page
 from authzsite.console.roles.views import nonce_in
 from authzsite.console.sync.backend import There, there
 from authzsite.console.sync.connections.views import renewal
+from catalog.nodes import Node
 from lakewarden.backends import kinds
 from lakewarden.backends.errors import Misconfigured
 from policies.authority import Actor
-from policies.errors import PolicyError, Refused
+from policies.errors import Refused
 from policies.models import BackendLogins, Discovery, RealmMember
 from policies.record import access_log
 from policies.sync.connections import registration
@@ -191,60 +195,83 @@ def _line(one: There, found: Suggestion) -> Line:
     return Line(found.name, objects, here, act)
 
 
-@reads_and_writes
-@signed_in
-def owner(request: Request, id: int) -> HttpResponse:
-    """Make who owns things there their owner here: what it would do; then it is decided."""
-    one = there(request, id)
-    name = request.GET.get("name", "")[:300]
-    who = owners.member(one.row, name) if one.may_look and "\0" not in name else None
-    if who is None:
-        raise Http404
-    notes = []
-    if request.method == "POST":
-        actor = Actor(one.place.asker, "console", request_id=nonce_in(request))
-        reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
-        try:
-            if done_before(actor) is None:
-                many = owners.adopt(one.row, name, by=actor, reason=reason)
-                say(request, f"{who.label} owns {words.count(many, 'object')} here too")
-            return redirect("console:discover", id=id)
-        except PolicyError as problem:
-            notes = [Note("bad", "Nothing was changed.", str(problem))]
-    return _ask(request, one, name, who, notes)
+class TakeOverView(ChangeView):
+    """Make the owner of things in the source their owner here: what it would do; then it is decided."""
 
+    form_class = ConfirmForm
+    template_name = "console/kit/confirm.html"
+    not_saved = "Nothing was changed."
+    owner: Principal
 
-def _ask(request: Request, one: There, name: str, who: Principal, notes: list[Note]) -> HttpResponse:
-    places = owners.left(one.row, name)
-    lines = [DiffLine("change", place.ref.full_name, f"belongs to {who.label}") for place in places[:NAMED]]
-    if len(places) > NAMED:
-        rest = len(places) - NAMED
-        lines.append(DiffLine("change", f"and {words.count(rest, 'object')} more", f"belong to {who.label}"))
-    context = {
-        "notes": notes,
-        "heading": f"Make {who.label} the owner here as well?",
-        "place": f"{name} owns {words.count(len(places), 'object')} in {one.name} and not here. "
-        "What lies in them goes with them. Owners may do everything with what they own, and grant it.",
-        "nothing": not places,
-        "diff": Diff(tuple(lines)),
-        "nonce": nonce_in(request),
-        "reason": request.POST.get("reason", ""),
-        "button": f"Make {who.label} the owner",
-        "look": "primary",
-        "back": reverse("console:discover", args=[one.row.pk]),
-    }
-    node = one.place.node
-    revision = one.place.slice.revision
-    status = 422 if notes else 200
-    return page(
-        request,
-        "console/sync/foreign_grant.html",
-        context,
-        room="sync",
-        realm=node.realm,
-        revision=revision,
-        status=status,
-    )
+    def get_object(self) -> There:
+        one = there(self.request, self.kwargs["id"])
+        owner = owners.member(one.row, self.name) if one.may_look and "\0" not in self.name else None
+        if owner is None:
+            raise Http404
+        self.owner = owner
+        return one
+
+    @property
+    def name(self) -> str:
+        """What the owner is called in the source."""
+        return self.request.GET.get("name", "")[:300]
+
+    @cached_property
+    def places(self) -> list[Node]:
+        return list(owners.left(self.object.row, self.name))
+
+    def plan(self, form: ConfirmForm) -> Plan:
+        places, who = self.places, self.owner.label
+        lines = [DiffLine("change", place.ref.full_name, f"belongs to {who}") for place in places[:NAMED]]
+        if len(places) > NAMED:
+            rest = words.count(len(places) - NAMED, "object")
+            lines.append(DiffLine("change", f"and {rest} more", f"belong to {who}"))
+        return Plan(diff=Diff(tuple(lines)), nothing=not places)
+
+    def save(self, form: ConfirmForm, actor: Actor) -> int:
+        return owners.adopt(self.object.row, self.name, by=actor, reason=form.cleaned_data["reason"])
+
+    def note_of(self, form: ConfirmForm, problem: Exception) -> Note:
+        return Note("bad", self.not_saved, str(problem))
+
+    def success_message(self, form: ConfirmForm) -> str:
+        many = words.count(self.result, "object") if self.result is not None else ""
+        return f"{self.owner.label} owns {many} here too" if many else ""
+
+    def may_undo(self) -> bool:
+        return False
+
+    def heading(self, form: ConfirmForm) -> str:
+        return f"Make {self.owner.label} the owner here as well?"
+
+    def lead(self) -> str:
+        many = words.count(len(self.places), "object")
+        return (
+            f"{self.name} owns {many} in {self.object.name} and not here. "
+            "What lies in them goes with them. Owners may do everything with what they own, and grant it."
+        )
+
+    def button(self, form: ConfirmForm) -> str:
+        return f"Make {self.owner.label} the owner"
+
+    def back(self) -> str:
+        return reverse("console:discover", args=[self.object.row.pk])
+
+    def get_context_data(self, *, form: ConfirmForm, **kwargs: Any) -> dict[str, Any]:
+        look = {"look": "primary", "keep": "Leave it as it is", "leave": "Back to Sync"}
+        return super().get_context_data(form=form, **look, **kwargs)
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        place = self.object.place
+        return page(
+            self.request,
+            self.template_name,
+            context,
+            room="sync",
+            realm=place.node.realm,
+            revision=place.slice.revision,
+            status=status,
+        )
 
 
 @reads
