@@ -134,7 +134,7 @@ class Program:
 
     def used(self, *, executed: bool | None = None) -> set[str]:
         """What was used since the facts were last set, in the words of the console."""
-        self.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(20_000)
+        self.spark.sparkContext._jsc.sc().listenerBus().waitUntilEmpty(120_000)
         return {
             f"{use['action']} {use['resource'].replace('demo/', '')}"
             for use in self.guard.uses.news()

@@ -48,7 +48,7 @@ class Desk:
 
     def __init__(self, chromium: Any, site: str, name: str) -> None:
         self.page = chromium.new_context(base_url=site, viewport={"width": 1280, "height": 900}).new_page()
-        self.page.set_default_timeout(20_000)
+        self.page.set_default_timeout(90_000)
         self.name = name
         sign_in(self.page, name)
 
