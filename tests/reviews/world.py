@@ -31,10 +31,15 @@ def acts(name: str) -> Actor:
 
 
 def a_review(*where: Node, by: str = "olivia", built: bool = True, **more: Any) -> Review:
-    """A review of what is given on the objects and below, by default of shop.sales by its owner."""
+    """A review of what is given on the objects and below, by default of shop.sales by its owner.
+
+    No lot falls on decisions made quickly, as tests make them, unless a test says how many are drawn.
+    """
     scope_of = {name: more.pop(name) for name in ("people", "roles", "services", "risks") if name in more}
     objects = where if where or "roles" in scope_of else (the("schema", "shop.sales"),)
-    plan = Plan("Sales data", Scope(objects, **scope_of), **{"stages": (Stage("owner"),), **more})
+    plan = Plan(
+        "Sales data", Scope(objects, **scope_of), **{"stages": (Stage("owner"),), "sample": 0, **more}
+    )
     review = start.start(plan, by=acts(by))
     if built:
         population.build(review)
