@@ -31,8 +31,8 @@ def _an_admin(settings: Any) -> None:
 
 
 def knock(client: Client, site: dict[str, int]) -> None:
-    """Ask for everything that there is, by number."""
-    for number in sorted(set(site.values())):
+    """Ask in every room for everything of the hidden realm, by number."""
+    for number in sorted({number for name, number in site.items() if name.startswith(HIDDEN)}):
         for room in ROOMS:
             client.get(f"/{room}/{number}")
 
