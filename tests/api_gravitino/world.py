@@ -60,7 +60,7 @@ class Site:
 
     def __init__(self, url: str) -> None:
         self.url = url
-        self._wire = HTTPConnection(url.removeprefix("http://"), timeout=20)
+        self._wire = HTTPConnection(url.removeprefix("http://"), timeout=120)
 
     def send(
         self, method: str, path: str, body: Any = None, *, who: str | None = ADMIN, **headers: str

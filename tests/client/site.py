@@ -51,7 +51,7 @@ class Site:
                 thread.join(10)
 
     def client(self, token: str) -> Client:
-        return Client(self.url, token, timeout=10, attempts=1)
+        return Client(self.url, token, timeout=60, attempts=1)
 
 
 class Clock:

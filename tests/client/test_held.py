@@ -324,7 +324,7 @@ def test_many_threads_cost_one_call_and_a_slow_one_holds_nobody_up(console: Peer
     go_on = threading.Event()
 
     def slow(handler: Any) -> None:
-        go_on.wait(20)
+        go_on.wait(120)
         answer(wire(revision=8))(handler)
 
     console.scripts = [answer(wire()), slow]

@@ -44,7 +44,7 @@ class Process:
         }
         command = [sys.executable, "-m", "gunicorn", "authzsite.wsgi", "--bind", f"127.0.0.1:{self.port}"]
         self._running = subprocess.Popen([*command, "--log-level", "error"], env=environment)
-        until = time.monotonic() + 60
+        until = time.monotonic() + 240
         while time.monotonic() < until and self._running.poll() is None:
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
                 return
@@ -55,10 +55,10 @@ class Process:
         if self._running is not None:
             self._running.terminate()
             try:
-                self._running.wait(20)
+                self._running.wait(120)
             except subprocess.TimeoutExpired:
                 self._running.kill()
-                self._running.wait(20)
+                self._running.wait(120)
             self._running = None
 
 

@@ -70,7 +70,7 @@ class Peer:
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.wait(20)
+        self.process.wait(120)
         assert self.process.stdout is not None
         self.process.stdout.close()
         with self._maintenance() as there:
@@ -78,7 +78,7 @@ class Peer:
 
     def send(self, method: str, path: str, body: Any = None, *, who: str = ADMIN, token: str = "") -> Said:
         """One call over bare HTTP, by name or by token."""
-        wire = HTTPConnection("127.0.0.1", self.port, timeout=20)
+        wire = HTTPConnection("127.0.0.1", self.port, timeout=120)
         basic = base64.b64encode(f"{who}:dummy".encode()).decode()
         headers = {
             "Content-Type": "application/json",

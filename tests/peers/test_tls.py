@@ -61,7 +61,7 @@ class Door(BaseHTTPRequestHandler):
         if self.headers["Authorization"] != f"Bearer {self.server.token}":
             self._answer(401, b'{"code": 1011, "message": "no such token"}')
             return
-        inner = HTTPConnection("127.0.0.1", self.server.peer.port, timeout=20)
+        inner = HTTPConnection("127.0.0.1", self.server.peer.port, timeout=120)
         basic = base64.b64encode(f"{ADMIN}:dummy".encode()).decode()
         headers = {name: self.headers[name] for name in ("Accept", "Content-Type")}
         inner.request(self.command, self.path, body or None, {**headers, "Authorization": f"Basic {basic}"})

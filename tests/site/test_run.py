@@ -21,6 +21,7 @@ from authzsite import embedded
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "authzsite.runtime.processes"]
+pytestmark = pytest.mark.timeout(900)
 READY = "Ctrl-C stops everything"
 
 
@@ -41,7 +42,7 @@ def status(port: int) -> int:
         return 0
 
 
-def soon(true: Callable[[], bool], seconds: float = 30.0) -> bool:
+def soon(true: Callable[[], bool], seconds: float = 120.0) -> bool:
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline:
@@ -83,7 +84,7 @@ class Console:
         )
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
-        assert soon(lambda: READY in self.text or self.process.poll() is not None, 90), self.text
+        assert soon(lambda: READY in self.text or self.process.poll() is not None, 240), self.text
         assert self.process.poll() is None, self.text
 
     def read(self) -> None:
@@ -107,7 +108,7 @@ class Console:
 
     def end(self, number: signal.Signals) -> int:
         self.process.send_signal(number)
-        self.process.wait(30)
+        self.process.wait(120)
         self.reader.join(10)
         return self.process.returncode
 
