@@ -8,7 +8,8 @@ hidden objects is led to that.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,33 +24,8 @@ from policies.separation.sides import Side
 from policies.services import duties, separation
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, acting, admit, the
 from tests.kept import kept
-from tests.pages import (
-    test_who_may_ask,
-    test_who_may_in_a_cdap,
-    test_who_may_in_a_herd,
-    test_who_may_in_measures,
-    test_who_may_in_reviews,
-)
-from tests.pages.visitors import DOOR, KEPT, misanswered
+from tests.pages.visitors import DOOR, KEPT, Page, misanswered
 from tests.policies.conftest import make_shop
-
-
-@dataclass(frozen=True)
-class Page:
-    """A route with the status each visitor gets; `{table}`, `{schema}` and the like stand for numbers."""
-
-    name: str
-    address: str
-    anonymous: int
-    stranger: int
-    member: int
-    reader: int
-    grantor: int
-    owner: int
-    duty: int
-    admin: int
-    method: str = "get"
-
 
 PAGES = (
     Page("home", "/", DOOR, 200, 200, 200, 200, 200, 200, 200),
@@ -356,23 +332,26 @@ def make_numbers() -> dict[str, int]:
 numbers = kept(make_numbers)
 
 
+def elsewhere() -> list[Any]:
+    """The rows of the tests beside this one, each about the pages of one area."""
+    beside = [path for path in Path(__file__).parent.glob("test_*.py") if path != Path(__file__)]
+    about = [path.stem for path in sorted(beside) if "from tests.pages.visitors import" in path.read_text()]
+    return [page for name in about for page in import_module(f"tests.pages.{name}").PAGES]
+
+
 @pytest.mark.parametrize("visitor", VISITORS)
 def test_each_page_answers_each_visitor(
     visitor: str, numbers: dict[str, int], signed_in: Callable[[str], Client], settings: Any
 ) -> None:
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
-    assert not misanswered(PAGES, visitor, VISITORS, signed_in, numbers)
+    pages = [*PAGES, *(page for page in elsewhere() if isinstance(page, Page))]
+    assert not misanswered(pages, visitor, VISITORS, signed_in, numbers)
 
 
 def test_every_route_has_a_row() -> None:
     console = get_resolver().namespace_dict["console"][1]
     routes = {name for name in console.reverse_dict if isinstance(name, str)}
-    rooms = (
-        *(test_who_may_in_a_herd, test_who_may_in_a_cdap, test_who_may_in_reviews, test_who_may_ask),
-        test_who_may_in_measures,
-    )
-    elsewhere = {page.name for room in rooms for page in room.PAGES}
-    assert routes == elsewhere | {page.name for page in PAGES}
+    assert routes == {page.name for page in [*PAGES, *elsewhere()]}
 
 
 @pytest.mark.parametrize("tab", ["", "/rules", "/history", "/grant", "/columns", "/access.csv"])

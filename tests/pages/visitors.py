@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -10,6 +11,23 @@ from django.test import Client
 
 DOOR, KEPT = 302, 401
 """A visitor not signed in is led to the sign-in page; what they typed is kept until they are."""
+
+
+@dataclass(frozen=True)
+class Page:
+    """A route with the status each visitor of the shop gets; `{table}` and the like stand for numbers."""
+
+    name: str
+    address: str
+    anonymous: int
+    stranger: int
+    member: int
+    reader: int
+    grantor: int
+    owner: int
+    duty: int
+    admin: int
+    method: str = "get"
 
 
 def misanswered(
