@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from catalog.models import Realm
 from catalog.nodes import Node
-from policies.decisions.lookups import live_history
+from policies.decisions import live_history
 from policies.errors import Gone
 from policies.models import Counter
 from policies.record.revisions import at_revision

@@ -24,8 +24,8 @@ from catalog.models import Realm
 from lakewarden.law import dialects, engine
 from lakewarden.law.dialects.cdap import by_settings
 from lakewarden.law.facts import OWNER, Key, Rule, Slice, Station, Window, contains
+from policies.decisions import live_history
 from policies.decisions.cache_versions import principal_key, realm_key, role_key
-from policies.decisions.lookups import live_history
 from policies.decisions.seals import unsealed
 from policies.decisions.seals.sealed_rows import MODELS, SealedRow, content_of_row, key_of_row
 

@@ -23,8 +23,9 @@ from policies.analytics import uses
 from policies.errors import Invalid, NotFound
 from policies.events import GRANT_REMOVED, EventDraft
 from policies.models import Counter, Grant, Use
+from policies.record import columns
 from policies.record.change import change
-from policies.record.exports import columns, parquet
+from policies.record.exports import parquet
 from policies.services import accounts, grants, members, objects
 from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, a_person, acting, admit, the

@@ -21,7 +21,7 @@ from authzsite.console.people.person_access import visit as visit_person
 from authzsite.console.roles.role import Seen, rights, visit_role
 from authzsite.downloads import csv_file
 from catalog.past import node_at
-from policies.decisions.lookups import live_history
+from policies.decisions import live_history
 from policies.decisions.lookups.access import AccessMap
 from policies.errors import Invalid
 from policies.models.grants import Effect

@@ -31,8 +31,7 @@ from authzsite.console.settings import modes
 from authzsite.downloads import evidence
 from catalog.nodes import Node
 from catalog.past import mode_at, node_at
-from policies.decisions import duties
-from policies.decisions.lookups import live_history
+from policies.decisions import duties, live_history
 from policies.decisions.lookups.access import AccessMap
 from policies.decisions.lookups.visible_objects import owner_of
 from policies.errors import Invalid

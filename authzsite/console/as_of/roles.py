@@ -20,8 +20,7 @@ from authzsite.console.kit.page import page
 from authzsite.console.roles.role import Seen, rights, visit_role
 from catalog.nodes import Node
 from catalog.past import nodes_at
-from policies.decisions import ask
-from policies.decisions.lookups import live_history
+from policies.decisions import ask, live_history
 from policies.models import Assignment, Grant
 from policies.models.grants import Effect
 from policies.record import access_log, history

@@ -14,8 +14,7 @@ from authzsite.console.kit.display.parts import Note
 from authzsite.console.kit.forms import ConsoleForm, SegmentsField, TextField
 from authzsite.console.settings.realm_settings import RealmChangeView, not_yours
 from policies.authority import Actor
-from policies.decisions import site_permissions
-from policies.decisions.lookups import live_history
+from policies.decisions import live_history, site_permissions
 from policies.errors import PolicyError
 from policies.events import RETENTION_SET
 from policies.record.archive import retention

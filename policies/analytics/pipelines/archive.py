@@ -15,14 +15,14 @@ from django.db.models import Q, QuerySet
 
 from lakewarden.record import chain
 from policies.analytics.pipelines.definition import Pipeline, Result, RunContext
-from policies.decisions.lookups import live_history
+from policies.decisions import live_history
 from policies.errors import Conflict
 from policies.models import Archive, Change, Counter, PipelineRun
+from policies.record import columns
 from policies.record.archive import files as archive_files
 from policies.record.archive import removal, retention
 from policies.record.change import body_of
-from policies.record.exports import columns
-from policies.record.exports.columns import NUMBER, TEXT, Row
+from policies.record.columns import NUMBER, TEXT, Row
 
 CHANGES = pa.schema([("revision", NUMBER), ("previous", TEXT), ("digest", TEXT), ("body", TEXT)])
 CHAIN, VERDICT, PLAN = "chain", "verdict.json", "plan.json"

@@ -23,9 +23,9 @@ from django.db import transaction
 
 from catalog.models import Realm
 from policies.models import Change, Event
+from policies.record import columns
 from policies.record.archive import facets
-from policies.record.exports import columns
-from policies.record.exports.columns import NUMBER, NUMBERS, TEXT, Row, WrittenFile
+from policies.record.columns import NUMBER, NUMBERS, TEXT, Row, WrittenFile
 
 MANIFEST = "manifest.json"
 EVENTS, FACTS, INDEX = "events.parquet", "facts.parquet", "index.parquet"

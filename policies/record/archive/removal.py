@@ -16,7 +16,7 @@ from catalog.models import Realm
 from catalog.queries import root
 from policies import authority
 from policies.authority import SYSTEM
-from policies.decisions.lookups import live_history
+from policies.decisions import live_history
 from policies.events import HISTORY_ARCHIVED
 from policies.models import Archive, Change
 from policies.models.archives import ARCHIVES

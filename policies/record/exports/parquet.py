@@ -23,11 +23,11 @@ from django.utils import timezone
 
 from catalog.models import Realm
 from catalog.nodes import Node
-from policies.decisions.lookups import live_history
+from policies.decisions import live_history
 from policies.errors import Invalid, NotFound
 from policies.models import Change, Counter
-from policies.record.exports import columns
-from policies.record.exports.columns import WrittenFile
+from policies.record import columns
+from policies.record.columns import WrittenFile
 from policies.record.exports.tables import TABLES, Moment
 
 MANIFEST = "manifest.json"

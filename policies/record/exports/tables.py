@@ -19,7 +19,7 @@ from catalog.nodes import Node
 from lakewarden.law import dialects
 from lakewarden.law.facts import Level
 from policies.decisions.facts import is_service_admin
-from policies.record.exports.columns import MOMENT, NUMBER, NUMBERS, TEXT, TRUTH, Row, streamed
+from policies.record.columns import MOMENT, NUMBER, NUMBERS, TEXT, TRUTH, Row, streamed
 
 WINDOW = (("from", MOMENT), ("until", MOMENT))
 SINCE = ("since", MOMENT)
