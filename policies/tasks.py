@@ -20,7 +20,7 @@ from policies.models import Backend, Review
 from policies.notices import delivery
 from policies.record import checkpoints, verifications
 from policies.record.exports import feeds
-from policies.record.outbox import queue_of
+from policies.record.outbox import due_backends, queue_of
 from policies.requests import escalation, provisioning
 from policies.reviews import completion, population, schedule
 from policies.services import cdap_bootstrap, scheduled_grants
@@ -69,7 +69,7 @@ def alive(queue: str) -> None:
 def deliver_due() -> None:
     lease.take_from_the_silent()
     alerts.look_at_overdue(timezone.now())
-    for backend, revokes in worker.due_backends(timezone.now()).items():
+    for backend, revokes in due_backends(timezone.now()).items():
         # each by itself: one that fails must not keep the others waiting
         deliver.apply_async((backend,), queue=queue_of(revokes=revokes))
 

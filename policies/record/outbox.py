@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from datetime import datetime
 
+from django.contrib.postgres.aggregates import BoolOr
 from django.db import transaction
+from django.db.models import Min
 from django.utils import timezone
 
 from accounts.record import Fact
@@ -46,6 +48,13 @@ def look(backend: Backend) -> None:
     if not OutboxEntry.objects.filter(backend=backend, key=CHANGED, due__lte=now, lease="").exists():
         OutboxEntry.objects.create(backend=backend, key=CHANGED, revision=0, due=now)
     _nudge_after_commit(backend.pk, urgent=False)
+
+
+def due_backends(now: datetime) -> dict[int, bool]:
+    """The backends for which something is due, those first from which something is to be taken away."""
+    rows = OutboxEntry.objects.filter(parked=False, due__lte=now).order_by().values("backend")
+    told = rows.annotate(revokes=BoolOr("revokes"), since=Min("due")).order_by("-revokes", "since")
+    return dict(told.values_list("backend", "revokes"))
 
 
 def _backends(current: ChangeInProgress) -> list[Backend]:

@@ -8,11 +8,11 @@ from datetime import datetime
 
 from catalog.nodes import Node
 from lakewarden.backends import base, kinds
-from lakewarden.backends.base import Desired, Observation, Plan
+from lakewarden.backends.base import Desired, FoundObject, Observation, Plan
 from lakewarden.backends.decisions import Target
 from policies.models import Backend, BackendFinding, BackendLogins
+from policies.services import object_names
 from policies.sync.desired import targets_below
-from policies.sync.discovery.objects import ungovernable
 from policies.sync.items import Concern
 
 PEOPLE = 1000
@@ -141,6 +141,16 @@ def _bypasses(seen: Observation) -> Iterable[Line]:
 def _unknown(seen: Observation) -> Iterable[Line]:
     for text in seen.unknown:
         yield Line("unknown", what=text)
+
+
+def ungovernable(one: FoundObject) -> str:
+    """Why an object that the source has cannot be registered, its name escaped; "" when it can."""
+    flaw = next(filter(None, map(object_names.flaw, one.path)), "")
+    return (
+        f"{one.kind} {object_names.escaped('.'.join(one.path))} cannot be governed: its name {flaw}"
+        if flaw
+        else ""
+    )
 
 
 def _absent(names: frozenset[str], targets: Iterable[Target]) -> Iterable[Line]:

@@ -12,9 +12,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.contrib.postgres.aggregates import BoolOr
 from django.db import transaction
-from django.db.models import Min, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
@@ -230,10 +229,3 @@ def _wait(held: QuerySet[OutboxEntry], error: str, kind: str, *, park: bool = Tr
             entry.parked, entry.parked_at = True, now
     fields = ["attempts", "due", "since", "error", "error_kind", "lease", "parked", "parked_at"]
     OutboxEntry.objects.bulk_update(rows, fields, batch_size=1000)
-
-
-def due_backends(now: datetime) -> dict[int, bool]:
-    """The backends for which something is due, those first from which something is to be taken away."""
-    rows = OutboxEntry.objects.filter(parked=False, due__lte=now).order_by().values("backend")
-    told = rows.annotate(revokes=BoolOr("revokes"), since=Min("due")).order_by("-revokes", "since")
-    return dict(told.values_list("backend", "revokes"))

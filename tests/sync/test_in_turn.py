@@ -105,7 +105,7 @@ def test_what_takes_access_away_has_a_queue_of_its_own(
     with django_capture_on_commit_callbacks(execute=True):
         revoke_ana()
     assert sent == ["work", "urgent"]
-    assert worker.due_backends(timezone.now()) == {settled.pk: True}
+    assert outbox.due_backends(timezone.now()) == {settled.pk: True}
 
 
 # the rate

@@ -20,9 +20,10 @@ from policies.events import OBJECT_ALTERED
 from policies.models import Backend
 from policies.record.change import change
 from policies.record.event_drafts import make_event
-from policies.services import object_names, objects, realm_of
+from policies.services import objects, realm_of
 from policies.services.objects import Move, NewObject
 from policies.sync.discovery import owners
+from policies.sync.findings import ungovernable
 
 BATCH = 500
 
@@ -100,16 +101,6 @@ class Found:
     @property
     def path(self) -> tuple[str, ...]:
         return self.source.path
-
-
-def ungovernable(one: FoundObject) -> str:
-    """Why an object that the source has cannot be registered, its name escaped; "" when it can."""
-    flaw = next(filter(None, map(object_names.flaw, one.path)), "")
-    return (
-        f"{one.kind} {object_names.escaped('.'.join(one.path))} cannot be governed: its name {flaw}"
-        if flaw
-        else ""
-    )
 
 
 def _below(node: Node, catalog: Node) -> tuple[str, ...]:

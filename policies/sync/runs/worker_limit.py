@@ -10,7 +10,7 @@ from django.db import connection
 from django.utils import timezone
 
 from policies.models import Backend
-from policies.sync.worker import due_backends
+from policies.record.outbox import due_backends
 
 _LOCKS = 0x6861_6E64
 URGENT, OTHERS, SILENT = 1, 2, 2
