@@ -17,7 +17,7 @@ from django.urls import reverse
 from rest_framework.request import Request
 
 from accounts.record import END
-from authzsite.api import request_bodies as bodies
+from authzsite.api.authzen import request_bodies as bodies
 from authzsite.api.authzen.questions import Body, Question, read_question
 from authzsite.api.strictjson import BadBody, read_object
 from authzsite.api.surface import Surface, respond

@@ -9,8 +9,8 @@ from rest_framework import serializers
 from rest_framework.request import Request
 
 from accounts.models import Principal
-from authzsite.api import request_bodies as bodies
 from authzsite.api.authzen import questions
+from authzsite.api.authzen import request_bodies as bodies
 from authzsite.api.strictjson import BadBody
 from authzsite.api.v1.fields import (
     MAYBE,

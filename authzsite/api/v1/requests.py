@@ -8,8 +8,8 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from authzsite.api import request_bodies as bodies
 from authzsite.api.authentication import Caller
+from authzsite.api.authzen import request_bodies as bodies
 from authzsite.api.strictjson import BadBody
 from authzsite.api.surface import Forbidden, respond
 from authzsite.api.v1 import named
