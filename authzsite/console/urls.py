@@ -77,12 +77,12 @@ from authzsite.console.search import palette
 from authzsite.console.search import views as search_views
 from authzsite.console.separation import urls as separation
 from authzsite.console.settings import duties, members, realm, realm_settings, realms, repair, retention
-from authzsite.console.sync import backend, operations, vanished
+from authzsite.console.sync import backend, operations, stuck, vanished
 from authzsite.console.sync import history as sync_history
 from authzsite.console.sync import views as sync_views
 from authzsite.console.sync.connections import agreement, discoveries
 from authzsite.console.sync.connections import views as connections_views
-from authzsite.console.sync.drift import foreign_grants, stuck
+from authzsite.console.sync.drift import foreign_grants
 from authzsite.console.why import check_as
 from authzsite.console.why import views as why_views
 
