@@ -25,7 +25,7 @@ from policies.errors import Invalid
 from policies.models import Assignment, BackendFinding, Review, ReviewRow
 from policies.reviews.removals import MODELS
 from policies.services import patterns
-from policies.sync import foreign_rights
+from policies.sync.actions import foreign_rights
 
 PEOPLE = 200
 """So many people of one row are worked out; of the rest only the number is told."""

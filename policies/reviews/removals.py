@@ -32,7 +32,7 @@ from policies.services import entries, expirations, grants, members, owners, pat
 from policies.services.authorities import may
 from policies.services.entries import Turn
 from policies.services.roles import Privilege
-from policies.sync import foreign_rights
+from policies.sync.actions import foreign_rights
 
 Choice, Kind = ReviewRow.Choice, ReviewRow.Kind
 VIA = "review"

@@ -11,7 +11,8 @@ from django.urls import reverse
 
 from catalog.nodes import Node
 from policies.models import Backend, BackendFinding
-from policies.sync import operations, worker
+from policies.sync import worker
+from policies.sync.actions import operations
 from tests.backends.conftest import ranger_server  # noqa: F401 -- a fixture
 from tests.backends.ranger_world import PUSHER, SECRET, RangerSite, item, table
 from tests.factories import BY, a_role, a_shop, admit, owned, the

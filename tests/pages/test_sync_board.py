@@ -15,7 +15,8 @@ from accounts.models import User
 from lakewarden.backends.errors import Misconfigured
 from policies.models import Backend, BackendFinding, Event, ForeignOrder, OutboxEntry, SyncItem, SyncRun
 from policies.services import members
-from policies.sync import operations, worker
+from policies.sync import worker
+from policies.sync.actions import operations
 from policies.sync.safeguards import loss_limit
 from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
 from tests.sync.conftest import Source

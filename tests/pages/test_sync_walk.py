@@ -12,7 +12,7 @@ from psycopg.conninfo import conninfo_to_dict
 from accounts.people import make_account
 from policies import tasks
 from policies.models import Backend
-from policies.sync import operations
+from policies.sync.actions import operations
 from policies.sync.discovery import discoveries
 from tests.factories import BY, a_metalake, a_person, admit, the
 from tests.pages.conftest import NAMES, PASSWORD

@@ -22,7 +22,8 @@ from policies.models.sync import STUCK_AFTER
 from policies.reviews.consequences import Consequence
 from policies.services import grants
 from policies.services.grants import GrantRequest
-from policies.sync import foreign_rights, operations, worker
+from policies.sync import worker
+from policies.sync.actions import foreign_rights, operations
 from tests.factories import a_metalake, a_person, a_role, acting, admit, owned, the
 from tests.sync.conftest import Source, discover_now
 

@@ -13,7 +13,8 @@ from lakewarden.backends.base import Right
 from lakewarden.backends.console import Fact
 from policies.models import Backend, BackendFinding, ForeignOrder, Written
 from policies.services import members, roles
-from policies.sync import foreign_rights, worker
+from policies.sync import worker
+from policies.sync.actions import foreign_rights
 from policies.sync.connections import registration
 from policies.sync.connections.record import WrittenRecord
 from tests.cdap import world as cdap_world

@@ -12,7 +12,8 @@ from lakewarden.backends.base import Right
 from policies.models import Backend, BackendFinding
 from policies.services import grants, members, roles
 from policies.services.grants import GrantRequest
-from policies.sync import foreign_rights, worker
+from policies.sync import worker
+from policies.sync.actions import foreign_rights
 from policies.sync.connections import registration
 from policies.sync.connections.trial import tried
 from tests.factories import AUTHORITY, BY, a_metalake, a_role, acting, admit, owned, the, under

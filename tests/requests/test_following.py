@@ -8,7 +8,8 @@ from django.utils import timezone
 from accounts import people
 from policies.models import Backend, Event, Notice, RequestFollow
 from policies.requests import escalation, provisioning
-from policies.sync import operations, worker
+from policies.sync import worker
+from policies.sync.actions import operations
 from tests.requests.world import approve, ask, by, can
 from tests.sync.conftest import Source
 

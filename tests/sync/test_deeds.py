@@ -14,7 +14,8 @@ from policies.errors import Conflict, Invalid, NotFound, Refused
 from policies.models import Backend, BackendFinding, Event, ForeignOrder, Grant
 from policies.record import history
 from policies.record.history import Filter
-from policies.sync import foreign_rights, worker
+from policies.sync import worker
+from policies.sync.actions import foreign_rights
 from tests.factories import a_role, acting, admit, the
 from tests.sync.conftest import Source
 

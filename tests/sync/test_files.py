@@ -20,7 +20,8 @@ from lakewarden.backends.testing.kit import look
 from policies.models import Backend, BackendFinding
 from policies.services import grants
 from policies.services.grants import GrantRequest
-from policies.sync import foreign_rights, reconcile, worker
+from policies.sync import reconcile, worker
+from policies.sync.actions import foreign_rights
 from tests.backends.files_world import PosixSite, as_person, reads, setfacl, shown, writes
 from tests.factories import a_metalake, a_person, a_role, acting, admit, owned, the
 

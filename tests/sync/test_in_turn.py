@@ -15,7 +15,8 @@ from lakewarden.backends.errors import Rejected
 from policies.models import Backend, Notice, OutboxEntry, SyncItem, SyncRun
 from policies.models.sync import STUCK_AFTER
 from policies.record import outbox
-from policies.sync import operations, reconcile, worker
+from policies.sync import reconcile, worker
+from policies.sync.actions import operations
 from policies.sync.runs import nightly, pruning
 from policies.sync.safeguards import rate_limit
 from tests.factories import acting, the

@@ -18,7 +18,8 @@ from policies.errors import Invalid
 from policies.models import Backend, BackendFinding
 from policies.services import grants
 from policies.services.grants import GrantRequest
-from policies.sync import foreign_rights, worker
+from policies.sync import worker
+from policies.sync.actions import foreign_rights
 from policies.sync.backends.mariadb import kind as mariadb
 from policies.sync.connections import registration
 from policies.sync.connections.destinations import network

@@ -20,7 +20,8 @@ from policies.models import Backend, BackendFinding, BackendLogins, Event, Outbo
 from policies.models.sync import STUCK_AFTER
 from policies.services import duties, grants, members, roles
 from policies.services.grants import GrantRequest
-from policies.sync import operations, reconcile, worker
+from policies.sync import reconcile, worker
+from policies.sync.actions import operations
 from policies.sync.safeguards import loss_limit
 from tests.factories import AUTHORITY, BY, acting, the
 from tests.sync.conftest import Source

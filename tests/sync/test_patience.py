@@ -11,7 +11,8 @@ from django.utils import timezone
 from lakewarden.backends.base import Step
 from lakewarden.backends.errors import BackendError, Misconfigured, Transient
 from policies.models import Backend, BackendFinding, OutboxEntry, SyncRun
-from policies.sync import operations, worker
+from policies.sync import worker
+from policies.sync.actions import operations
 from policies.sync.backends.postgresql import kind as postgresql
 from tests.factories import a_role, acting, the
 from tests.sync.conftest import Source, discover_now

@@ -21,7 +21,8 @@ from policies.decisions import slices
 from policies.models import Backend, BackendFinding, ForeignOrder, OutboxEntry
 from policies.services import grants
 from policies.services.grants import GrantRequest
-from policies.sync import change_detection, foreign_rights, worker
+from policies.sync import change_detection, worker
+from policies.sync.actions import foreign_rights
 from policies.sync.backends.ranger.types import HIVE, TRINO
 from policies.sync.backends.ranger.wanted import CARRIED, wanted
 from policies.sync.connections.opening import open_backend

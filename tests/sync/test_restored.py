@@ -16,7 +16,8 @@ from policies import tasks
 from policies.models import Backend, DatabaseIdentity, Event, Notice, OutboxEntry
 from policies.services import grants
 from policies.services.grants import GrantRequest
-from policies.sync import operations, worker
+from policies.sync import worker
+from policies.sync.actions import operations
 from policies.sync.safeguards import restored
 from tests.factories import acting, owned, the
 from tests.sync.conftest import Source, make_governed

@@ -22,7 +22,8 @@ from policies.errors import Conflict, Invalid, Refused
 from policies.models import Backend, Event, Notice
 from policies.secrets import encrypt
 from policies.services import objects
-from policies.sync import operations, worker
+from policies.sync import worker
+from policies.sync.actions import operations
 from policies.sync.backends.postgresql.source import database
 from policies.sync.connections import registration, sources
 from policies.sync.connections.destinations import network

@@ -12,7 +12,7 @@ from authzsite.api.v1.call import Call
 from catalog.nodes import node
 from policies.models import Backend
 from policies.record import access_log, outbox
-from policies.sync import operations
+from policies.sync.actions import operations
 
 MOST = 1000
 NOT_YOURS = "only a service account with the duty operate_sync on this backend's catalog may say so"

@@ -18,7 +18,7 @@ from policies.decisions.facts import is_service_admin
 from policies.decisions.lookups.visible_objects import realms_of
 from policies.models import PipelineRun
 from policies.record import access_log
-from policies.sync import operations
+from policies.sync.actions import operations
 
 STARTERS = "its owner, who operates its sync, and site admins"
 

@@ -30,7 +30,8 @@ from authzsite.console.sync.views import troubled
 from catalog.queries import nodes
 from lakewarden.backends.errors import NEXT
 from policies.models import Backend, BackendFinding, OutboxEntry, SyncRun
-from policies.sync import foreign_rights, items, operations
+from policies.sync import items
+from policies.sync.actions import foreign_rights, operations
 
 RUNS = 20
 COUNTED = (

@@ -23,7 +23,7 @@ from authzsite.console.sync.runs import found, run_page, steps_of
 from policies.authority import Actor
 from policies.models import Backend, SyncItem, SyncRun
 from policies.record import access_log
-from policies.sync import operations
+from policies.sync.actions import operations
 from policies.sync.safeguards import loss_limit
 
 ASKED = ("pause", "repair", "confirm", "rate", "share")

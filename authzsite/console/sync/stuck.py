@@ -22,7 +22,7 @@ from lakewarden.backends.errors import NEXT
 from policies.authority import Actor
 from policies.errors import NotFound
 from policies.models import BackendFinding
-from policies.sync import operations
+from policies.sync.actions import operations
 
 
 @reads_and_writes

@@ -29,7 +29,7 @@ from policies.decisions import ask, slices
 from policies.decisions.lookups.visible_objects import owned_by, realms_of
 from policies.models import Backend, BackendFinding, ForeignOrder
 from policies.services.grants import revision_now
-from policies.sync import operations
+from policies.sync.actions import operations
 
 BARS = (
     ("same", "in_sync", "in sync"),

@@ -7,7 +7,7 @@ from typing import Any
 from authzsite.management.base import OperatorCommand, connected_node
 from policies.errors import NotFound
 from policies.models import Backend
-from policies.sync import operations
+from policies.sync.actions import operations
 
 
 class Command(OperatorCommand):

@@ -21,7 +21,7 @@ from policies.errors import Conflict, Invalid
 from policies.models import Counter, PipelineRun
 from policies.models.pipelines import RUNS
 from policies.record import wakeups
-from policies.sync import operations
+from policies.sync.actions import operations
 
 TELLING = 0.2
 """From this share of the work on, the pace so far tells how long the rest will take."""

@@ -16,7 +16,7 @@ from authzsite.console.sync.backend import AWAITS, there
 from catalog.nodes import Node, node
 from policies.authority import Actor
 from policies.models import Backend
-from policies.sync import operations
+from policies.sync.actions import operations
 
 
 class AgreeForm(ConsoleForm):

@@ -25,7 +25,7 @@ from catalog.queries import nodes
 from policies.authority import Actor
 from policies.decisions.personal_role_names import is_personal
 from policies.models import BackendFinding, ForeignOrder
-from policies.sync import foreign_rights
+from policies.sync.actions import foreign_rights
 from policies.sync.findings import VANISHED
 
 SHOWN, NAMED = 50, 3

@@ -23,8 +23,8 @@ from authzsite.console.sync.backend_state import rights_of
 from catalog.nodes import node
 from policies.authority import Actor
 from policies.errors import NotFound
-from policies.sync import foreign_rights
-from policies.sync.foreign_rights import Foreign
+from policies.sync.actions import foreign_rights
+from policies.sync.actions.foreign_rights import Foreign
 
 LONGEST = timedelta(days=366)
 
