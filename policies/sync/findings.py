@@ -22,7 +22,7 @@ VANISHED = "was not found there at the last look"
 
 
 @dataclass(frozen=True)
-class Line:
+class Difference:
     """One difference, as its row will say it."""
 
     kind: str
@@ -53,10 +53,10 @@ def remember(
     targets = targets_below(catalog, kind)
     by_path = {("", target.path): target.id for target in targets}
     by_path |= {(target.kind, target.path): target.id for target in targets}
-    lines = [*_foreign(seen), *_bypasses(seen), *_unknown(seen), *_differences(plan, wanted)]
-    lines += [Line("unknown", what=text) for one in seen.objects if (text := ungovernable(one))]
-    lines += _absent(frozenset(absent), targets)
-    rows = [_row(backend, line, by_path, now) for line in sorted(set(lines), key=repr)]
+    differences = [*_foreign(seen), *_bypasses(seen), *_unknown(seen), *_planned(plan, wanted)]
+    differences += [Difference("unknown", what=text) for one in seen.objects if (text := ungovernable(one))]
+    differences += _absent(frozenset(absent), targets)
+    rows = [_row(backend, difference, by_path, now) for difference in sorted(set(differences), key=repr)]
     _hinder(rows, seen, backend.get_kind_display())
     _concern(rows, Concern(out_there, kind, by_path, wanted, seen))
     BackendFinding.objects.bulk_create(
@@ -72,20 +72,23 @@ def remember(
 
 
 def _row(
-    backend: Backend, line: Line, by_path: Mapping[tuple[str, tuple[str, ...]], int], now: datetime
+    backend: Backend,
+    difference: Difference,
+    by_path: Mapping[tuple[str, tuple[str, ...]], int],
+    now: datetime,
 ) -> BackendFinding:
-    at = line.path
+    at = difference.path
     return BackendFinding(
         backend=backend,
-        kind=line.kind,
-        securable_id=by_path.get((line.type, at)) if at is not None else None,
+        kind=difference.kind,
+        securable_id=by_path.get((difference.type, at)) if at is not None else None,
         place=".".join(at or ()),
-        type=line.type,
+        type=difference.type,
         path=list(at or ()),
-        people=list(line.people),
-        holder=line.holder,
-        what=line.what,
-        grantor=line.grantor,
+        people=list(difference.people),
+        holder=difference.holder,
+        what=difference.what,
+        grantor=difference.grantor,
         first_seen=now,
         last_seen=now,
     )
@@ -127,20 +130,20 @@ def _remember_logins(backend: Backend, seen: Observation) -> None:
         row.save()
 
 
-def _foreign(seen: Observation) -> Iterable[Line]:
+def _foreign(seen: Observation) -> Iterable[Difference]:
     for one in seen.foreign:
         right, people = one.right, (one.holder,) if one.holder in seen.people else ()
-        yield Line("foreign", right.path, right.kind, one.holder, right.right, one.grantor, people)
+        yield Difference("foreign", right.path, right.kind, one.holder, right.right, one.grantor, people)
 
 
-def _bypasses(seen: Observation) -> Iterable[Line]:
+def _bypasses(seen: Observation) -> Iterable[Difference]:
     for one in seen.bypasses:
-        yield Line("bypass", one.path, "", one.holder, one.what)
+        yield Difference("bypass", one.path, "", one.holder, one.what)
 
 
-def _unknown(seen: Observation) -> Iterable[Line]:
+def _unknown(seen: Observation) -> Iterable[Difference]:
     for text in seen.unknown:
-        yield Line("unknown", what=text)
+        yield Difference("unknown", what=text)
 
 
 def ungovernable(one: FoundObject) -> str:
@@ -153,14 +156,18 @@ def ungovernable(one: FoundObject) -> str:
     )
 
 
-def _absent(names: frozenset[str], targets: Iterable[Target]) -> Iterable[Line]:
+def _absent(names: frozenset[str], targets: Iterable[Target]) -> Iterable[Difference]:
     objects = {".".join(one.path): one for one in targets if one.path}
     for name in sorted(names):
         one = objects.get(name)
-        yield Line("unknown", one.path, one.kind, what=VANISHED) if one else Line("unknown", what=name)
+        yield (
+            Difference("unknown", one.path, one.kind, what=VANISHED)
+            if one
+            else Difference("unknown", what=name)
+        )
 
 
-def _differences(plan: Plan, wanted: Desired) -> Iterable[Line]:
+def _planned(plan: Plan, wanted: Desired) -> Iterable[Difference]:
     for step in plan.steps:
         if step.kind == "take_foreign":
             continue  # it is told as the foreign right that it is
@@ -169,8 +176,8 @@ def _differences(plan: Plan, wanted: Desired) -> Iterable[Line]:
         kind = "extra" if step.kind == "take" else "missing"
         people = tuple(sorted(wanted.members.get(step.role, ())))[:PEOPLE]
         for right in step.rights:
-            yield Line(kind, right.path, right.kind, step.role, right.right, people=people)
+            yield Difference(kind, right.path, right.kind, step.role, right.right, people=people)
         for role in step.joins:
-            yield Line("missing", None, "", step.person, f"member of {role}", people=(step.person,))
+            yield Difference("missing", None, "", step.person, f"member of {role}", people=(step.person,))
         for role in step.leaves:
-            yield Line("extra", None, "", step.person, f"member of {role}", people=(step.person,))
+            yield Difference("extra", None, "", step.person, f"member of {role}", people=(step.person,))

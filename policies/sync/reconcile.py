@@ -97,22 +97,22 @@ def reconcile(
     if catalog is None:
         raise Misconfigured("its catalog is no longer there")
     with opened(row, catalog) as out_there:
-        look = None
+        comparison = None
         try:
-            look = Look(row, catalog, out_there, timezone.now())
-            if not (dry_run or only_reports(row) or (patient and look.tried_in_vain())):
-                look.repair(only, patient=patient)
-            report = look.report()
-            _remember(look, report)
+            comparison = Comparison(row, catalog, out_there, timezone.now())
+            if not (dry_run or only_reports(row) or (patient and comparison.tried_in_vain())):
+                comparison.repair(only, patient=patient)
+            report = comparison.report()
+            _remember(comparison, report)
             return report
         except BackendError as error:
-            if look is not None:
-                look.run.fail(error)
+            if comparison is not None:
+                comparison.run.fail(error)
             raise
 
 
 @dataclass
-class Look:
+class Comparison:
     """One comparison while it goes on."""
 
     row: Backend
@@ -239,56 +239,63 @@ def parted(targets: list[Target], seen: Observation) -> tuple[list[Target], list
 
 
 @transaction.atomic
-def _remember(look: Look, report: Report) -> None:
+def _remember(comparison: Comparison, report: Report) -> None:
     now = timezone.now()
-    state, ended = _states(look, report)
+    state, ended = _states(comparison, report)
     proved = {"proved_revision": report.revision, "proved_at": now} if report.accounted else {}
-    if look.seen.complete:
+    if comparison.seen.complete:
         proved["compared_revision"] = report.revision
-    if not look.held:
+    if not comparison.held:
         proved["confirmed"] = ""
-    mine = Backend.objects.filter(pk=look.row.pk)
+    mine = Backend.objects.filter(pk=comparison.row.pk)
     looked = {
         "looked_at": now,
         "compared_at": now,
         "whole_at": now,
-        "seen": change_detection.digest(look.seen),
+        "seen": change_detection.digest(comparison.seen),
     }
-    looked["position"] = look.seen.position if hasattr(look.out_there, "position") else ""
-    counts = {**report.line(), "in_force": look.seen.in_force}
+    looked["position"] = comparison.seen.position if hasattr(comparison.out_there, "position") else ""
+    counts = {**report.line(), "in_force": comparison.seen.in_force}
     mine.update(error=report.error, error_kind=report.error_kind, counts=counts, **looked, **proved)
     mine.exclude(state=Backend.State.PAUSED).update(state=state)
-    _remember_run(look, report, ended)
-    orders.settle(look.orders, look.seen, now)
-    absent, out_there = look.absent, look.out_there
+    _remember_run(comparison, report, ended)
+    orders.settle(comparison.orders, comparison.seen, now)
+    absent, out_there = comparison.absent, comparison.out_there
     findings.remember(
-        look.row, look.catalog, look.seen, look.plan, look.wanted, now, absent, out_there=out_there
+        comparison.row,
+        comparison.catalog,
+        comparison.seen,
+        comparison.plan,
+        comparison.wanted,
+        now,
+        absent,
+        out_there=out_there,
     )
-    items.remember(look.row, look.fates, now)
+    items.remember(comparison.row, comparison.fates, now)
 
 
-def _states(look: Look, report: Report) -> tuple[str, SyncRun.State]:
-    if look.held:
+def _states(comparison: Comparison, report: Report) -> tuple[str, SyncRun.State]:
+    if comparison.held:
         return Backend.State.HELD, SyncRun.State.HELD
     if report.settled:
         return Backend.State.IN_SYNC, SyncRun.State.PROVED
-    silent = any(isinstance(one.error, NotAnswering) for one in look.outcomes)
+    silent = any(isinstance(one.error, NotAnswering) for one in comparison.outcomes)
     state = Backend.State.SILENT if silent else Backend.State.BEHIND
-    return state, SyncRun.State.UNPROVED if look.outcomes else SyncRun.State.SHOWN
+    return state, SyncRun.State.UNPROVED if comparison.outcomes else SyncRun.State.SHOWN
 
 
-def _remember_run(look: Look, report: Report, ended: SyncRun.State) -> None:
+def _remember_run(comparison: Comparison, report: Report, ended: SyncRun.State) -> None:
     """Keep what was done, or else the plan that was looked at; the same plan seen again is one run."""
-    row = look.run.row
+    row = comparison.run.row
     row.revision = report.revision
-    row.counts = {**report.line(), "plan": loss_limit.digest(look.plan, removals_only=False)}
+    row.counts = {**report.line(), "plan": loss_limit.digest(comparison.plan, removals_only=False)}
     row.errors = [report.error] if report.error else []
-    if look.outcomes:
-        look.run.end(ended)
+    if comparison.outcomes:
+        comparison.run.end(ended)
         return
-    before = SyncRun.objects.filter(backend=look.row).order_by("-pk").first()
+    before = SyncRun.objects.filter(backend=comparison.row).order_by("-pk").first()
     if before and not before.done and (before.state, before.counts) == (ended, row.counts):
         SyncRun.objects.filter(pk=before.pk).update(ended=timezone.now(), revision=report.revision)
         return
-    look.run.plan(look.plan, look.wanted.labels, look.losing)
-    look.run.end(ended)
+    comparison.run.plan(comparison.plan, comparison.wanted.labels, comparison.losing)
+    comparison.run.end(ended)

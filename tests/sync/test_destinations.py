@@ -15,7 +15,7 @@ from pytest_django import Settings
 
 from lakewarden.backends import kinds
 from lakewarden.backends.errors import BackendError, Misconfigured, Transient
-from policies.sync.backends.postgresql.client import Line, Session
+from policies.sync.backends.postgresql.client import Connection, Session
 from policies.sync.backends.shared.rest import Address, Rest
 from policies.sync.connections import reachability
 from policies.sync.connections.destinations import network
@@ -195,7 +195,7 @@ def test_what_a_session_opens_was_judged_then(
         opened.append(more["hostaddr"])
         raise psycopg.OperationalError("away")
 
-    monkeypatch.setattr(Line, "connect", connect)
+    monkeypatch.setattr(Connection, "connect", connect)
     url = "postgresql://u@db.example/db?sslmode=verify-full"
     check_allowed(kinds.get("postgresql"), url)
     with pytest.raises(Transient):

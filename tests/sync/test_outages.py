@@ -41,7 +41,7 @@ SOON = 1.0
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
     """What takes 40 seconds elsewhere takes one here."""
-    monkeypatch.setattr(postgresql_client.Line, "limit", SOON)
+    monkeypatch.setattr(postgresql_client.Connection, "limit", SOON)
     monkeypatch.setattr(mariadb_client, "LONGEST", SOON)
     monkeypatch.setattr(rest, "TIMEOUT", SOON)
     monkeypatch.setattr(rest, "GRACE", SOON / 2)

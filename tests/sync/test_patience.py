@@ -40,8 +40,8 @@ class Stubborn:
 @pytest.fixture
 def stubborn(governed: Backend, monkeypatch: pytest.MonkeyPatch) -> Iterator[Stubborn]:
     worker.deliver(governed)
-    there = Stubborn(postgresql._DEEDS["give"])
-    monkeypatch.setitem(postgresql._DEEDS, "give", there)
+    there = Stubborn(postgresql._OPERATIONS["give"])
+    monkeypatch.setitem(postgresql._OPERATIONS, "give", there)
     monkeypatch.setattr(postgresql, "change_rights", there)
     return there
 

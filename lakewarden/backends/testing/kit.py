@@ -13,15 +13,16 @@ from lakewarden.backends.base import Backend, Desired, Foreign, Observation, Ord
 from lakewarden.backends.planning.losses import effective
 
 READS, WRITES = "SELECT", "INSERT"
-"""The two deeds that people try, and the words that `Contract.on` turns into rights."""
+"""The two operations that people try, and the words that `Contract.on` turns into rights."""
 
 
 class Site(Protocol):
     """An outside system that people change by hand, past the backend, with schemas and tables.
 
-    `person` makes somebody who can sign in and answers the name there, `may` tries a deed as that person and
-    answers whether it was allowed.  `foreign` are rights that others gave, read past the backend.  `spoil`
-    takes a right from one of our roles, or gives it one more; `spoil_member` lets a person join or leave it.
+    `person` makes somebody who can sign in and answers the name there, `may` tries an operation as that
+    person and answers whether it was allowed.  `foreign` are rights that others gave, read past the backend.
+    `spoil` takes a right from one of our roles, or gives it one more; `spoil_member` lets a person join or
+    leave it.
     """
 
     def backend(self) -> Backend: ...
@@ -34,7 +35,7 @@ class Site(Protocol):
     def foreign(self) -> set[Foreign]: ...
     def spoil(self, key: str, *, taken: Optional[Right] = None, given: Optional[Right] = None) -> None: ...
     def spoil_member(self, key: str, person: str, *, joins: bool) -> None: ...
-    def may(self, person: str, deed: str, schema: str, table: str) -> bool: ...
+    def may(self, person: str, operation: str, schema: str, table: str) -> bool: ...
 
 
 class Mortal(Site, Protocol):

@@ -147,7 +147,7 @@ class Memory:
             self._world.version += 1
 
     def _do(self, step: Step) -> None:
-        deeds = {
+        operations = {
             "make_role": self._make,
             "give": self._give,
             "take": self._take,
@@ -155,7 +155,7 @@ class Memory:
             "drop_role": self._drop,
             "take_foreign": self._take_foreign,
         }
-        deeds[step.kind](step)
+        operations[step.kind](step)
 
     def _make(self, step: Step) -> None:
         self._world.roles.setdefault(step.role, set())

@@ -1,4 +1,4 @@
-"""What a suite of backends' tests stands on: which abilities a backend has, and its rights for two deeds."""
+"""What a suite of backends' tests stands on: what a backend can do, and its rights for two operations."""
 
 from __future__ import annotations
 

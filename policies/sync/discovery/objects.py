@@ -72,7 +72,7 @@ def discover(
     result = Discovered()
     row = Backend.objects.get(catalog=catalog.id)
     types = kinds.get(row.kind).discovers
-    every = [Found(types[one.kind], one) for one in seen.objects if one.path and one.kind in types]
+    every = [SourceObject(types[one.kind], one) for one in seen.objects if one.path and one.kind in types]
     found = [one for one in every if not ungovernable(one.source)]
     result.left_out = [text for one in every if (text := ungovernable(one.source))]
     if seen.complete and seen.objects:  # a system that knows no objects says of none that it is gone
@@ -88,7 +88,7 @@ def discover(
 
 
 @dataclass(frozen=True)
-class Found:
+class SourceObject:
     """An object that the source has, and what type it is here."""
 
     type: str
@@ -110,7 +110,7 @@ def _below(node: Node, catalog: Node) -> tuple[str, ...]:
 
 def _bring_up(
     catalog: Node,
-    found: Sequence[Found],
+    found: Sequence[SourceObject],
     result: Discovered,
     by: Actor,
     authority: Authority,
@@ -119,7 +119,7 @@ def _bring_up(
     result.taken_up += _take_up(catalog, found, by, authority)
     known = _known(catalog)
     parents = {(): catalog} | {_below(node, catalog): node for node in known.values() if holds(node)}
-    fresh: dict[tuple[str, ...], list[Found]] = defaultdict(list)
+    fresh: dict[tuple[str, ...], list[SourceObject]] = defaultdict(list)
     moves = []
     for one in found:
         node, parent = known.get(one.key), parents.get(one.path[:-1])
@@ -144,7 +144,7 @@ def holds(node: Node) -> bool:
     return bool(dialects.get(node.kind).child_types(node.type))
 
 
-def _take_up(catalog: Node, found: Sequence[Found], by: Actor, authority: Authority) -> int:
+def _take_up(catalog: Node, found: Sequence[SourceObject], by: Actor, authority: Authority) -> int:
     """Give objects that were registered by hand the source's own id, so that they are what was found."""
     rows = all_below(catalog.id).filter(securable__external_id="").values_list("securable", flat=True)
     nameless = {(node.type, _below(node, catalog)): node for node in nodes(set(rows)).values()}
@@ -165,7 +165,7 @@ def _known(catalog: Node) -> dict[tuple[str, str], Node]:
     return {ids[node.id]: node for node in nodes(ids).values()}
 
 
-def _new(one: Found) -> NewObject:
+def _new(one: SourceObject) -> NewObject:
     source = one.source
     return NewObject(
         one.type,
@@ -184,7 +184,7 @@ def _columns(one: FoundObject) -> list[dict[str, Any]]:
     ]
 
 
-def _describe(known: dict[tuple[str, str], Node], found: Iterable[Found]) -> int:
+def _describe(known: dict[tuple[str, str], Node], found: Iterable[SourceObject]) -> int:
     by_id = {known[one.key].id: one.source for one in found if one.key in known}
     changed = []
     for row in Detail.objects.filter(securable__in=by_id):
@@ -198,7 +198,7 @@ def _describe(known: dict[tuple[str, str], Node], found: Iterable[Found]) -> int
 
 def _vanish(
     catalog: Node,
-    found: Sequence[Found],
+    found: Sequence[SourceObject],
     there_at_all: Collection[tuple[str, str]],
     result: Discovered,
     by: Actor,

@@ -1,4 +1,4 @@
-"""The deeds of a plan in a metalake, each safe to repeat: what is there already, or gone already, is done."""
+"""The steps of a plan in a metalake, each safe to repeat: what is there already, or gone already, is done."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from policies.sync.backends.gravitino.names import (
     owns,
     wire,
 )
-from policies.sync.backends.gravitino.observe import MEMBER, Lake, sole
+from policies.sync.backends.gravitino.observe import MEMBER, Client, sole
 from policies.sync.backends.shared.rest import Refused
 
 EXISTS, ABSENT = 409, 404
@@ -33,11 +33,11 @@ def translated(refusal: Refused) -> BackendError:
     return Rejected(text)
 
 
-class Hand:
+class Writer:
     """Carries steps out in one metalake."""
 
-    def __init__(self, lake: Lake, record: Record) -> None:
-        self.lake, self.record = lake, record
+    def __init__(self, client: Client, record: Record) -> None:
+        self.client, self.record = client, record
 
     def do(self, step: Step) -> None:
         """One step.  Raises BackendError."""
@@ -52,33 +52,33 @@ class Hand:
             elif owner and step.kind == "take":
                 self._disown(owner, step.rights)
             elif not owner:  # an owner is no role: nothing is made for it
-                deed = {
+                operation = {
                     "make_role": self._make,
                     "give": self._give,
                     "take": self._take,
                     "drop_role": self._drop,
                 }[step.kind]
-                deed(step)
+                operation(step)
         except Refused as refusal:
             raise translated(refusal) from None
 
     # roles
 
     def _name(self, step: Step) -> str:
-        return self.lake.marks.role_name(step.role)
+        return self.client.marks.role_name(step.role)
 
     def _make(self, step: Step) -> None:
-        properties = self.lake.marks.properties(step.role, step.label)
+        properties = self.client.marks.properties(step.role, step.label)
         body = {"name": self._name(step), "properties": properties, "securableObjects": []}
         try:
-            self.lake.post("roles", body=body)
+            self.client.post("roles", body=body)
         except Refused as refusal:
             if refusal.status != EXISTS:
                 raise
             self._must_be_ours(self._name(step), step.role)
 
     def _must_be_ours(self, name: str, key: str) -> None:
-        there = self.lake.role(name)
+        there = self.client.role(name)
         if there is None or there.key != key:
             raise Rejected(f"a role {name} that is not ours is there already")
 
@@ -91,7 +91,7 @@ class Hand:
     def _each_object(self, step: Step, verb: str) -> None:
         """The rights of a step object by object; what cannot be done on one does not keep it from others."""
         name, failed = self._name(step), []
-        for (kind, object_), words in _by_object(self.lake.name, step.rights).items():
+        for (kind, object_), words in _by_object(self.client.name, step.rights).items():
             try:
                 self._change(name, kind, object_, words, verb)
             except Refused as refusal:
@@ -104,25 +104,25 @@ class Hand:
         place = ("permissions", "roles", role, kind, object_)
         wanted = {"privileges": [wire(word) for word in words]}
         try:
-            self.lake.put(*place, verb, body=wanted)
+            self.client.put(*place, verb, body=wanted)
         except Refused as refusal:
             if verb != "grant" or refusal.status != 400 or translated(refusal).__class__ is Gone:
                 raise
             # allowed and denied exclude each other in one role, so the other goes first
             others = {"privileges": [wire(opposite(word)) for word in words]}
-            self.lake.put(*place, "revoke", body=others)
-            self.lake.put(*place, verb, body=wanted)
+            self.client.put(*place, "revoke", body=others)
+            self.client.put(*place, verb, body=wanted)
 
     def _drop(self, step: Step) -> None:
         name = self._name(step)
-        there = self.lake.role(name)
+        there = self.client.role(name)
         if there is None:
             return
         self._must_be_ours(name, step.role)
-        held = self.lake.roles_members(name)
+        held = self.client.roles_members(name)
         if there.rights or held:
             raise Rejected(f"{name} still holds rights or has members")
-        self.lake.delete("roles", name)
+        self.client.delete("roles", name)
 
     # people
 
@@ -130,43 +130,43 @@ class Hand:
         joins = [key for key in step.joins if not owns(key)]
         leaves = [key for key in step.leaves if not owns(key)]
         person = Person.of(step.person)
-        held = self.lake.person(person)
+        held = self.client.person(person)
         if held is None and joins:
             self._admit(person)
         self._must_be_as_read(step, held or frozenset())
-        name = self.lake.marks.role_name
+        name = self.client.marks.role_name
         self._roles(person, "grant", [name(key) for key in joins])
         if held is not None:
             self._roles(person, "revoke", [name(key) for key in leaves if name(key) in held])
 
     def _admit(self, person: Person) -> None:
         try:
-            self.lake.post(f"{person.kind}s", body={"name": person.name})
+            self.client.post(f"{person.kind}s", body={"name": person.name})
         except Refused as refusal:
             if refusal.status != EXISTS:
                 raise
 
     def _must_be_as_read(self, step: Step, held: frozenset[str]) -> None:
-        name = self.lake.marks.role_name
+        name = self.client.marks.role_name
         expected = {name(key) for key in (*step.joins, *step.leaves, *step.keeps)}
         for one in sorted(held - expected):
-            role = self.lake.role(one) if self.lake.marks.could_be(one) else None
+            role = self.client.role(one) if self.client.marks.could_be(one) else None
             if role is not None and role.key is not None:
                 raise Transient(f"the memberships of {step.person} changed since they were read")
 
     def _roles(self, person: Person, verb: str, names: list[str]) -> None:
         if names:
-            self.lake.put("permissions", f"{person.kind}s", person.name, verb, body={"roleNames": names})
+            self.client.put("permissions", f"{person.kind}s", person.name, verb, body={"roleNames": names})
 
     # owners
 
     def _own(self, owner: str, rights: Iterable[Right]) -> None:
         person = Person.of(owner)
-        if self.lake.person(person) is None:
+        if self.client.person(person) is None:
             self._admit(person)
         for right in rights:
-            name, fact = full_name(self.lake.name, right), Fact(owner, right)
-            now = self.lake.owner(right.kind, name)
+            name, fact = full_name(self.client.name, right), Fact(owner, right)
+            now = self.client.owner(right.kind, name)
             self.record.give([fact], [Fact(now, right)])
             if now != owner:
                 self._set_owner(right.kind, name, person)
@@ -175,13 +175,13 @@ class Hand:
     def _disown(self, owner: str, rights: Iterable[Right]) -> None:
         """An owner cannot be taken away there, only be followed by another: by this console's own account."""
         for fact in self.record.take(Fact(owner, right) for right in rights):
-            name = full_name(self.lake.name, fact.right)
-            if self.lake.owner(fact.right.kind, name) == owner:
-                self._set_owner(fact.right.kind, name, Person("user", self.lake.me))
+            name = full_name(self.client.name, fact.right)
+            if self.client.owner(fact.right.kind, name) == owner:
+                self._set_owner(fact.right.kind, name, Person("user", self.client.me))
             self.record.taken([fact])
 
     def _set_owner(self, kind: str, name: str, person: Person) -> None:
-        self.lake.put("owners", kind, name, body={"name": person.name, "type": person.kind.upper()})
+        self.client.put("owners", kind, name, body={"name": person.name, "type": person.kind.upper()})
 
     # what others gave
 
@@ -196,22 +196,22 @@ class Hand:
 
     def _take_ownership(self, fact: Fact) -> None:
         for theirs in self.record.own([fact]):
-            name = full_name(self.lake.name, theirs.right)
-            if self.lake.owner(theirs.right.kind, name) == theirs.holder:
-                self._set_owner(theirs.right.kind, name, Person("user", self.lake.me))
+            name = full_name(self.client.name, theirs.right)
+            if self.client.owner(theirs.right.kind, name) == theirs.holder:
+                self._set_owner(theirs.right.kind, name, Person("user", self.client.me))
 
     def _leave(self, holder: str, role: str) -> None:
         self._must_be_theirs(role)
         person = Person.of(holder)
-        if role in (self.lake.person(person) or ()):
+        if role in (self.client.person(person) or ()):
             self._roles(person, "revoke", [role])
 
     def _take_from_role(self, step: Step, right: Right) -> None:
         role = (step.grantor or step.person).removeprefix("role ")
         self._must_be_theirs(role)
-        if step.grantor and sole(self.lake.roles_members(role)) != step.person:
+        if step.grantor and sole(self.client.roles_members(role)) != step.person:
             raise Transient(f"{step.person} is no longer alone in the role {role}; look at it again")
-        place = (right.kind, full_name(self.lake.name, right))
+        place = (right.kind, full_name(self.client.name, right))
         try:
             self._change(role, *place, [right.right], "revoke")
         except Refused as refusal:
@@ -219,13 +219,13 @@ class Hand:
                 raise
 
     def _must_be_theirs(self, role: str) -> None:
-        there = self.lake.role(role)
+        there = self.client.role(role)
         if there is not None and there.key is not None:
             raise Rejected(f"the role {role} is ours")
 
 
-def _by_object(lake: str, rights: Iterable[Right]) -> dict[tuple[str, str], list[str]]:
+def _by_object(client: str, rights: Iterable[Right]) -> dict[tuple[str, str], list[str]]:
     found: dict[tuple[str, str], list[str]] = defaultdict(list)
     for right in rights:
-        found[right.kind, full_name(lake, right)].append(right.right)
+        found[right.kind, full_name(client, right)].append(right.right)
     return found

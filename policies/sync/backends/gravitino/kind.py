@@ -19,10 +19,10 @@ from lakewarden.backends.kinds import Field, Kind
 from lakewarden.backends.network import Network
 from lakewarden.backends.steps import in_turn
 from lakewarden.law.dialects.gravitino.privileges import PRIVILEGES
-from policies.sync.backends.gravitino.apply import Hand, translated
+from policies.sync.backends.gravitino.apply import Writer, translated
 from policies.sync.backends.gravitino.check import check
 from policies.sync.backends.gravitino.names import HERE, Marks, tag
-from policies.sync.backends.gravitino.observe import Lake, described, observe, position
+from policies.sync.backends.gravitino.observe import Client, described, observe, position
 from policies.sync.backends.gravitino.source import metalake
 from policies.sync.backends.gravitino.wanted import admitted, wanted
 from policies.sync.backends.shared.peering import must_not_lead_back
@@ -46,10 +46,15 @@ class Gravitino:
     """One metalake; `admits` names those who would be let in there with their first right."""
 
     def __init__(
-        self, lake: Lake, record: Record, admits: Callable[[], Iterable[str]], *, native_groups: bool = False
+        self,
+        client: Client,
+        record: Record,
+        admits: Callable[[], Iterable[str]],
+        *,
+        native_groups: bool = False,
     ) -> None:
-        self.lake, self.native_groups = lake, native_groups
-        self._record, self._admits, self._hand = record, admits, Hand(lake, record)
+        self.client, self.native_groups = client, native_groups
+        self._record, self._admits, self._writer = record, admits, Writer(client, record)
 
     def rights_for(self, privilege: str, kind: ObjectKind) -> tuple[str, ...]:
         """The privilege itself where it may be given; () for what is administered here alone."""
@@ -59,44 +64,46 @@ class Gravitino:
     def source(self) -> Source:
         """The metalake, known by when and by whom it was made where the server has no number."""
         try:
-            return metalake(self.lake)
+            return metalake(self.client)
         except Refused as refusal:
             raise translated(refusal) from None
 
     def observe(self) -> Observation:
         """Everything that matters, call by call.  Raises errors of `lakewarden.backends.errors`."""
-        lake = self.lake
-        must_not_lead_back(lake.rest, lake.peers, self._record.mark, tag(lake.marks.realm), tag(lake.name))
+        client = self.client
+        must_not_lead_back(
+            client.rest, client.peers, self._record.mark, tag(client.marks.realm), tag(client.name)
+        )
         try:
-            return observe(lake, self._record, frozenset(self._admits()))
+            return observe(client, self._record, frozenset(self._admits()))
         except Refused as refusal:
             raise translated(refusal) from None
 
     def position(self) -> str:
         """Where it stands, without a call for each object: owners and objects are left to whole looks."""
         try:
-            return position(self.lake)
+            return position(self.client)
         except Refused as refusal:
             raise translated(refusal) from None
 
     def describe(self, seen: Observation) -> Observation:
         """What was seen, with comments and columns: a call for each object, made to bring objects here."""
         try:
-            return replace(seen, objects=tuple(described(self.lake, one) for one in seen.objects))
+            return replace(seen, objects=tuple(described(self.client, one) for one in seen.objects))
         except Refused as refusal:
             raise translated(refusal) from None
 
     def apply(self, plan: Plan) -> Iterator[Outcome]:
         """Do each step and say what became of it."""
-        return in_turn(plan.steps, self._hand.do)
+        return in_turn(plan.steps, self._writer.do)
 
     def check(self) -> Iterable[Finding]:
         """What works and what has to be mended, in words."""
-        return check(self.lake)
+        return check(self.client)
 
     def close(self) -> None:
         """Let go of the connection; the next call makes a new one."""
-        self.lake.rest.close()
+        self.client.rest.close()
 
 
 def address(url: str) -> Address:
@@ -110,10 +117,10 @@ def open(
     """The metalake behind `gravitino+https://user:password@host:port/metalake`, called when first used."""
     at = address(url)
     native = at.options.get("groups") == "native"
-    lake = Lake(
+    client = Client(
         _rest(at, network), at.path[0], Marks(realm, mark), peers, me=at.options.get("user") or at.user
     )
-    return Gravitino(lake, record, lambda: admitted(directory, native_groups=native), native_groups=native)
+    return Gravitino(client, record, lambda: admitted(directory, native_groups=native), native_groups=native)
 
 
 def _rest(at: Address, network: Network) -> Rest:

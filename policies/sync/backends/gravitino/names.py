@@ -20,7 +20,7 @@ MARK = "lakewarden"
 GROUP, USER = "group:", "user:"
 OWNER = "OWNER"
 DENY = "DENY "
-LAKE = "metalake"
+METALAKE = "metalake"
 HERE = frozenset({"MANAGE_GRANTS", "MANAGE_USERS", "MANAGE_GROUPS", "CREATE_ROLE"})
 """Privileges to hand out access: they stay here, or there would be a second place where it is decided."""
 
@@ -52,9 +52,9 @@ class Person:
         return group(self.name) if self.kind == "group" else user(self.name)
 
 
-def tag(lake: str) -> str:
+def tag(client: str) -> str:
     """A metalake within its site, for telling whether two sites carry into each other."""
-    return f"gravitino:{lake}"
+    return f"gravitino:{client}"
 
 
 def owner_key(person: str) -> str:
@@ -67,14 +67,14 @@ def owns(key: str) -> str:
     return key.removeprefix("owner:") if key.startswith("owner:") else ""
 
 
-def full_name(lake: str, right: Right) -> str:
+def full_name(client: str, right: Right) -> str:
     """The object of a right as the API names it."""
-    return ".".join(right.path) if right.path else lake
+    return ".".join(right.path) if right.path else client
 
 
 def path_of(kind: str, name: str) -> tuple[str, ...]:
     """The reverse; only the last part of a name may hold dots."""
-    depth = {LAKE: 0, "catalog": 1, "schema": 2}.get(kind, 3)
+    depth = {METALAKE: 0, "catalog": 1, "schema": 2}.get(kind, 3)
     return tuple(name.split(".", depth - 1)) if depth else ()
 
 

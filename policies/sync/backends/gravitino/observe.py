@@ -13,7 +13,7 @@ from lakewarden.backends.base import Bypass, Column, Foreign, FoundObject, Obser
 from lakewarden.backends.console import Fact, Peers, Record
 from lakewarden.backends.errors import Misconfigured
 from policies.sync.backends.gravitino.names import (
-    LAKE,
+    METALAKE,
     OWNER,
     Marks,
     Person,
@@ -47,7 +47,7 @@ class Role:
     members: set[str] = field(default_factory=set)
 
 
-class Lake:
+class Client:
     """One metalake behind its API, and the names we go by in it."""
 
     def __init__(self, rest: Rest, name: str, marks: Marks, peers: Peers, *, me: str) -> None:
@@ -158,14 +158,14 @@ class Objects:
     unread: list[str] = field(default_factory=list)
 
 
-def objects_of(lake: Lake) -> Objects:
+def objects_of(client: Client) -> Objects:
     """Every catalog, schema and what lies in them, by name: there is no id in the API."""
     seen = Objects()
-    for row in lake.get("catalogs", details="true").get("catalogs") or ():
+    for row in client.get("catalogs", details="true").get("catalogs") or ():
         name, type_ = str(row["name"]), str(row.get("type", "")).lower()
         seen.found.append(_object("catalog", (name,), row, type=type_, provider=row.get("provider") or ""))
         try:
-            _schemas(lake, seen, name, LEAVES.get(type_, ()))
+            _schemas(client, seen, name, LEAVES.get(type_, ()))
         except Refused as refusal:
             if refusal.status == 404:
                 continue  # dropped since it was listed
@@ -173,19 +173,19 @@ def objects_of(lake: Lake) -> Objects:
     return seen
 
 
-def _schemas(lake: Lake, seen: Objects, catalog: str, leaves: tuple[tuple[str, str], ...]) -> None:
+def _schemas(client: Client, seen: Objects, catalog: str, leaves: tuple[tuple[str, str], ...]) -> None:
     inside = ("catalogs", catalog, "schemas")
-    for schema in _names(lake.get(*inside)):
+    for schema in _names(client.get(*inside)):
         seen.found.append(_object("schema", (catalog, schema), {}))
         for kind, word in leaves:
-            for name in _optional(lake, *inside, schema, word):
+            for name in _optional(client, *inside, schema, word):
                 seen.found.append(_object(kind, (catalog, schema, name), {}))
 
 
-def _optional(lake: Lake, *names: str) -> list[str]:
+def _optional(client: Client, *names: str) -> list[str]:
     """What lies there; nothing where that version knows no such list."""
     try:
-        return _names(lake.get(*names))
+        return _names(client.get(*names))
     except Refused as refusal:
         if refusal.status in _UNKNOWN_THERE:
             return []
@@ -207,7 +207,7 @@ def _object(kind: str, path: tuple[str, ...], row: Mapping[str, Any], **detail: 
     )
 
 
-def described(lake: Lake, one: FoundObject) -> FoundObject:
+def described(client: Client, one: FoundObject) -> FoundObject:
     """An object with its comment and columns, which only a call of its own tells."""
     words = {"table": "tables", "view": "views", "topic": "topics", "fileset": "filesets", "model": "models"}
     if one.kind != "schema" and one.kind not in words:
@@ -215,7 +215,7 @@ def described(lake: Lake, one: FoundObject) -> FoundObject:
     catalog, schema, *rest = one.path
     inside = (words[one.kind], *rest) if rest else ()
     try:
-        row = lake.get("catalogs", catalog, "schemas", schema, *inside).get(one.kind) or {}
+        row = client.get("catalogs", catalog, "schemas", schema, *inside).get(one.kind) or {}
     except Refused as refusal:
         if refusal.status == 404:
             return one  # gone since it was listed
@@ -234,10 +234,10 @@ def _column(row: Mapping[str, Any]) -> Column:
     )
 
 
-def position(lake: Lake) -> str:
+def position(client: Client) -> str:
     """Where a metalake stands, by a call for each role and none for any object."""
-    people = lake.people()
-    return position_of(people, lake.roles(people))
+    people = client.people()
+    return position_of(people, client.roles(people))
 
 
 def position_of(people: Mapping[str, frozenset[str]], roles: Iterable[Role]) -> str:
@@ -247,31 +247,31 @@ def position_of(people: Mapping[str, frozenset[str]], roles: Iterable[Role]) -> 
     return hashlib.sha256(repr((held, rights)).encode()).hexdigest()
 
 
-def observe(lake: Lake, record: Record, admits: frozenset[str]) -> Observation:
+def observe(client: Client, record: Record, admits: frozenset[str]) -> Observation:
     """Everything that matters of a metalake.  Not one consistent look: the API has none.
 
     `admits` are those who would be let in when they get something.
     """
-    people = lake.people()
-    roles = lake.roles(people)
-    seen = objects_of(lake)
-    owners = _owners(lake, seen)
+    people = client.people()
+    roles = client.roles(people)
+    seen = objects_of(client)
+    owners = _owners(client, seen)
     ours = [role for role in roles if role.key is not None]
     theirs = [role for role in roles if role.key is None and not role.odd]
-    mine = lake.owner(LAKE, lake.name)
-    blind = [] if lake.me and mine == user(lake.me) else [_blind(lake, mine)]
+    mine = client.owner(METALAKE, client.name)
+    blind = [] if client.me and mine == user(client.me) else [_blind(client, mine)]
     complete = not (blind or seen.unread)
     recorded = record.seen(set(owners), complete=complete)
     owned = _owned(fact for fact in owners if fact in recorded)
     return Observation(
         complete=complete,
         position=position_of(people, roles),
-        objects=(FoundObject(LAKE, (), lake.name), *_with_owners(seen.found, owners)),
+        objects=(FoundObject(METALAKE, (), client.name), *_with_owners(seen.found, owners)),
         people=frozenset(people) | admits,
         roles={str(role.key): role.rights for role in ours} | owned,
         members={str(role.key): frozenset(role.members) for role in ours}
         | {key: frozenset({key.removeprefix("owner:")}) for key in owned},
-        foreign=tuple(sorted(_foreign(theirs, owners, recorded, lake.me), key=str)),
+        foreign=tuple(sorted(_foreign(theirs, owners, recorded, client.me), key=str)),
         bypasses=(Bypass(mine, "owns the metalake", ()),) if blind and mine else (),
         unknown=(
             *blind,
@@ -282,16 +282,16 @@ def observe(lake: Lake, record: Record, admits: frozenset[str]) -> Observation:
     )
 
 
-def _blind(lake: Lake, owner: str) -> str:
-    who = lake.me or "the account of this console"
+def _blind(client: Client, owner: str) -> str:
+    who = client.me or "the account of this console"
     told = f"it belongs to {owner}" if owner else "it belongs to nobody"
-    return f"{who} does not own the metalake {lake.name} ({told}) and may not see all of it"
+    return f"{who} does not own the metalake {client.name} ({told}) and may not see all of it"
 
 
-def _owners(lake: Lake, seen: Objects) -> dict[Fact, FoundObject]:
+def _owners(client: Client, seen: Objects) -> dict[Fact, FoundObject]:
     found = {}
     for one in seen.found:
-        if holder := lake.owner(one.kind, ".".join(one.path)):
+        if holder := client.owner(one.kind, ".".join(one.path)):
             found[Fact(holder, Right(one.kind, one.path, OWNER))] = one
     return found
 

@@ -18,8 +18,8 @@ from lakewarden.law.facts import Window, contains
 from policies.sync.backends.gravitino.names import (
     DENY,
     HERE,
-    LAKE,
     MARK,
+    METALAKE,
     OWNER,
     group,
     owner_key,
@@ -115,7 +115,7 @@ class _Mirror:
 
     def _owned(self) -> dict[str, set[Right]]:
         """What has an owner here; the metalake itself belongs to this console's account over there."""
-        ids = [id_ for id_, target in self.targets.items() if target.kind != LAKE]
+        ids = [id_ for id_, target in self.targets.items() if target.kind != METALAKE]
         found: dict[str, set[Right]] = defaultdict(set)
         known = {holder.pk for holder in self.holders}
         for id_, owner in self.decisions.owners_of(ids):

@@ -25,7 +25,7 @@ _RIGHTS: dict[tuple[str, ObjectKind], tuple[str, ...]] = {
     ("MODIFY_TABLE", "table"): ("SELECT", "INSERT", "UPDATE", "DELETE"),
     ("SELECT_VIEW", "view"): ("SELECT",),
 }
-_DEEDS: dict[str, Callable[[Session, Step], None]] = {
+_OPERATIONS: dict[str, Callable[[Session, Step], None]] = {
     "make_role": make_role,
     "give": change_rights,
     "take": change_rights,
@@ -98,7 +98,7 @@ class MariaDB:
         self._session.close()
 
     def _do(self, step: Step) -> None:
-        _DEEDS[step.kind](self._session, step)
+        _OPERATIONS[step.kind](self._session, step)
 
     def _findings(self) -> Iterator[Finding]:
         server = self._session.rows("SELECT VERSION() AS version, @@global.read_only AS shut")[0]

@@ -69,7 +69,7 @@ NOBODY = {"", "mariadb.sys", "mysql.sys", "mysql.session", "mysql.infoschema"}
 PUBLIC = "PUBLIC"
 
 
-class Look:
+class Reader:
     """The rows of one look; the server keeps no snapshot over its own tables, our lock keeps us out."""
 
     def __init__(self, session: Session) -> None:
@@ -162,32 +162,32 @@ class Look:
 
 def observe(session: Session) -> Observation:
     """Everything of one server that matters."""
-    look = Look(session)
-    roles, foreign, public = _rights(look)
-    members, amiss = _members(look)
-    hidden = _hidden(look, roles)
+    reader = Reader(session)
+    roles, foreign, public = _rights(reader)
+    members, amiss = _members(reader)
+    hidden = _hidden(reader, roles)
     return Observation(
         complete=not hidden,
         position="",
-        objects=tuple(_objects(look)),
-        people=frozenset(look.people),
+        objects=tuple(_objects(reader)),
+        people=frozenset(reader.people),
         roles=roles,
         members=members,
-        foreign=tuple(sorted({*foreign, *_foreign_members(look)}, key=_order)),
-        bypasses=(*public, *_bypasses(look)),
+        foreign=tuple(sorted({*foreign, *_foreign_members(reader)}, key=_order)),
+        bypasses=(*public, *_bypasses(reader)),
         unknown=tuple(hidden),
         amiss_members=amiss,
-        groups=_groups(look),
+        groups=_groups(reader),
     )
 
 
-def _hidden(look: Look, roles: Mapping[str, Iterable[Right]]) -> list[str]:
+def _hidden(reader: Reader, roles: Mapping[str, Iterable[Right]]) -> list[str]:
     """What our roles have rights on and the account does not see, though it is there.
 
     A server does not show an account what it has no right on, and that must not pass for dropped.
     """
-    there = {database for database, _ in look.numbers} - {*look.schemata}
-    unseen: frozenset[tuple[str, ...]] = frozenset(look.numbers.keys() - look.kinds.keys())
+    there = {database for database, _ in reader.numbers} - {*reader.schemata}
+    unseen: frozenset[tuple[str, ...]] = frozenset(reader.numbers.keys() - reader.kinds.keys())
     named = {right.path for rights in roles.values() for right in rights if right.path}
     hidden = (named & unseen) | {path[:1] for path in named if path[0] in there}
     said = "is there, and the account cannot see it: give it its rights there again"
@@ -198,22 +198,22 @@ def _order(one: Foreign) -> tuple[Right, str, str]:
     return one.right, one.holder, one.grantor
 
 
-def _objects(look: Look) -> Iterator[FoundObject]:
+def _objects(reader: Reader) -> Iterator[FoundObject]:
     yield FoundObject("catalog", (), "server")
-    for name in sorted(look.schemata):
+    for name in sorted(reader.schemata):
         yield FoundObject("schema", (name,), f"database/{name}")
     columns: dict[tuple[str, str], list[Column]] = defaultdict(list)
-    for row in look.columns:
+    for row in reader.columns:
         columns[row["db"], row["tab"]].append(
             Column(row["name"], row["type"], nullable=row["nullable"] == "YES", comment=row["comment"] or "")
         )
-    for row in sorted(look.existing, key=lambda row: (row["db"], row["name"])):
+    for row in sorted(reader.existing, key=lambda row: (row["db"], row["name"])):
         path = (row["db"], row["name"])
-        number = look.numbers.get(path)
+        number = reader.numbers.get(path)
         id_ = f"table/{number}" if number is not None else f"{row['db']}/{row['name']}@{row['made'] or ''}"
         comment = "" if row["form"] == "VIEW" else row["comment"] or ""
         yield FoundObject(
-            look.kinds[path],
+            reader.kinds[path],
             path,
             id_,
             comment=comment,
@@ -222,86 +222,86 @@ def _objects(look: Look) -> Iterator[FoundObject]:
         )
 
 
-def _rights(look: Look) -> tuple[dict[str, frozenset[Right]], list[Foreign], list[Bypass]]:
-    held: dict[str, set[Right]] = {key: set() for key in look.managed.values()}
+def _rights(reader: Reader) -> tuple[dict[str, frozenset[Right]], list[Foreign], list[Bypass]]:
+    held: dict[str, set[Right]] = {key: set() for key in reader.managed.values()}
     foreign, public = [], []
-    for user, host, right in look.given():
-        if look.ours(user, host):
-            held[look.managed[user]].add(right)
+    for user, host, right in reader.given():
+        if reader.ours(user, host):
+            held[reader.managed[user]].add(right)
         elif user == PUBLIC and not host:
             public.append(Bypass(PUBLIC, right.right, right.path))
         elif right.path[:1] not in {(name,) for name in SYSTEM} and user not in NOBODY:
-            foreign.append(Foreign(right, look.label(user, host)))
+            foreign.append(Foreign(right, reader.label(user, host)))
     return {key: frozenset(rights) for key, rights in held.items()}, foreign, public
 
 
-def _members(look: Look) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
+def _members(reader: Reader) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
     """Who is in each of our roles through their own role; amiss where that is not wholly their default."""
-    found: dict[str, set[str]] = {key: set() for key in look.managed.values()}
-    amiss: dict[str, set[str]] = {key: set() for key in look.managed.values()}
-    attached = _attached(look)
-    for row in look.mapped:
-        key = look.managed.get(row["role"])
+    found: dict[str, set[str]] = {key: set() for key in reader.managed.values()}
+    amiss: dict[str, set[str]] = {key: set() for key in reader.managed.values()}
+    attached = _attached(reader)
+    for row in reader.mapped:
+        key = reader.managed.get(row["role"])
         if key is None:
             continue
-        person = look.wrappers.get(row["user"]) if not row["host"] else None
+        person = reader.wrappers.get(row["user"]) if not row["host"] else None
         if person is not None:
             found[key].add(person)
             if person not in attached:
                 amiss[key].add(person)
-        elif row["host"] and row["user"] in look.people:
+        elif row["host"] and row["user"] in reader.people:
             # not by us, or left by a switch that died: the person may take it up, so it counts
             found[key].add(row["user"])
             amiss[key].add(row["user"])
-    known = set(look.people)
+    known = set(reader.people)
     return (
         {key: frozenset(people & known) for key, people in found.items()},
         {key: frozenset(people & known) for key, people in amiss.items()},
     )
 
 
-def _attached(look: Look) -> set[str]:
+def _attached(reader: Reader) -> set[str]:
     """Those whose every account has the person's own role, and has it by default."""
-    has = {(row["user"], row["host"], row["role"]) for row in look.mapped}
+    has = {(row["user"], row["host"], row["role"]) for row in reader.mapped}
     found = set()
-    for wrapper, person in look.wrappers.items():
-        hosts = look.people.get(person, [])
-        defaults = [look.about[person, host].get("default_roles") or () for host in hosts]
+    for wrapper, person in reader.wrappers.items():
+        hosts = reader.people.get(person, [])
+        defaults = [reader.about[person, host].get("default_roles") or () for host in hosts]
         chosen = all(wrapper in roles for roles in defaults)
         if hosts and chosen and all((person, host, wrapper) in has for host in hosts):
             found.add(person)
     return found
 
 
-def _foreign_members(look: Look) -> Iterator[Foreign]:
+def _foreign_members(reader: Reader) -> Iterator[Foreign]:
     """Roles of ours in somebody else's hands, and roles of others in ours: in another role, or a person's own
     with another person."""
-    for row in look.mapped:
+    for row in reader.mapped:
         role, holder = row["role"], row["user"]
-        inside = not row["host"] and holder in look.wrappers
-        if holder == look.me or (inside and role in look.managed):
+        inside = not row["host"] and holder in reader.wrappers
+        if holder == reader.me or (inside and role in reader.managed):
             continue
-        strange = role in look.managed and not row["host"]
-        strange |= role in look.wrappers and look.wrappers[role] != holder
+        strange = role in reader.managed and not row["host"]
+        strange |= role in reader.wrappers and reader.wrappers[role] != holder
         # what somebody gave one of ours all its people have
-        strange |= inside or (not row["host"] and holder in look.managed)
+        strange |= inside or (not row["host"] and holder in reader.managed)
         if strange:
-            yield Foreign(Right("role", (role,), "MEMBER"), look.label(holder, row["host"]))
+            yield Foreign(Right("role", (role,), "MEMBER"), reader.label(holder, row["host"]))
 
 
-def _bypasses(look: Look) -> Iterator[Bypass]:
+def _bypasses(reader: Reader) -> Iterator[Bypass]:
     held: dict[str, set[str]] = defaultdict(set)
-    for user, word in look.globals:
-        if user in look.people:
+    for user, word in reader.globals:
+        if user in reader.people:
             held[user].add(word)
     for user, words in sorted(held.items()):
         rights = ", ".join(sorted(words)) if len(words) <= 4 else f"{len(words)} rights"
         yield Bypass(user, f"holds {rights} on every database")
 
 
-def _groups(look: Look) -> dict[str, frozenset[str]]:
+def _groups(reader: Reader) -> dict[str, frozenset[str]]:
     groups: dict[str, set[str]] = defaultdict(set)
-    for row in look.mapped:
-        if row["role"] not in {*look.managed, *look.wrappers} and row["user"] != look.me:
+    for row in reader.mapped:
+        if row["role"] not in {*reader.managed, *reader.wrappers} and row["user"] != reader.me:
             groups[row["role"]].add(row["user"])
     return {name: frozenset(members) for name, members in groups.items()}

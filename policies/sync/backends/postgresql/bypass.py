@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from lakewarden.backends.base import Bypass
-from policies.sync.backends.postgresql.state import Look
+from policies.sync.backends.postgresql.state import Reader
 
 _PREDEFINED = {
     "pg_read_all_data": "reads every table",
@@ -22,49 +22,51 @@ _ATTRIBUTES = {
 }
 
 
-def bypasses(look: Look) -> Iterator[Bypass]:
+def bypasses(reader: Reader) -> Iterator[Bypass]:
     """The people with such power, by name; roles that nobody can sign in as have none."""
-    powerful = _Powerful(look)
+    powerful = _Powerful(reader)
     found = [*powerful.superusers(), *powerful.predefined(), *powerful.attributes(), *powerful.owners()]
     yield from sorted(found, key=lambda bypass: (bypass.holder, bypass.path or (), bypass.what))
 
 
 class _Powerful:
-    def __init__(self, look: Look) -> None:
-        self._look = look
+    def __init__(self, reader: Reader) -> None:
+        self._reader = reader
         self._members: dict[int, set[int]] = defaultdict(set)
-        for row in look.memberships:
-            if look.conveys(row) or (row.admin and row.role in look.managed and row.member != look.server.me):
+        for row in reader.memberships:
+            if reader.conveys(row) or (
+                row.admin and row.role in reader.managed and row.member != reader.server.me
+            ):
                 self._members[row.role].add(row.member)
         # the owner of the database is a member of this one without any row saying so
-        for oid, role in look.roles.items():
+        for oid, role in reader.roles.items():
             if role.name == "pg_database_owner":
-                self._members[oid].add(look.server.owner)
+                self._members[oid].add(reader.server.owner)
 
     def superusers(self) -> Iterator[Bypass]:
-        for oid, role in self._look.roles.items():
+        for oid, role in self._reader.roles.items():
             if role.superuser:
                 yield from (
                     Bypass(who, self._said("superuser", oid, who)) for who in self._people(oid, every=True)
                 )
 
     def predefined(self) -> Iterator[Bypass]:
-        for oid, role in self._look.roles.items():
+        for oid, role in self._reader.roles.items():
             if role.name in _PREDEFINED:
                 what = f"{_PREDEFINED[role.name]} ({role.name})"
                 yield from (Bypass(who, what) for who in self._people(oid))
 
     def attributes(self) -> Iterator[Bypass]:
-        for oid, role in self._look.roles.items():
+        for oid, role in self._reader.roles.items():
             held = [what for attribute, what in _ATTRIBUTES.items() if getattr(role, attribute)]
-            if role.createrole and self._look.version < 16:
+            if role.createrole and self._reader.version < 16:
                 held.append("may make anybody a member of any role")
             for what in held:
                 yield from (Bypass(who, self._said(what, oid, who)) for who in self._people(oid))
 
     def owners(self) -> Iterator[Bypass]:
         owned: Counter[tuple[int, tuple[str, ...], str]] = Counter()
-        for place in self._look.places.values():
+        for place in self._reader.places.values():
             if place.kind in ("catalog", "schema"):
                 owned[
                     place.owner, place.path, f"owns the {'database' if place.kind == 'catalog' else 'schema'}"
@@ -77,7 +79,7 @@ class _Powerful:
                 yield Bypass(who, self._said(said, owner, who), path)
 
     def _said(self, what: str, role: int, who: str) -> str:
-        name = self._look.name(role)
+        name = self._reader.name(role)
         return what if name == who else f"{what}, as {name}"
 
     def _people(self, role: int, *, every: bool = False) -> set[str]:
@@ -87,5 +89,5 @@ class _Powerful:
             for member in self._members[waiting.pop()] - reached:
                 reached.add(member)
                 waiting.append(member)
-        rows = [self._look.roles[oid] for oid in reached if oid in self._look.roles]
+        rows = [self._reader.roles[oid] for oid in reached if oid in self._reader.roles]
         return {row.name for row in rows if row.login and (every or not row.superuser)}

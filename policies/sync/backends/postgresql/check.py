@@ -11,7 +11,7 @@ from lakewarden.backends.errors import BackendError
 from policies.sync.backends.postgresql.client import Session, Transaction
 from policies.sync.backends.postgresql.crowd import crowded
 from policies.sync.backends.postgresql.observe import public_rights
-from policies.sync.backends.postgresql.state import Look
+from policies.sync.backends.postgresql.state import Reader
 
 _OLDEST = 14
 _SHUT_OUT = sql.SQL("""
@@ -28,23 +28,23 @@ _BECOMES = sql.SQL("SELECT oid FROM pg_roles WHERE pg_has_role(oid, %s) AND oid 
 def check(session: Session) -> list[Finding]:
     """Findings in words; those that block come with what to do about it."""
     try:
-        return session.read(lambda tx: list(_findings(tx, Look(tx, session.identity))))
+        return session.read(lambda tx: list(_findings(tx, Reader(tx, session.identity))))
     except BackendError as error:
         return [Finding(ok=False, text=f"cannot connect or read: {error}", blocks=True)]
 
 
-def _findings(tx: Transaction, look: Look) -> Iterator[Finding]:
-    server = look.server
+def _findings(tx: Transaction, reader: Reader) -> Iterator[Finding]:
+    server = reader.server
     yield Finding(ok=True, text=f"connected to database {server.name} as {server.my_name}")
-    yield _version(look)
+    yield _version(reader)
     if server.standby:
         yield Finding(ok=False, text="the server is a standby: connect to the primary", blocks=True)
-    yield _may_create_roles(look)
-    yield from _owners(tx, look)
+    yield _may_create_roles(reader)
+    yield from _owners(tx, reader)
     yield from _shut_out(tx)
-    yield from _marks(look)
-    yield from (Finding(ok=False, text=text) for text in crowded(look))
-    if Bypass("PUBLIC", "CONNECT", ()) in public_rights(look):
+    yield from _marks(reader)
+    yield from (Finding(ok=False, text=text) for text in crowded(reader))
+    if Bypass("PUBLIC", "CONNECT", ()) in public_rights(reader):
         text = (
             f"everybody may connect to {server.name}, so USE_CATALOG keeps nobody out: "
             f"REVOKE CONNECT, TEMPORARY ON DATABASE {_quoted(server.name)} FROM PUBLIC"
@@ -52,19 +52,19 @@ def _findings(tx: Transaction, look: Look) -> Iterator[Finding]:
         yield Finding(ok=False, text=text)
 
 
-def _version(look: Look) -> Finding:
-    text = f"PostgreSQL {look.version}"
-    if look.version < _OLDEST:
+def _version(reader: Reader) -> Finding:
+    text = f"PostgreSQL {reader.version}"
+    if reader.version < _OLDEST:
         return Finding(ok=False, text=f"{text} is too old: {_OLDEST} or newer is needed", blocks=True)
-    if look.version < 16:
+    if reader.version < 16:
         return Finding(
             ok=False, text=f"{text} cannot keep people from SET ROLE, nor the account from others' roles"
         )
     return Finding(ok=True, text=text)
 
 
-def _may_create_roles(look: Look) -> Finding:
-    server = look.server
+def _may_create_roles(reader: Reader) -> Finding:
+    server = reader.server
     if server.superuser:
         return Finding(ok=True, text=f"{server.my_name} is a superuser, which is more than it needs")
     if server.createrole:
@@ -73,14 +73,14 @@ def _may_create_roles(look: Look) -> Finding:
     return Finding(ok=False, text=text, blocks=True)
 
 
-def _owners(tx: Transaction, look: Look) -> Iterator[Finding]:
+def _owners(tx: Transaction, reader: Reader) -> Iterator[Finding]:
     """Owners the account cannot act as; nothing of theirs can be granted or taken."""
-    owners = {place.owner for place in look.places.values()}
-    how = "SET" if look.version >= 16 else "MEMBER"
+    owners = {place.owner for place in reader.places.values()}
+    how = "SET" if reader.version >= 16 else "MEMBER"
     reached = {row.oid for row in tx.rows(_BECOMES, (how, list(owners)))}
-    options = " WITH INHERIT FALSE, SET TRUE" if look.version >= 16 else ""
-    for owner in sorted(look.name(oid) for oid in owners - reached):
-        grant = f"GRANT {_quoted(owner)} TO {_quoted(look.server.my_name)}{options}"
+    options = " WITH INHERIT FALSE, SET TRUE" if reader.version >= 16 else ""
+    for owner in sorted(reader.name(oid) for oid in owners - reached):
+        grant = f"GRANT {_quoted(owner)} TO {_quoted(reader.server.my_name)}{options}"
         yield Finding(ok=False, text=f"cannot act as {owner}, who owns objects: {grant}", blocks=True)
     if owners <= reached:
         yield Finding(ok=True, text="can act as every owner")
@@ -93,8 +93,8 @@ def _shut_out(tx: Transaction) -> Iterator[Finding]:
         yield Finding(ok=False, text=f"{row.owner} owns objects in {row.schema} and cannot enter it: {grant}")
 
 
-def _marks(look: Look) -> Iterator[Finding]:
-    for name in look.unknown:
+def _marks(reader: Reader) -> Iterator[Finding]:
+    for name in reader.unknown:
         yield Finding(ok=False, text=f"role {name} looks like ours and does not carry our mark: left alone")
 
 

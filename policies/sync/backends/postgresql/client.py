@@ -56,7 +56,7 @@ _NOTHING_DONE = {"01006", "01007"}
 _AGAIN = {"XX000", "40001", "40P01"}
 
 
-class Line(BoundedConnection):
+class Connection(BoundedConnection):
     """A connection that waits for no answer longer than what hangs may take."""
 
     limit = LONGEST
@@ -182,7 +182,7 @@ def _connect(url: str, network: Network) -> psycopg.Connection[Any]:
     if "\0" in url:
         raise Misconfigured("the connection URL holds a NUL")
     try:
-        connection = Line.connect(
+        connection = Connection.connect(
             url,
             **_judged(url, network),
             autocommit=True,

@@ -39,7 +39,7 @@ _RIGHTS: dict[tuple[str, ObjectKind], tuple[str, ...]] = {
     ("SELECT_VIEW", "view"): ("SELECT",),
 }
 _ROLES_A_STATEMENT = 10
-_DEEDS: dict[str, Callable[[Session, Step], None]] = {
+_OPERATIONS: dict[str, Callable[[Session, Step], None]] = {
     "make_role": make_role,
     "give": change_rights,
     "switch": switch,
@@ -138,7 +138,7 @@ class PostgreSQL:
         return found
 
     def observe(self) -> Observation:
-        """One consistent look.  Raises errors of `lakewarden.backends.errors`."""
+        """One consistent reader.  Raises errors of `lakewarden.backends.errors`."""
         return self._session.read(lambda tx: observe(tx, self._session.identity))
 
     def apply(self, plan: Plan) -> Iterator[Outcome]:
@@ -172,4 +172,4 @@ class PostgreSQL:
         return True
 
     def _do(self, step: Step) -> None:
-        _DEEDS[step.kind](self._session, step)
+        _OPERATIONS[step.kind](self._session, step)

@@ -33,7 +33,7 @@ class Place:
     owner: int
 
 
-class Look:
+class Reader:
     """The rows of one consistent look at the catalogs, and what follows from them."""
 
     def __init__(self, tx: Transaction, identity: Identity) -> None:

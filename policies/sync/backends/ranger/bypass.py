@@ -10,7 +10,7 @@ from typing import Any
 from lakewarden.backends.base import DENY, Bypass
 from policies.sync.backends.ranger.foreign import concerns
 from policies.sync.backends.ranger.policies import DELEGATE, Entry, entries, readable
-from policies.sync.backends.ranger.state import Look
+from policies.sync.backends.ranger.state import Reader
 
 _CONFIGS = {
     "ranger.plugin.super.users": ("", "is a superuser of the plugin: no policy is asked"),
@@ -20,15 +20,15 @@ _CONFIGS = {
 }
 
 
-def bypasses(look: Look) -> Iterator[Bypass]:
+def bypasses(reader: Reader) -> Iterator[Bypass]:
     """Each such power, with the object it is about where there is one."""
-    yield from _administrators(look)
-    yield from _by_service(look)
-    for policy in look.others:
-        if policy.get("isEnabled", True) and concerns(policy, look.type, look.fixed):
-            yield from _by_policy(look, policy)
-    if not denies_work(look.definition):
-        yield from _without_denials(look)
+    yield from _administrators(reader)
+    yield from _by_service(reader)
+    for policy in reader.others:
+        if policy.get("isEnabled", True) and concerns(policy, reader.type, reader.fixed):
+            yield from _by_policy(reader, policy)
+    if not denies_work(reader.definition):
+        yield from _without_denials(reader)
 
 
 def denies_work(definition: Mapping[str, Any]) -> bool:
@@ -37,49 +37,50 @@ def denies_work(definition: Mapping[str, Any]) -> bool:
     return str(option).lower() != "false"
 
 
-def _administrators(look: Look) -> Iterator[Bypass]:
-    for row in look.user_rows:
-        if "ROLE_SYS_ADMIN" in (row.get("userRoleList") or ()) and row["name"] != look.me:
+def _administrators(reader: Reader) -> Iterator[Bypass]:
+    for row in reader.user_rows:
+        if "ROLE_SYS_ADMIN" in (row.get("userRoleList") or ()) and row["name"] != reader.me:
             yield Bypass(row["name"], "is an administrator of Ranger: may change every policy and role")
 
 
-def _by_service(look: Look) -> Iterator[Bypass]:
-    configs = look.service.get("configs") or {}
+def _by_service(reader: Reader) -> Iterator[Bypass]:
+    configs = reader.service.get("configs") or {}
     for name, (begins, what) in _CONFIGS.items():
         for holder in filter(None, (one.strip() for one in str(configs.get(name) or "").split(","))):
             yield Bypass(begins + holder, what)
-    if look.service.get("tagService"):
+    if reader.service.get("tagService"):
         yield Bypass(
-            f"tag service {look.service['tagService']}", "its policies are asked first, and are not read here"
+            f"tag service {reader.service['tagService']}",
+            "its policies are asked first, and are not read here",
         )
 
 
-def _by_policy(look: Look, policy: Mapping[str, Any]) -> Iterator[Bypass]:
+def _by_policy(reader: Reader, policy: Mapping[str, Any]) -> Iterator[Bypass]:
     where = f"by policy {policy['name']} on {readable(policy)}"
     overrides = bool(policy.get("policyPriority"))
     for entry in entries(policy):
         if entry.access == DELEGATE:
-            yield Bypass(entry.called, f"may give rights to others, {where}", _path(look, policy))
+            yield Bypass(entry.called, f"may give rights to others, {where}", _path(reader, policy))
         elif overrides and _opens(entry):
             yield Bypass(
-                entry.called, f"{entry.word} before every normal policy, {where}", _path(look, policy)
+                entry.called, f"{entry.word} before every normal policy, {where}", _path(reader, policy)
             )
-            for path in sorted(_denied(look, policy, entry.access)):
+            for path in sorted(_denied(reader, policy, entry.access)):
                 what = f"{entry.access} though it is denied here, {where}"
                 yield Bypass(entry.called, what, path)
     if policy.get("isDenyAllElse"):
         yield Bypass(
-            "everybody else", f"is denied all, also what is given here, {where}", _path(look, policy)
+            "everybody else", f"is denied all, also what is given here, {where}", _path(reader, policy)
         )
 
 
-def _without_denials(look: Look) -> Iterator[Bypass]:
+def _without_denials(reader: Reader) -> Iterator[Bypass]:
     yield Bypass("everybody", "no denial works: the service's definition has them switched off")
-    for policy in look.others:
+    for policy in reader.others:
         for entry in entries(policy):
             if entry.items != "policyItems":
                 continue
-            for path in sorted(_denied(look, policy, entry.access)):
+            for path in sorted(_denied(reader, policy, entry.access)):
                 what = f"{entry.access} though it is denied here, by policy {policy['name']}"
                 yield Bypass(entry.called, what, path)
 
@@ -88,15 +89,15 @@ def _opens(entry: Entry) -> bool:
     return entry.items in ("policyItems", "denyExceptions")
 
 
-def _path(look: Look, policy: Mapping[str, Any]) -> tuple[str, ...] | None:
-    return min((path for _, path in look.places(policy)), default=None)
+def _path(reader: Reader, policy: Mapping[str, Any]) -> tuple[str, ...] | None:
+    return min((path for _, path in reader.places(policy)), default=None)
 
 
-def _denied(look: Look, policy: Mapping[str, Any], access: str) -> set[tuple[str, ...]]:
+def _denied(reader: Reader, policy: Mapping[str, Any], access: str) -> set[tuple[str, ...]]:
     """The objects on which we deny an access that a policy covers, too."""
     return {
         path
-        for ours, places in look.ours
+        for ours, places in reader.ours
         for _, path in places
         if covers(policy, ours)
         and any(

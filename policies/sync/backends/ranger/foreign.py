@@ -15,23 +15,23 @@ from policies.sync.backends.ranger.policies import (
     values_of,
     without_items,
 )
-from policies.sync.backends.ranger.state import Look
+from policies.sync.backends.ranger.state import Reader
 from policies.sync.backends.ranger.types import LISTS, WHOLE, Type
 
 _GRANTOR = "policy "
 _WILD = frozenset("*?{")
 
 
-def foreign(look: Look) -> Iterator[Foreign]:
+def foreign(reader: Reader) -> Iterator[Foreign]:
     """Each access of each holder by policies of others, and of others by policies of ours."""
-    ours = {policy["id"] for policy, _ in look.ours}
-    for policy in look.policies:
-        if not policy.get("isEnabled", True) or not concerns(policy, look.type, look.fixed):
+    ours = {policy["id"] for policy, _ in reader.ours}
+    for policy in reader.policies:
+        if not policy.get("isEnabled", True) or not concerns(policy, reader.type, reader.fixed):
             continue
         for entry in entries(policy):
-            if policy["id"] in ours and look.key_of(entry) is not None:
+            if policy["id"] in ours and reader.key_of(entry) is not None:
                 continue
-            for right in rights(policy, entry.items, entry.access, look.type, look.fixed):
+            for right in rights(policy, entry.items, entry.access, reader.type, reader.fixed):
                 yield Foreign(right, entry.called, _GRANTOR + policy["name"])
 
 

@@ -21,7 +21,7 @@ from policies.sync.backends.ranger.bypass import denies_work
 from policies.sync.backends.ranger.client import SCHEMES, Session
 from policies.sync.backends.ranger.names import Identity
 from policies.sync.backends.ranger.observe import in_force, observe
-from policies.sync.backends.ranger.state import Look
+from policies.sync.backends.ranger.state import Reader
 from policies.sync.backends.ranger.types import CDAP, HIVE, TRINO, Type
 from policies.sync.backends.ranger.wanted import wanted
 from policies.sync.backends.ranger.wanted_cdap import LAW
@@ -52,7 +52,7 @@ class Ranger:
         self._write = Writer(
             session, self._identity, type_, fixed, beside=session.at.options.get("beside") == "yes"
         )
-        self._deeds: dict[str, Callable[[Step], None]] = {
+        self._operations: dict[str, Callable[[Step], None]] = {
             "make_role": self._write.make_role,
             "give": self._write.change_rights,
             "take": self._write.change_rights,
@@ -62,7 +62,7 @@ class Ranger:
         }
         if type_.by_person:
             # items name people themselves, so there is nothing to make or to be in
-            self._deeds |= dict.fromkeys(("make_role", "switch", "drop_role"), _nothing)
+            self._operations |= dict.fromkeys(("make_role", "switch", "drop_role"), _nothing)
 
     def rights_for(self, privilege: str, kind: ObjectKind) -> tuple[str, ...]:
         """The accesses on an object of `kind` that carry a console privilege; () when none is needed."""
@@ -76,17 +76,17 @@ class Ranger:
 
     def observe(self) -> Observation:
         """Policies, roles and users at one version of the policies.  Raises BackendError."""
-        return observe(self._look())
+        return observe(self._reader())
 
     def apply(self, plan: Plan) -> Iterator[Outcome]:
         """Do each step and say what became of it; raises only when nothing answers at all."""
         self._session.service()
-        yield from in_turn(plan.steps, lambda step: self._deeds[step.kind](step))
+        yield from in_turn(plan.steps, lambda step: self._operations[step.kind](step))
 
     def check(self) -> Iterable[Finding]:
         """What works and what has to be mended, in words."""
         try:
-            return list(_findings(self._look()))
+            return list(_findings(self._reader()))
         except BackendError as error:
             return [Finding(ok=False, text=f"cannot connect or read: {error}", blocks=True)]
 
@@ -94,23 +94,23 @@ class Ranger:
         """Let go of the line; the next call makes a new one."""
         self._session.close()
 
-    def _look(self) -> Look:
-        return Look(self._session, self._identity, self._type, self._fixed)
+    def _reader(self) -> Reader:
+        return Reader(self._session, self._identity, self._type, self._fixed)
 
 
 def _nothing(step: Step) -> None:
     """What a step about a role is where there are none."""
 
 
-def _findings(look: Look) -> Iterator[Finding]:
-    name, version = look.service.get("name"), int(look.service.get("policyVersion") or 0)
+def _findings(reader: Reader) -> Iterator[Finding]:
+    name, version = reader.service.get("name"), int(reader.service.get("policyVersion") or 0)
     yield Finding(ok=True, text=f"service {name} answers; its policies are at version {version}")
-    if not look.is_admin:
-        text = f"{look.me} is no administrator of Ranger and sees only a part; nothing can be written"
+    if not reader.is_admin:
+        text = f"{reader.me} is no administrator of Ranger and sees only a part; nothing can be written"
         yield Finding(ok=False, text=text, blocks=True)
-    if not denies_work(look.definition):
+    if not denies_work(reader.definition):
         yield Finding(ok=False, text="denials are switched off in the service's definition; none will work")
-    plugins = in_force(look.service, look.plugins)
+    plugins = in_force(reader.service, reader.plugins)
     if not plugins:
         yield Finding(ok=False, text="no plugin has asked for these policies yet: nothing enforces them")
     for where, active in plugins:

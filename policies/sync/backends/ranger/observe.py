@@ -9,35 +9,35 @@ from typing import Any
 from lakewarden.backends.base import Bypass, Foreign, Observation, Right
 from lakewarden.backends.decisions import PERSON
 from policies.sync.backends.ranger import bypass, foreign
-from policies.sync.backends.ranger.state import Look, names_in
+from policies.sync.backends.ranger.state import Reader, names_in
 
 GUESTS = {"groups": "@group:", "roles": "@role:"}
 """How a group or role that somebody put into a role of ours is named among its members."""
 
 
-def observe(look: Look) -> Observation:
+def observe(reader: Reader) -> Observation:
     """Everything of one service that matters."""
-    roles: dict[str, set[Right]] = {key: set() for key in look.keys.values()}
+    roles: dict[str, set[Right]] = {key: set() for key in reader.keys.values()}
     amiss: dict[str, set[Right]] = defaultdict(set)
-    for key, right, straight in look.rights():
+    for key, right, straight in reader.rights():
         roles.setdefault(key, set()).add(right)
         if not straight:
             amiss[key].add(right)
-    members, bent = _people(roles) if look.type.by_person else _members(look)
+    members, bent = _people(roles) if reader.type.by_person else _members(reader)
     return Observation(
-        complete=look.is_admin and look.steady,
-        position=str(look.service.get("policyVersion") or ""),
-        in_force=where_in_force(look.service, look.plugins),
+        complete=reader.is_admin and reader.steady,
+        position=str(reader.service.get("policyVersion") or ""),
+        in_force=where_in_force(reader.service, reader.plugins),
         objects=(),
-        people=look.people | frozenset(one for who in members.values() for one in who),
+        people=reader.people | frozenset(one for who in members.values() for one in who),
         roles={key: frozenset(rights) for key, rights in roles.items()},
         members=members,
-        foreign=_sorted_foreign(look),
-        bypasses=_sorted_bypasses(look),
-        unknown=tuple(sorted(look.unknown())),
+        foreign=_sorted_foreign(reader),
+        bypasses=_sorted_bypasses(reader),
+        unknown=tuple(sorted(reader.unknown())),
         amiss_rights={key: frozenset(rights) for key, rights in amiss.items()},
         amiss_members=bent,
-        groups=look.groups,
+        groups=reader.groups,
     )
 
 
@@ -47,10 +47,10 @@ def _people(
     return {key: frozenset({key[len(PERSON) :]}) for key in roles}, {}
 
 
-def _members(look: Look) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
+def _members(reader: Reader) -> tuple[dict[str, frozenset[str]], dict[str, frozenset[str]]]:
     members, bent = {}, {}
-    for role in look.role_rows:
-        key = look.keys.get(role["name"])
+    for role in reader.role_rows:
+        key = reader.keys.get(role["name"])
         if key is None:
             continue
         guests = {begins + name for which, begins in GUESTS.items() for name in names_in(role, which)}
@@ -59,13 +59,13 @@ def _members(look: Look) -> tuple[dict[str, frozenset[str]], dict[str, frozenset
     return members, {key: who for key, who in bent.items() if who}
 
 
-def _sorted_foreign(look: Look) -> tuple[Foreign, ...]:
-    found = foreign.foreign(look)
+def _sorted_foreign(reader: Reader) -> tuple[Foreign, ...]:
+    found = foreign.foreign(reader)
     return tuple(sorted(set(found), key=lambda one: (one.right, one.holder, one.grantor)))
 
 
-def _sorted_bypasses(look: Look) -> tuple[Bypass, ...]:
-    found = bypass.bypasses(look)
+def _sorted_bypasses(reader: Reader) -> tuple[Bypass, ...]:
+    found = bypass.bypasses(reader)
     return tuple(sorted(set(found), key=lambda one: (one.holder, one.path or (), one.what)))
 
 

@@ -26,7 +26,7 @@ ADMIN = "ROLE_SYS_ADMIN"
 TRIES = 3
 
 
-class Look:
+class Reader:
     """The rows of one look, read again when policies changed meanwhile; in the end it is not complete."""
 
     def __init__(self, session: Session, identity: Identity, type_: Type, fixed: str) -> None:

@@ -151,7 +151,7 @@ class Reply(NamedTuple):
     content: bytes
 
 
-class _Line(HTTPConnection):
+class _Connection(HTTPConnection):
     """A line to an address that was judged just before; the name stays for `Host` and for TLS to prove."""
 
     network: Network
@@ -167,20 +167,20 @@ class _Line(HTTPConnection):
             self._dns_host = name
 
 
-class _SecureLine(_Line, HTTPSConnection):
+class _SecureConnection(_Connection, HTTPSConnection):
     """The same over TLS."""
 
 
 class _Pool(_InUse, HTTPConnectionPool):
     """Plain HTTP."""
 
-    ConnectionCls = _Line
+    ConnectionCls = _Connection
 
 
 class _SecurePool(_InUse, HTTPSConnectionPool):
     """HTTP over TLS."""
 
-    ConnectionCls = _SecureLine
+    ConnectionCls = _SecureConnection
 
 
 Authorize = Callable[[], str]
