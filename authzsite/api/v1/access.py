@@ -14,8 +14,10 @@ from accounts.models import Principal
 from authzsite.api.strictjson import BadBody
 from authzsite.api.surface import Forbidden, respond
 from authzsite.api.v1 import evidence, named
+from authzsite.api.v1.describing import PAGED, described
 from authzsite.api.v1.named import Asked
-from authzsite.api.v1.ranges import Ranged
+from authzsite.api.v1.query_serializers import AccessPage
+from authzsite.api.v1.ranges import GONE, PART, Ranged
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
 from lakewarden.law import dialects
@@ -34,6 +36,13 @@ DUTIES = ("view_history", "review_access")
 class Access(Ranged):
     view = "access"
 
+    @described(
+        "Everybody with access to an object, or all that somebody reaches",
+        "check",
+        AccessPage,
+        query=("resource", "type", "principal", "realm", "as_of", *PART, *PAGED),
+        others=GONE,
+    )
     def get(self, request: Request) -> HttpResponse:
         if part := self.part(request._request):
             return part

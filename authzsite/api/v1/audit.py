@@ -15,8 +15,10 @@ from accounts.models import Principal
 from authzsite.api.strictjson import BadBody
 from authzsite.api.surface import Forbidden, respond
 from authzsite.api.v1 import named
+from authzsite.api.v1.describing import PAGED, described
 from authzsite.api.v1.named import Asked
-from authzsite.api.v1.ranges import Ranged
+from authzsite.api.v1.query_serializers import AuditPage
+from authzsite.api.v1.ranges import GONE, PART, Ranged
 from authzsite.downloads import csv_file
 from catalog.nodes import Node, nodes
 from catalog.queries import realm_named, root
@@ -38,6 +40,13 @@ SALT = "audit"
 class Audit(Ranged):
     view = "audit"
 
+    @described(
+        "The record of a realm, in order",
+        "audit",
+        AuditPage,
+        query=("realm!", "since", "kind", "actor", "resource", "type", "format", *PART, *PAGED),
+        others=GONE,
+    )
     def get(self, request: Request) -> HttpResponseBase:
         if part := self.part(request._request):
             return part

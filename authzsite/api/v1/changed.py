@@ -6,9 +6,10 @@ from django.http import HttpResponse
 from rest_framework.request import Request
 
 from accounts.models import Principal
-from authzsite.api.strictjson import BadBody, read_object
 from authzsite.api.surface import Forbidden, respond
 from authzsite.api.v1.call import Call
+from authzsite.api.v1.describing import described
+from authzsite.api.v1.fields import Answer, Body, Listed, Text, Whole
 from catalog.nodes import node
 from policies.models import Backend
 from policies.record import access_log, outbox
@@ -18,12 +19,30 @@ MOST = 1000
 NOT_YOURS = "only a service account with the duty operate_sync on this backend's catalog may say so"
 
 
+class ChangedObjects(Body):
+    """What was changed, as far as it is known; all of the backend is looked at."""
+
+    objects = Listed(child=Text(allow_blank=True), max_length=MOST, default=list)
+
+
+class LookSerializer(Answer):
+    backend = Whole(source="pk")
+    state = Text()
+
+
 class Changed(Call):
     http_method_names = ["post"]
 
+    @described(
+        "Something was changed in a backend: look now",
+        "report",
+        LookSerializer,
+        body=ChangedObjects,
+        status=202,
+    )
     def post(self, request: Request, id: int) -> HttpResponse:
         caller = self.require_scope("report")
-        _check(read_object(request._request).get("objects", []) if request._request.body else [])
+        ChangedObjects.read(request, optional=True)
         row = Backend.objects.filter(pk=id).first()
         catalog = node(row.catalog_id) if row else None
         service = caller.principal.kind == Principal.Kind.SERVICE
@@ -35,10 +54,4 @@ class Changed(Call):
             )
             raise Forbidden(NOT_YOURS)
         outbox.look(row)
-        return respond({"backend": row.pk, "state": row.state}, 202)
-
-
-def _check(objects: object) -> None:
-    named = isinstance(objects, list) and all(isinstance(one, str) for one in objects)
-    if not isinstance(objects, list) or not named or len(objects) > MOST:
-        raise BadBody(f"objects must be a list of at most {MOST} names")
+        return respond(LookSerializer(row).data, 202)

@@ -20,6 +20,8 @@ from authzsite.api.authzen.views import link_to
 from authzsite.api.surface import Forbidden, respond
 from authzsite.api.v1 import evidence, named
 from authzsite.api.v1.call import Call
+from authzsite.api.v1.describing import described
+from authzsite.api.v1.query_serializers import DecisionSerializer
 from lakewarden.law.explain import explain
 from lakewarden.law.facts import Key, Lineage
 from lakewarden.law.objects import ObjectRef
@@ -30,6 +32,12 @@ class Explain(Call):
     authentication_classes = [RunAuthentication, SessionAuthentication]
     http_method_names = ["get"]
 
+    @described(
+        "A decision as a tree: what holds, what is lacking",
+        "check",
+        DecisionSerializer,
+        query=("action!", "resource!", "type", "principal"),
+    )
     def get(self, request: Request) -> HttpResponse:
         caller, now = self.require_scope("check"), timezone.now()
         question = _question(request._request.GET.dict(), caller.principal)

@@ -5,7 +5,7 @@ A message says what a field must be; the name of the field is put before it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -147,11 +147,19 @@ class PrincipalName(Text):
 
 
 class Shape(serializers.Serializer[Any]):
-    """An object whose fields are all known."""
+    """An object whose fields are all known, unless it is open."""
+
+    is_open = False
 
 
 class Answer(Shape):
     """What a call answers."""
+
+
+class Either(Shape):
+    """One of several shapes; for descriptions only."""
+
+    shapes: Sequence[type[Shape]] = ()
 
 
 class Body(Shape):
@@ -193,12 +201,18 @@ class Closed(OpenApiSerializerExtension):  # type: ignore[no-untyped-call]
     match_subclasses = True
 
     def map_serializer(self, auto_schema: Any, direction: Any) -> dict[str, Any]:
+        if isinstance(self.target, Either):
+            return {
+                "anyOf": [
+                    auto_schema.resolve_serializer(shape, direction).ref for shape in self.target.shapes
+                ]
+            }
         found = auto_schema._map_serializer(self.target, direction, bypass_extensions=True)
         if type(self.target).__doc__ is None:
             found.pop("description", None)  # that of the class above
         for field in found.get("properties", {}).values():
             field.pop("x-spec-enum-id", None)  # a mark for hooks that are not used
-        return {**found, "additionalProperties": False}
+        return found if self.target.is_open else {**found, "additionalProperties": False}
 
 
 class Reference(Body):

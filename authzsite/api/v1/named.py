@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 from django.core import signing
 from django.db.models import Model, QuerySet
@@ -32,16 +32,6 @@ def needed(asked: Asked, name: str) -> str:
     value = asked.get(name, "")
     if not value:
         raise BadBody(f"the parameter {name} is missing")
-    return value
-
-
-def text(body: Mapping[str, Any], name: str, *, longest: int | None = None) -> str:
-    """A text of a body, which must be there and can be kept."""
-    value = body.get(name)
-    if not isinstance(value, str) or not value:
-        raise BadBody(f"{name} must be a text")
-    if longest is not None and (len(value) > longest or not holdable(value)):
-        raise BadBody(f"{name} must be a text of at most {longest} characters")
     return value
 
 

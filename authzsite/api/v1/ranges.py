@@ -5,6 +5,7 @@ A part is repeatable: everything it depends on stands in its address, and the re
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
@@ -17,10 +18,13 @@ from accounts import tokens
 from accounts.models import Principal
 from accounts.text import holdable
 from authzsite.api.authentication import ONLY_READS, Caller, ReadingAuthentication, SessionAuthentication
-from authzsite.api.strictjson import BadBody, read_object
+from authzsite.api.strictjson import BadBody
 from authzsite.api.surface import Forbidden, respond
 from authzsite.api.v1 import named
 from authzsite.api.v1.call import Call
+from authzsite.api.v1.describing import F, described
+from authzsite.api.v1.fields import Answer, Body, Moment, Text, Whole
+from authzsite.api.v1.query_serializers import RowPage, SplitsSerializer
 from catalog.models import Realm
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
@@ -32,6 +36,8 @@ from policies.record.revisions import at_moment
 MAY_NOT = "you may not read this view here; it takes the right to grant, view_history or review_access"
 MOST_SPLITS, USUAL_ROWS, MOST_ROWS = 256, 1000, 5000
 SHORTEST, USUAL, LONGEST = 60, 1800, 12 * 3600  # seconds
+PART = ("after", "upto", "revision", "at")
+GONE = {410: "the revision is not kept any more: ask for splits again"}
 OF_OTHERS = ("access", "grants", "uses")
 """Views that tell what others may, so reading them is recorded."""
 
@@ -75,6 +81,13 @@ class Splits(Call):
 
     http_method_names = ["get"]
 
+    @described(
+        "A revision, and where to cut a view of it into parts",
+        "check; of audit `audit`",
+        SplitsSerializer,
+        query=("view!", "realm!", "n", "as_of"),
+        others=GONE,
+    )
     def get(self, request: Request) -> HttpResponse:
         sent = request._request.GET.dict()
         view = _view(named.needed(sent, "view"))
@@ -105,26 +118,41 @@ def _as_of(sent: named.Asked) -> int | None:
     return at_moment(moment).revision if moment else None
 
 
+class NewReading(Body):
+    """Which view at which revision is to be read, and for how many seconds."""
+
+    view = Text()
+    realm = Text()
+    revision = Whole(min_value=1, max_value=2**62)
+    ttl = Whole(default=USUAL, min_value=SHORTEST, max_value=LONGEST)
+
+
+class ReadingSerializer(Answer):
+    token = Text()
+    expires = Moment()
+
+
 class Readings(Call):
     """A token for those who read the parts: for one view at one revision, for a while."""
 
+    @described(
+        "A token that reads one view at one revision and nothing else",
+        "check; of audit `audit`",
+        ReadingSerializer,
+        body=NewReading,
+        status=201,
+        others=GONE,
+    )
     def post(self, request: Request) -> HttpResponse:
-        body = read_object(request._request)
-        view = _view(named.text(body, "view"))
+        body = NewReading.read(request)
+        view = _view(body["view"])
         caller = self.require_scope(view.scope)
-        asked = _asked(caller, view, named.text(body, "realm"))
-        revision, seconds = body.get("revision"), body.get("ttl", USUAL)
-        if not _whole(revision, 1, 2**62) or not _whole(seconds, SHORTEST, LONGEST):
-            raise BadBody(f"revision must be a number, ttl one from {SHORTEST} to {LONGEST}")
-        pin = asked.pin(revision)
-        expires = timezone.now() + timedelta(seconds=seconds)
+        asked = _asked(caller, view, body["realm"])
+        pin = asked.pin(body["revision"])
+        expires = timezone.now() + timedelta(seconds=body["ttl"])
         reading = tokens.Reading(view.name, asked.realm.pk, pin.revision)
         token = tokens.create_for_reading(caller.principal, reading, expires=expires)
-        return respond({"token": token, "expires": expires.isoformat()}, 201)
-
-
-def _whole(value: object, least: int, most: int) -> bool:
-    return isinstance(value, int) and not isinstance(value, bool) and least <= value <= most
+        return respond(ReadingSerializer({"token": token, "expires": expires}).data, 201)
 
 
 class Ranged(Call):
@@ -192,16 +220,32 @@ def _text(keys: Keys) -> str:
     return ".".join(map(str, keys))
 
 
+def part_described(view: str) -> Callable[[F], F]:
+    """The description of a view that is read in parts only."""
+    return described(
+        f"A part of all {view} of a realm, as splits cut it",
+        "check",
+        RowPage,
+        query=("realm!", "after!", "upto!", "revision!", "at", "limit"),
+        others=GONE,
+    )
+
+
 class Grants(Ranged):
     """All grants, which are read in parts only."""
 
     view = "grants"
 
+    @part_described("grants")
     def get(self, request: Request) -> HttpResponse:
         return self.only_part(request)
 
 
-class Objects(Grants):
+class Objects(Ranged):
     """All objects, which are read in parts only."""
 
     view = "objects"
+
+    @part_described("objects")
+    def get(self, request: Request) -> HttpResponse:
+        return self.only_part(request)

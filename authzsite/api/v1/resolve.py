@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from django.http import HttpResponse
 from django.utils import timezone
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
 from rest_framework.request import Request
 
 from accounts.models import Principal
 from accounts.text import holdable
 from authzsite.api.authentication import RunAuthentication, SessionAuthentication
-from authzsite.api.strictjson import BadBody, read_object
 from authzsite.api.surface import respond
-from authzsite.api.v1 import named
 from authzsite.api.v1.call import Call
+from authzsite.api.v1.describing import described
+from authzsite.api.v1.fields import Answer, Body, Listed, Text
+from authzsite.api.v1.query_serializers import REFERENCE
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
 from catalog.resolve import find_all, spelled
@@ -31,15 +33,33 @@ UNKNOWN = "unknown"
 Found = dict[str, Any]
 
 
+class NamesAndLocations(Body):
+    """What is to be found in a realm."""
+
+    realm = Text()
+    names = Listed(child=Text(allow_blank=True), max_length=MOST, default=list)
+    locations = Listed(child=Text(allow_blank=True), max_length=MOST, default=list)
+
+
+@extend_schema_field({"type": "object", "additionalProperties": {"anyOf": [REFERENCE, {"const": UNKNOWN}]}})
+class ObjectsByText(serializers.DictField):
+    """What object each text means."""
+
+
+class ResolvedSerializer(Answer):
+    names = ObjectsByText()
+    locations = ObjectsByText()
+
+
 class Resolve(Call):
     authentication_classes = [RunAuthentication, SessionAuthentication]
     http_method_names = ["post"]
 
+    @described("What object each name or location is", "check", ResolvedSerializer, body=NamesAndLocations)
     def post(self, request: Request) -> HttpResponse:
         caller, now = self.require_scope("check"), timezone.now()
-        body = read_object(request._request)
-        names, places = _texts(body, "names"), _texts(body, "locations")
-        realm = realm_named(named.text(body, "realm"))
+        body = NamesAndLocations.read(request)
+        names, places, realm = body["names"], body["locations"], realm_named(body["realm"])
         if realm is None or (caller.run is not None and caller.run.realm != realm.pk):
             return respond(
                 {"names": dict.fromkeys(names, UNKNOWN), "locations": dict.fromkeys(places, UNKNOWN)}
@@ -51,15 +71,6 @@ class Resolve(Call):
                 "locations": _locations(caller.principal, top, places, now),
             }
         )
-
-
-def _texts(body: Mapping[str, Any], name: str) -> list[str]:
-    found = body.get(name, [])
-    if not isinstance(found, list) or not all(isinstance(each, str) for each in found):
-        raise BadBody(f"{name} must be a list of texts")
-    if len(found) > MOST:
-        raise BadBody(f"{name} holds more than {MOST} items")
-    return found
 
 
 def _names(caller: Principal, top: Node, names: list[str], now: datetime) -> Found:

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
 
 from django.http import HttpResponse
 from rest_framework.request import Request
 
 from accounts.text import holdable
-from authzsite.api.strictjson import BadBody, read_object
 from authzsite.api.surface import respond
-from authzsite.api.v1 import named
 from authzsite.api.v1.call import Call
+from authzsite.api.v1.describing import described
+from authzsite.api.v1.fields import Answer, Body, Moment, PrincipalName, Text, Whole
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
 from catalog.resolve import find, find_in_any_case
@@ -26,29 +24,44 @@ from policies.services import jobs
 USUAL, LONGEST = 3600, 7 * 24 * 3600
 
 
+class NewRun(Body):
+    """Which program of a realm is started, and for how many seconds its token holds."""
+
+    realm = Text()
+    program = Text()
+    ttl = Whole(default=USUAL, min_value=1, max_value=LONGEST)
+
+
+class RunSerializer(Answer):
+    run = Text(source="run.id")
+    runs_as = PrincipalName()
+    token = Text()
+    expires = Moment()
+
+
 class Runs(Call):
+    @described(
+        "Start a job; it gets a token that is decided as the account it runs as",
+        "request",
+        RunSerializer,
+        body=NewRun,
+        status=201,
+        others={409: "nobody stands behind the job"},
+    )
     def post(self, request: Request) -> HttpResponse:
         caller = self.require_scope("request")
-        body = read_object(request._request)
-        realm, name, seconds = named.text(body, "realm"), named.text(body, "program"), _ttl(body)
+        body = NewRun.read(request)
+        realm, name = body["realm"], body["program"]
         program = _program(realm, name)
         try:
             if program is None:
                 raise Refused(f"You may not start {name[:200]}.")
-            lasting = timedelta(seconds=seconds)
+            lasting = timedelta(seconds=body["ttl"])
             started = jobs.start(program, by=caller.actor(), lasting=lasting)
         except Refused as refusal:
             access_log.refused(caller.principal, jobs.EXECUTE, program, name=f"{realm}/{name}", via="runs")
             raise Refused(f"You may not start {name[:200]}.") from refusal
-        return respond(
-            {
-                "run": started.run.id,
-                "runs_as": str(started.runs_as),
-                "token": started.token,
-                "expires": started.expires.isoformat(),
-            },
-            201,
-        )
+        return respond(RunSerializer(started).data, 201)
 
 
 def _program(realm: str, name: str) -> Node | None:
@@ -67,10 +80,3 @@ def _program(realm: str, name: str) -> Node | None:
     else:
         found = [find(ObjectRef(one, realm, path)) for one in types]
     return next(filter(None, found), None)
-
-
-def _ttl(body: Mapping[str, Any]) -> int:
-    value = body.get("ttl", USUAL)
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= LONGEST:
-        raise BadBody(f"ttl must be a number of seconds from 1 to {LONGEST}")
-    return value

@@ -20,6 +20,8 @@ from authzsite.api.strictjson import BadBody
 from authzsite.api.surface import Forbidden
 from authzsite.api.v1 import named
 from authzsite.api.v1.call import Call
+from authzsite.api.v1.describing import described
+from authzsite.api.v1.query_serializers import SnapshotSerializer
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
 from lakewarden.client.snapshot import canonical, sealed
@@ -40,6 +42,13 @@ class Snapshot(Call):
     authentication_classes = [RunAuthentication, SessionAuthentication]
     http_method_names = ["get"]
 
+    @described(
+        "One principal's facts in one realm",
+        "check",
+        SnapshotSerializer,
+        query=("realm!", "for"),
+        others={304: "still the one of If-None-Match"},
+    )
     def get(self, request: Request) -> HttpResponse:
         caller, now = self.require_scope("check"), timezone.now()
         asked = request._request.GET.dict()

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
 from django.http import HttpResponse
 from django.utils import timezone
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
 from rest_framework.request import Request
 
 from accounts.models import Principal, Token
 from accounts.text import holdable
 from authzsite.api.authentication import Caller, RunAuthentication, SessionAuthentication
-from authzsite.api.strictjson import BadBody, read_object
 from authzsite.api.surface import Forbidden, respond
-from authzsite.api.v1 import named
-from authzsite.api.v1.ranges import Ranged
+from authzsite.api.v1.describing import TEXT, described
+from authzsite.api.v1.fields import (
+    Answer,
+    Body,
+    Flag,
+    Listed,
+    Moment,
+    PrincipalName,
+    Reference,
+    Text,
+    Whole,
+)
+from authzsite.api.v1.query_serializers import REFERENCE
+from authzsite.api.v1.ranges import Ranged, part_described
 from authzsite.api.v1.snapshot import ELSEWHERE
 from catalog.models import Realm
 from catalog.nodes import Node
@@ -37,7 +50,7 @@ NOT_YOURS = "this run is another's"
 
 
 @dataclass(frozen=True)
-class Told:
+class SentUse:
     """One use as it was sent."""
 
     who: tuple[str, str]
@@ -45,6 +58,51 @@ class Told:
     action: str
     executed: bool
     at: datetime
+
+
+@extend_schema_field({"anyOf": [REFERENCE, TEXT]})
+class ObjectName(serializers.Field[Any, Any, Any, Any]):
+    """An object as `table:realm/name` or as type and id; None for what can be no name."""
+
+    default_error_messages = {
+        "invalid": "must have a type and an id",
+        "required": "must have a type and an id",
+    }
+    reference = Reference()
+
+    def to_internal_value(self, data: Any) -> ObjectRef | None:
+        if isinstance(data, dict):
+            found = self.reference.run_validation(data)
+            type_, id_ = found["type"], found["id"]
+        elif isinstance(data, str) and ":" in data:
+            type_, _, id_ = data.partition(":")
+        else:
+            self.fail("invalid")
+        try:
+            return ObjectRef.parse(type_, id_)
+        except BadName:
+            return None
+
+
+class NewUse(Body):
+    """One use; of the caller and now, where nothing else is said."""
+
+    principal = PrincipalName(required=False)
+    resource = ObjectName()
+    action = Text()
+    executed = Flag(default=True)
+    at = Moment(required=False)
+
+
+class NewUses(Body):
+    realm = Text()
+    run = Text(max_length=uses.LONGEST_RUN)
+    uses = Listed(child=NewUse(), max_length=MOST)
+
+
+class ReceivedSerializer(Answer):
+    run = Text()
+    received = Whole()
 
 
 class UsesAuthentication(RunAuthentication):
@@ -58,61 +116,39 @@ class Uses(Ranged):
     http_method_names = ["get", "post"]
     view = "uses"
 
+    @part_described("uses")
     def get(self, request: Request) -> HttpResponse:
         return self.only_part(request)
 
+    @described(
+        "What a run really used; told twice it is one use",
+        "report",
+        ReceivedSerializer,
+        body=NewUses,
+        status=202,
+    )
     def post(self, request: Request) -> HttpResponse:
         caller, now = self.require_scope("report"), timezone.now()
-        body = read_object(request._request)
-        name, run = named.text(body, "realm"), named.text(body, "run", longest=uses.LONGEST_RUN)
-        told = [_told(each, caller.principal, now) for each in _list(body)]
-        realm = realm_named(name)
+        body = NewUses.read(request)
+        run, realm = body["run"], realm_named(body["realm"])
+        sent_uses = [_use(each, caller.principal, now) for each in body["uses"]]
         if realm is None or not _takes_part(caller, realm):
             raise Forbidden(ELSEWHERE)
-        _permit(caller, realm, run, told)
-        uses.take(realm.pk, caller.principal, run, _known(told, realm))
-        return respond({"run": run, "received": len(told)}, 202)
+        _permit(caller, realm, run, sent_uses)
+        uses.take(realm.pk, caller.principal, run, _known(sent_uses, realm))
+        return respond({"run": run, "received": len(sent_uses)}, 202)
 
 
-def _list(body: Mapping[str, Any]) -> list[Any]:
-    found = body.get("uses")
-    if not isinstance(found, list):
-        raise BadBody("uses must be a list")
-    if len(found) > MOST:
-        raise BadBody(f"uses holds more than {MOST} items")
-    return found
-
-
-def _told(sent: object, caller: Principal, now: datetime) -> Told:
-    if not isinstance(sent, dict):
-        raise BadBody("each of uses must be an object")
-    executed = sent.get("executed", True)
-    if not isinstance(executed, bool):
-        raise BadBody("executed must be true or false")
-    at = named.moment({"at": named.text(sent, "at")}, "at") if "at" in sent else None
-    who = named.text(sent, "principal") if "principal" in sent else str(caller)
+def _use(sent: dict[str, Any], caller: Principal, now: datetime) -> SentUse:
+    who = sent.get("principal", str(caller))
     kind, colon, name = who.partition(":")
-    return Told(
+    return SentUse(
         who=(kind, name) if colon else ("user", who),
-        ref=_ref(sent.get("resource")),
-        action=named.text(sent, "action"),
-        executed=executed,
-        at=min(at or now, now),
+        ref=sent["resource"],
+        action=sent["action"],
+        executed=sent["executed"],
+        at=min(sent.get("at", now), now),
     )
-
-
-def _ref(sent: object) -> ObjectRef | None:
-    """The object that was named, as `table:realm/name` or as type and id; None for what can be no name."""
-    if isinstance(sent, dict):
-        type_, id_ = named.text(sent, "type"), named.text(sent, "id")
-    elif isinstance(sent, str) and ":" in sent:
-        type_, _, id_ = sent.partition(":")
-    else:
-        raise BadBody("resource must have a type and an id")
-    try:
-        return ObjectRef.parse(type_, id_)
-    except BadName:
-        return None
 
 
 def _takes_part(caller: Caller, realm: Realm) -> bool:
@@ -122,11 +158,11 @@ def _takes_part(caller: Caller, realm: Realm) -> bool:
     return any(top.realm_id == realm.pk for top in realms_of(caller.principal))
 
 
-def _permit(caller: Caller, realm: Realm, run: str, told: Sequence[Told]) -> None:
+def _permit(caller: Caller, realm: Realm, run: str, sent_uses: Sequence[SentUse]) -> None:
     """Raise Forbidden unless the run, and everybody it speaks of, is the caller's to tell about."""
     own = (caller.principal.kind, caller.principal.name)
     alone = caller.run is not None or caller.principal.kind != Principal.Kind.SERVICE
-    if alone and any(each.who != own for each in told):
+    if alone and any(each.who != own for each in sent_uses):
         raise Forbidden(OWN_ONLY)
     name = run.partition("#")[0]
     if caller.run is not None:
@@ -136,12 +172,12 @@ def _permit(caller: Caller, realm: Realm, run: str, told: Sequence[Told]) -> Non
         raise Forbidden(NOT_YOURS)
 
 
-def _known(told: Sequence[Told], realm: Realm) -> list[ReportedUse]:
+def _known(sent_uses: Sequence[SentUse], realm: Realm) -> list[ReportedUse]:
     """Those of people, objects and actions that there are; of others nothing is said.  Three queries."""
-    people = _people({each.who for each in told})
-    nodes = _nodes([each.ref for each in told if each.ref is not None])
+    people = _people({each.who for each in sent_uses})
+    nodes = _nodes([each.ref for each in sent_uses if each.ref is not None])
     found = []
-    for each in told:
+    for each in sent_uses:
         person, node = people.get(each.who), nodes.get(each.ref) if each.ref else None
         if person is None or node is None or node.realm_id != realm.pk:
             continue
