@@ -159,7 +159,7 @@ urlpatterns = [
     path("objects/many/preview", bulk.BulkGrantView.as_view(preview_only=True), name="many_preview"),
     path("undo/<number:revision>", revoke.undo, name="undo"),
     path("owners", owners.room, name="owners"),
-    path("owners/hand-over", owners.hand_over, name="owners_hand_over"),
+    path("owners/hand-over", owners.HandOverView.as_view(), name="owners_hand_over"),
     path("people", people_views.room, name="people"),
     path("people/<number:id>", person.person, name="person"),
     path("people/<number:id>/reach.csv", person.person_csv, name="person_csv"),

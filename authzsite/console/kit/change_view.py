@@ -92,8 +92,8 @@ class ChangeView(FormView):
         """The answer for who may not change it, or where the change is made elsewhere; None lets in."""
         return None
 
-    def plan(self, form: Any) -> Plan:
-        """What the form would do with what is valid in it so far."""
+    def plan(self, form: Any) -> Plan | None:
+        """What the form would do with what is valid in it so far; None where there is nothing to foretell."""
         return Plan()
 
     def save(self, form: Any, actor: Actor) -> Any:
@@ -216,7 +216,7 @@ class ChangeView(FormView):
         return {
             "form": form,
             "plan": plan,
-            "notes": [*self.notes, *plan.notes],
+            "notes": [*self.notes, *(plan.notes if plan else ())],
             "heading": self.heading(form),
             "lead": self.lead(),
             "button": self.button(form),

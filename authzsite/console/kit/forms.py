@@ -31,6 +31,8 @@ from policies.services.grants import revision_now
 LONGEST_REASON = 2000
 REASON_HELP = "Kept in the history for ever. Name the purpose or a ticket."
 OFFERED = 8
+MANY = 10
+"""From more people than this something is only taken after its name was typed."""
 NOT_KEPT = "It has a character that cannot be kept."
 AT_ONCE = "at_once"
 """The code of errors that are told before anything is saved."""

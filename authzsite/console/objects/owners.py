@@ -9,28 +9,26 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse, QueryDict
-from django.shortcuts import redirect
 from django.urls import reverse
 
 from accounts.models import Principal
 from authzsite.console.history.views import somebody
 from authzsite.console.kit.auth import signed_in
-from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.keyset import ordered, told
 from authzsite.console.kit.display.lists import Pager, Toggle
 from authzsite.console.kit.display.parts import Action, Count, Diff, DiffLine, Empty, Face, Note, Tally, Who
+from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, PrincipalField, ReasonField
 from authzsite.console.kit.http import Request, number_in, numbers_in
-from authzsite.console.kit.inputs.principal_picker import Among
 from authzsite.console.kit.inputs.visible_principals import Circle, circle_of
-from authzsite.console.kit.methods import reads, reads_and_writes
-from authzsite.console.kit.page import page, say
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
 from catalog.nodes import Node
 from policies.authority import Actor
 from policies.decisions import ownership
 from policies.decisions.lookups.visible_objects import admitted
 from policies.decisions.ownership import GONE, NOBODY, OwnershipFilter
-from policies.errors import PolicyError
 from policies.services import owners
 from policies.services.grants import revision_now
 
@@ -190,7 +188,7 @@ def _empty(chosen: Chosen) -> Empty:
 
 
 @dataclass(frozen=True)
-class Plan:
+class HandOver:
     """What is to be handed over to whom, and what of it is not the viewer's to hand over."""
 
     chosen: Chosen
@@ -267,97 +265,107 @@ def _names(some: Sequence[Node]) -> str:
     return words.listed([node.ref.full_name or node.name for node in some], 12)
 
 
-@reads_and_writes
-@signed_in
-def hand_over(request: Request) -> HttpResponse:
+class HandOverForm(ConsoleForm):
+    """To whom, why, and how many objects were handed over by this form before."""
+
+    who = PrincipalField(at_most=1)
+    reason = ReasonField(help_text=REASON_HELP)
+
+    @property
+    def done(self) -> int:
+        return number_in(self.data.get("done", "")) or 0
+
+
+class HandOverView(ChangeView):
     """To whom, what changes, why; then it is done, so many objects a change, with how far it is."""
-    chosen = Chosen(circle_of(request), request.GET)
-    if chosen.root is None or not chosen.circle.gives_access:
-        raise Http404
-    root, data = chosen.root, request.POST if request.method == "POST" else request.GET
-    nobody = f"Nobody of that name is in {root.name}. Its owner can add them first."
-    asked = Among(data, search=lambda text: admitted(root, text), nobody_words=nobody, at_most=1)
-    plan = Plan(chosen, asked.chosen[0] if asked.chosen else None)
-    if request.method != "POST" or not asked.saving:
-        asked.tell_nobody()
-        return _show(request, plan, asked, [])
-    if not asked.check_who():
-        return _show(request, plan, asked, [])
-    return _save(request, plan, asked)
 
+    template_name = "console/kit/planned.html"
+    looks_first = True
 
-def _save(request: Request, plan: Plan, asked: Among) -> HttpResponse:
-    to, actor = plan.to, Actor(plan.chosen.circle.asker, "console", request_id=asked.nonce)
-    if to is None:
-        raise Http404
-    batch, rest = plan.mine[:BATCH], plan.mine[BATCH:]
-    if done_before(actor) is None:
-        try:
-            owners.hand_over(batch, to, by=actor, reason=asked.reason, now_owned_by=plan.chosen.of)
-        except PolicyError as problem:
-            return _show(request, plan, asked, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
-    earlier = number_in(request.POST.get("done", "")) or 0
-    done = earlier + len(batch)
-    if rest:
-        return _progress(request, plan, asked, done, len(rest))
-    return _finish(request, plan, to, actor, batch if not earlier else [], done)
+    def get_object(self) -> Chosen:
+        chosen = Chosen(circle_of(self.request), self.request.GET)
+        if chosen.root is None or not chosen.circle.gives_access:
+            raise Http404
+        self.root = chosen.root
+        return chosen
 
+    def make_form(self, data: Any) -> HandOverForm:
+        form = HandOverForm(data)
+        form.fields["who"].search = lambda text: admitted(self.root, text)
+        nobody = f"Nobody of that name is in {self.root.name}. Its owner can add them first."
+        form.fields["who"].nobody = nobody
+        chosen = form["who"].chosen
+        self.hand_over = HandOver(self.object, chosen[0] if chosen else None)
+        return form
 
-def _finish(
-    request: Request, plan: Plan, to: Principal, actor: Actor, only: Sequence[Node], done: int
-) -> HttpResponse:
-    """Say how many; what was one change and may be taken back is offered for it."""
-    many, asker = words.count(done, "object"), plan.chosen.circle.asker
-    # who gave it away can seldom take it back: then no Undo is promised
-    undo = done_before(actor) if only and all(owners.settable(only, asker)) else None
-    say(request, f"{to.label} owns {many} more" if done else f"Nothing changed for {to.label}", undo=undo)
-    asked = {"of": str(to), "in": plan.chosen.root.id if plan.chosen.root else ""}
-    back = f"{reverse('console:owners')}?{urlencode(asked)}"
-    if request.htmx:
-        answer = HttpResponse()
-        answer["HX-Redirect"] = back
-        return answer
-    return redirect(back)
+    def plan(self, form: HandOverForm) -> Plan:
+        notes: tuple[Note, ...] = ()
+        if len(self.hand_over.all) >= LOOKED:
+            text = f"It goes by {words.number(LOOKED)}; come back for the rest."
+            notes = (Note("warn", "These are very many objects.", text),)
+        if self.hand_over.to is None:
+            text = "Name a person or a group of the realm. A group outlives the people in it."
+            return Plan(empty=text, notes=notes)
+        return Plan(diff=self.hand_over.diff(), tally=self.hand_over.tally(), notes=notes)
 
+    def form_valid(self, form: HandOverForm) -> HttpResponse:
+        mine = self.hand_over.mine
+        self.batch, self.rest, self.done = mine[:BATCH], mine[BATCH:], form.done + len(mine[:BATCH])
+        return super().form_valid(form)
 
-def _progress(request: Request, plan: Plan, asked: Among, done: int, left: int) -> HttpResponse:
-    context = {
-        "heading": f"{words.number(done)} of {words.count(done + left, 'object')} handed over",
-        "text": f"{words.number(left)} are left. It goes on by itself; without scripts, with the button.",
-        "done": done,
-        "total": done + left,
-        "here": request.get_full_path(),
-        "to": str(plan.to),
-        "reason": asked.reason,
-        "nonce": Among(QueryDict()).nonce,
-        "next": words.number(min(left, BATCH)),
-    }
-    return page(request, "console/objects/owners_progress.html", context, room="people")
+    def save(self, form: HandOverForm, actor: Actor) -> None:
+        (to,), reason = form.cleaned_data["who"], form.cleaned_data["reason"]
+        owners.hand_over(self.batch, to, by=actor, reason=reason, now_owned_by=self.object.of)
 
+    def success_message(self, form: HandOverForm) -> str:
+        if self.rest:
+            return ""
+        to, many = form.cleaned_data["who"][0].label, words.count(self.done, "object")
+        return f"{to} owns {many} more" if self.done else f"Nothing changed for {to}"
 
-def _show(request: Request, plan: Plan, asked: Among, notes: list[Note]) -> HttpResponse:
-    root, back = plan.chosen.root, f"{reverse('console:owners')}{plan.chosen.url()}"
-    over = len(plan.all) >= LOOKED
-    if over:
-        text = f"It goes by {words.number(LOOKED)}; come back for the rest."
-        notes = [*notes, Note("warn", "These are very many objects.", text)]
-    to = terms.spoken(plan.to) if plan.to else ""
-    context = {
-        "heading": f"Hand over {words.count(len(plan.all), 'object')} {plan.chosen.words()}".strip(),
-        "place": f"In {root.name}." if root else "",
-        "notes": notes,
-        "here": request.get_full_path(),
-        "back": back,
-        "nonce": asked.nonce,
-        "seen": revision_now(),
-        **asked.fields(),
-        "reason": asked.reason,
-        "problems": asked.problems,
-        "button": f"Make {to} the owner of {plan.many}" if to else "Hand over",
-        "tally": plan.tally() if plan.to else None,
-        "diff": plan.diff(),
-        "preview_empty": "Name a person or a group of the realm. A group outlives the people in it.",
-        "sum": "",
-    }
-    status = 422 if (notes and not over) or (asked.problems and asked.data.get("step") == "save") else 200
-    return page(request, "console/roles/assign.html", context, room="people", status=status)
+    def may_undo(self) -> bool:
+        """What was one change may be undone, by whom may take it back."""
+        whole = self.batch and self.done == len(self.batch)
+        return bool(whole) and all(owners.settable(self.batch, self.asker))
+
+    def get_success_url(self) -> str:
+        asked = {"of": str(self.hand_over.to), "in": self.root.id}
+        return f"{reverse('console:owners')}?{urlencode(asked)}"
+
+    def leave(self, address: str) -> HttpResponse:
+        return self._progress() if self.rest else super().leave(address)
+
+    def _progress(self) -> HttpResponse:
+        left = len(self.rest)
+        context = {
+            "heading": f"{words.number(self.done)} of {words.count(self.done + left, 'object')} handed over",
+            "text": f"{words.number(left)} are left. It goes on by itself; without scripts, with the button.",
+            "done": self.done,
+            "total": self.done + left,
+            "here": self.request.get_full_path(),
+            "to": str(self.hand_over.to),
+            "reason": self.request.POST.get("reason", ""),
+            "nonce": ConsoleForm().nonce,
+            "next": words.number(min(left, BATCH)),
+        }
+        return page(self.request, "console/objects/owners_progress.html", context, room="people")
+
+    def heading(self, form: HandOverForm) -> str:
+        many = words.count(len(self.hand_over.all), "object")
+        return f"Hand over {many} {self.object.words()}".strip()
+
+    def lead(self) -> str:
+        return f"In {self.root.name}."
+
+    def button(self, form: HandOverForm) -> str:
+        to = self.hand_over.to
+        return f"Make {terms.spoken(to)} the owner of {self.hand_over.many}" if to else "Hand over"
+
+    def back(self) -> str:
+        return f"{reverse('console:owners')}{self.object.url()}"
+
+    def get_context_data(self, *, form: HandOverForm, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(form=form, here=self.request.get_full_path(), **kwargs)
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        return page(self.request, self.template_name, context, room="people", status=status)

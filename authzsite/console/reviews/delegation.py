@@ -7,115 +7,117 @@ from functools import cached_property
 from typing import Any
 
 from django.db.models import QuerySet
-from django.http import Http404, HttpResponse, QueryDict
-from django.shortcuts import redirect
+from django.http import Http404, HttpResponse
+from django.urls import reverse
 
 from accounts.models import Principal
 from authzsite.console.history.views import somebody
-from authzsite.console.kit.auth import signed_in
-from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import words
-from authzsite.console.kit.display.parts import Diff, DiffLine, Note
-from authzsite.console.kit.http import Request
-from authzsite.console.kit.inputs.principal_picker import Among
-from authzsite.console.kit.methods import reads_and_writes
-from authzsite.console.kit.page import page, say
+from authzsite.console.kit.display.parts import Diff, DiffLine
+from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, PrincipalField, ReasonField
+from authzsite.console.kit.page import page
 from authzsite.console.reviews.access import Visit, meet
 from policies.authority import Actor
 from policies.decisions.lookups.visible_objects import admitted
-from policies.errors import PolicyError
 from policies.models import ReviewRow
 from policies.reviews import worklist
 from policies.reviews.delegation import pass_on
 from policies.reviews.worklist import OPEN
-from policies.services.grants import revision_now
 
 
-class Passing:
-    """Whose open rows go, and to whom."""
+class DelegationForm(ConsoleForm):
+    """To whom the rows go, and why."""
 
-    def __init__(self, visit: Visit, data: QueryDict, asked: QueryDict) -> None:
-        self.visit, self.data, self.address = visit, data, asked
+    who = PrincipalField(label="To whom", at_most=1)
+    reason = ReasonField(help_text=REASON_HELP)
+
+
+class DelegationView(ChangeView):
+    """To whom, how many rows, why; then the rows are theirs."""
+
+    template_name = "console/kit/planned.html"
+    looks_first = True
+    not_saved = "Not passed on."
+
+    def get_object(self) -> Visit:
+        visit = meet(self.request, self.kwargs["id"])
+        if not visit.is_open or not (visit.standing.asked or visit.standing.leads):
+            raise Http404
+        return visit
 
     @cached_property
     def of(self) -> Principal | None:
         """Whose rows; None for those that nobody can be asked about."""
-        code = self.address.get("of", "")[:300]
-        if code and self.visit.standing.leads:
+        code = self.request.GET.get("of", "")[:300]
+        if code and self.object.standing.leads:
             return somebody(code)
-        return self.visit.asker if self.visit.standing.asked else None
+        return self.object.asker if self.object.standing.asked else None
 
     @cached_property
     def rows(self) -> QuerySet[ReviewRow]:
         if self.of is not None:
-            return worklist.rows_of(self.visit.review, self.of).filter(OPEN)
-        return worklist.rows_of(self.visit.review).filter(OPEN, desk__isnull=True)
+            return worklist.rows_of(self.object.review, self.of).filter(OPEN)
+        return worklist.rows_of(self.object.review).filter(OPEN, desk__isnull=True)
 
     @cached_property
-    def to(self) -> Among:
-        nobody = f"Nobody of that name is in {self.visit.root.name}."
-        return Among(self.data, search=self._people, nobody_words=nobody, at_most=1)
+    def many(self) -> str:
+        return words.count(self.rows.count(), "row")
+
+    def make_form(self, data: Any) -> DelegationForm:
+        form = DelegationForm(data)
+        form.fields["who"].search = self._people
+        form.fields["who"].nobody = f"Nobody of that name is in {self.object.root.name}."
+        return form
 
     def _people(self, text: str) -> QuerySet[Principal]:
-        known = admitted(self.visit.root, text).filter(kind="user")
+        known = admitted(self.object.root, text).filter(kind="user")
         return known.exclude(pk=self.of.pk) if self.of else known
 
+    def plan(self, form: DelegationForm) -> Plan:
+        if not form["who"].chosen:
+            text = "Name somebody who can sign in. Their own access stays with somebody else."
+            return Plan(empty=text)
+        return Plan(diff=Diff(tuple(self._effects(form["who"].chosen[0]))))
 
-@reads_and_writes
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
-    """To whom, how many rows, why; then the rows are theirs."""
-    visit = meet(request, id)
-    if not visit.is_open or not (visit.standing.asked or visit.standing.leads):
-        raise Http404
-    passing = Passing(visit, request.POST if request.method == "POST" else request.GET, request.GET)
-    asked = passing.to
-    if request.method != "POST" or not asked.saving:
-        asked.tell_nobody()
-        return _show(request, passing, [])
-    if not asked.check_who():
-        return _show(request, passing, [])
-    actor = Actor(visit.asker, "console", request_id=asked.nonce)
-    if done_before(actor) is None:
-        try:
-            rows = list(passing.rows.values_list("pk", flat=True))
-            many = pass_on(visit.review, asked.chosen[0], by=actor, rows=rows, reason=asked.reason)
-        except PolicyError as problem:
-            return _show(request, passing, [Note("bad", "Not passed on.", f"{problem} Your form is kept.")])
-        say(request, f"{words.count(many, 'row')} passed on to {asked.chosen[0].label}")
-    return redirect(visit.url("review_lead") if visit.standing.reads else "console:reviews")
+    def _effects(self, to: Principal) -> Iterable[DiffLine]:
+        if self.of is not None:
+            yield DiffLine("lose", self.of.label, f"is no longer asked about {self.many}")
+        yield DiffLine("gain", to.label, f"is asked about {self.many}", "Except their own access.")
 
+    def save(self, form: DelegationForm, actor: Actor) -> int:
+        rows, (to,) = list(self.rows.values_list("pk", flat=True)), form.cleaned_data["who"]
+        return pass_on(self.object.review, to, by=actor, rows=rows, reason=form.cleaned_data["reason"])
 
-def _show(request: Request, passing: Passing, notes: list[Note]) -> HttpResponse:
-    visit, asked = passing.visit, passing.to
-    many = words.count(passing.rows.count(), "row")
-    own = passing.of is not None and passing.of.pk == visit.asker.pk
-    whose = "your" if own else f"{passing.of.label}'s" if passing.of else "the"
-    context: dict[str, Any] = {
-        "heading": f"Pass {whose} {many} on",
-        "place": f"{visit.review.title}. What is decided stays as it is.",
-        "notes": notes,
-        "here": request.get_full_path(),
-        "back": visit.url(),
-        "nonce": asked.nonce,
-        "seen": revision_now(),
-        **asked.fields(),
-        "who_label": "To whom",
-        "reason": asked.reason,
-        "problems": asked.problems,
-        "button": f"Pass them on to {asked.chosen[0].label}" if asked.chosen else "Pass them on",
-        "tally": None,
-        "diff": Diff(tuple(_lines(passing, many))) if asked.chosen else None,
-        "preview_empty": "Name somebody who can sign in. Their own access stays with somebody else.",
-        "sum": "",
-    }
-    failed = bool(asked.problems) and asked.data.get("step") == "save"
-    status = 422 if failed or notes else 200
-    return page(request, "console/roles/assign.html", context, room="reviews", status=status)
+    def success_message(self, form: DelegationForm) -> str:
+        if self.result is None:
+            return ""
+        return f"{words.count(self.result, 'row')} passed on to {form.cleaned_data['who'][0].label}"
 
+    def may_undo(self) -> bool:
+        return False
 
-def _lines(passing: Passing, many: str) -> Iterable[DiffLine]:
-    to = passing.to.chosen[0]
-    if passing.of is not None:
-        yield DiffLine("lose", passing.of.label, f"is no longer asked about {many}")
-    yield DiffLine("gain", to.label, f"is asked about {many}", "Except their own access.")
+    def get_success_url(self) -> str:
+        leads = self.object.standing.reads
+        return self.object.url("review_lead") if leads else reverse("console:reviews")
+
+    def heading(self, form: DelegationForm) -> str:
+        own = self.of is not None and self.of.pk == self.asker.pk
+        whose = "your" if own else f"{self.of.label}'s" if self.of else "the"
+        return f"Pass {whose} {self.many} on"
+
+    def lead(self) -> str:
+        return f"{self.object.review.title}. What is decided stays as it is."
+
+    def button(self, form: DelegationForm) -> str:
+        chosen = form["who"].chosen
+        return f"Pass them on to {chosen[0].label}" if chosen else "Pass them on"
+
+    def back(self) -> str:
+        return self.object.url()
+
+    def get_context_data(self, *, form: DelegationForm, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(form=form, here=self.request.get_full_path(), **kwargs)
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        return page(self.request, self.template_name, context, room="reviews", status=status)

@@ -40,7 +40,7 @@ class Desk:
 
     @cached_property
     def writes(self) -> bool:
-        """Whether they make and end rules: the realm's owner, and site site_admins."""
+        """Whether they make and end rules: the realm's owner, and site admins."""
         return bool(site_permissions.ask_realm(self.ward.asker, self.ward.root))
 
     @property

@@ -2,152 +2,139 @@
 
 from __future__ import annotations
 
-import secrets
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
-from django.urls import reverse
 
 from accounts.models import Principal
 from authzsite.console.history.views import somebody
-from authzsite.console.kit.auth import signed_in
-from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Diff, DiffLine, Note
-from authzsite.console.kit.http import Request
-from authzsite.console.kit.inputs.dates import Skipped, local_moment
-from authzsite.console.kit.inputs.principal_picker import Among
-from authzsite.console.kit.methods import reads_and_writes
-from authzsite.console.kit.page import say
-from authzsite.console.roles.views import nonce_in
-from authzsite.console.separation.context import Desk, candidates, refused, rule_at, side_words
-from authzsite.console.separation.rule import only
-from authzsite.console.settings.realm import show
+from authzsite.console.kit.forms import (
+    ConfirmForm,
+    ConsoleForm,
+    MomentField,
+    PrincipalField,
+    ReasonField,
+    TextField,
+)
+from authzsite.console.separation.context import candidates, side_words
+from authzsite.console.separation.rule import RuleChangeView, only
 from policies.authority import Actor
 from policies.errors import PolicyError
-from policies.models import SeparationRule
 from policies.separation.sides import sides_of
 from policies.services import separation
-from policies.services.grants import revision_now
 
 
-@reads_and_writes
-@signed_in
-def let(request: Request, id: int) -> HttpResponse:
-    """Who, who answers for it, until when, why; then the exception holds."""
-    desk, rule = rule_at(request, id)
-    if not desk.writes:
-        return refused(request, desk, "make exceptions from rules of separation")
-    data = request.POST if request.method == "POST" else request.GET
-    asked = Among(data, search=lambda text: candidates(request, text), at_most=1)
-    if request.method != "POST" or not asked.saving:
-        asked.tell_nobody()
-        return _form(request, desk, rule, asked, [])
-    owner, until = _owner(asked), _until(asked)
-    if not asked.check_who() or asked.problems or owner is None or until is None:
-        return _form(request, desk, rule, asked, [])
-    actor = Actor(desk.ward.asker, "console", request_id=asked.nonce)
-    [person] = asked.chosen
-    try:
-        if done_before(actor) is None:
-            separation.let(
-                rule, desk.ward.root, person, owner=owner, until=until, reason=asked.reason, by=actor
-            )
-    except PolicyError as problem:
-        note = Note("bad", "Not saved.", f"{problem} Your form is kept.")
-        return _form(request, desk, rule, asked, [note])
-    say(
-        request,
-        f"{person.label} may have both until {words.said(words.moment(until))}",
-        undo=done_before(actor),
+class ExceptionForm(ConsoleForm):
+    """Who, who answers for it, until when, why."""
+
+    who = PrincipalField(at_most=1)
+    owner = TextField(
+        label="Who answers for it",
+        max_length=300,
+        help_text="A person’s name; somebody else than who has both.",
+        error_messages={"required": "Say who answers for it."},
     )
-    return redirect("console:separation_rule", id=rule.pk)
+    date = MomentField(label="Until")
+    reason = ReasonField(help_text="Kept in the history for ever. At least 8 characters.")
+
+    def clean_owner(self) -> Principal:
+        name = self.cleaned_data["owner"]
+        found = somebody(name)
+        if found is None or found.kind != Principal.Kind.USER:
+            raise ValidationError(f"Nobody is called {name}.")
+        return found
 
 
-def _owner(asked: Among) -> Principal | None:
-    named = asked.data.get("owner", "").strip()[:300]
-    found = somebody(named) if named else None
-    if found is None or found.kind != Principal.Kind.USER:
-        asked.problems["owner"] = f"Nobody is called {named}." if named else "Say who answers for it."
+class NewExceptionView(RuleChangeView):
+    """Who, who answers for it, until when, why; then they are let."""
+
+    template_name = "console/kit/planned.html"
+    looks_first = True
+    cannot = "make exceptions from rules of separation"
+
+    def make_form(self, data: Any) -> ExceptionForm:
+        form = ExceptionForm(data)
+        form.fields["who"].search = lambda text: candidates(self.request, text)
+        zone = f"Within a year, in {words.zone()}, the time zone of your settings."
+        form.fields["date"].help_text = zone
+        return form
+
+    def plan(self, form: ExceptionForm) -> Plan | None:
+        if self.rule.closed is not None:
+            self.notes = [Note("", "This rule has ended; it stops nobody any more.")]
         return None
-    return found
+
+    def save(self, form: ExceptionForm, actor: Actor) -> None:
+        (person,), typed = form.cleaned_data["who"], form.cleaned_data
+        separation.let(
+            self.rule,
+            self.object.ward.root,
+            person,
+            owner=typed["owner"],
+            until=typed["date"],
+            reason=typed["reason"],
+            by=actor,
+        )
+
+    def success_message(self, form: ExceptionForm) -> str:
+        person, until = form.cleaned_data["who"][0], words.moment(form.cleaned_data["date"])
+        return f"{person.label} may have both until {words.said(until)}"
+
+    def heading(self, form: ExceptionForm) -> str:
+        return "Let somebody have both"
+
+    def lead(self) -> str:
+        seen = self.object.seen(only(self.object, self.rule))
+        first, second = (side_words(side, seen) for side in sides_of(self.rule))
+        return f"{self.rule.name}: {first}; {terms.lower(second)}"
+
+    def button(self, form: ExceptionForm) -> str:
+        return "Make the exception"
 
 
-def _until(asked: Among) -> Any:
-    try:
-        moment = local_moment(asked.data.get("date", ""))
-    except Skipped as problem:
-        asked.problems["date"] = str(problem)
-        return None
-    if moment is None:
-        asked.problems["date"] = "Give a date and a time that are still to come."
-    return moment
-
-
-def _form(
-    request: Request, desk: Desk, rule: SeparationRule, asked: Among, notes: list[Note]
-) -> HttpResponse:
-    book = only(desk, rule)
-    seen = desk.seen(book)
-    one, other = (side_words(side, seen) for side in sides_of(rule))
-    if rule.closed is not None:
-        notes = [Note("", "This rule has ended; it stops nobody any more.")]
-    context = {
-        "heading": "Let somebody have both",
-        "place": f"{rule.name}: {one}; {terms.lower(other)}",
-        "notes": notes,
-        "here": request.path,
-        "back": reverse("console:separation_rule", args=[rule.pk]),
-        "nonce": asked.nonce,
-        **asked.fields(),
-        "owner": asked.data.get("owner", "")[:300],
-        "date": asked.data.get("date", "")[:40],
-        "zone": words.zone(),
-        "reason": asked.reason,
-        "problems": asked.problems,
-    }
-    wrong = notes or (asked.problems and asked.data.get("step") == "save")
-    return show(
-        request, "console/separation/exception.html", desk.ward, context, status=422 if wrong else 200
-    )
-
-
-@reads_and_writes
-@signed_in
-def end(request: Request, id: int) -> HttpResponse:
+class EndExceptionView(RuleChangeView):
     """What its end means, then it ends."""
-    desk, rule = rule_at(request, id)
-    if not desk.writes:
-        return refused(request, desk, "end exceptions from rules of separation")
-    person = somebody(request.GET.get("who", ""))
-    if person is None:
-        raise Http404
-    back = reverse("console:separation_rule", args=[rule.pk])
-    if request.method == "POST":
-        actor = Actor(desk.ward.asker, "console", request_id=nonce_in(request))
+
+    form_class = ConfirmForm
+    template_name = "console/kit/confirm.html"
+    cannot = "end exceptions from rules of separation"
+
+    def refusal(self) -> HttpResponse | None:
+        if refusal := super().refusal():
+            return refusal
+        person = somebody(self.request.GET.get("who", ""))
+        if person is None:
+            raise Http404
+        self.person = person
+        return None
+
+    def plan(self, form: ConfirmForm) -> Plan:
+        name = self.person.label
+        if (self.rule.pk, self.person.pk) not in self.object.book.exceptions:
+            return Plan(nothing=True, notes=(Note("", f"{name} has no exception from this rule."),))
+        kept = DiffLine("change", name, "keeps what there is, as a conflict that is listed")
+        return Plan(diff=Diff((kept,)))
+
+    def save(self, form: ConfirmForm, actor: Actor) -> bool:
         try:
-            ended = separation.end_exception(rule, desk.ward.root, person, by=actor)
+            return separation.end_exception(self.rule, self.object.ward.root, self.person, by=actor)
         except PolicyError:
-            ended = False
-        told = f"{person.label} is let no longer"
-        again = done_before(actor) if ended else None
-        say(request, told if ended else "Nothing changed: it had ended before", undo=again)
-        return redirect(back)
-    there = (rule.pk, person.pk) in desk.book.exceptions
-    context = {
-        "heading": f"End the exception of {person.label}?",
-        "place": f"From the rule {rule.name}",
-        "notes": [] if there else [Note("", f"{person.label} has no exception from this rule.")],
-        "nothing": not there,
-        "diff": Diff(
-            (DiffLine("change", person.label, "keeps what there is, as a conflict that is listed"),)
-        ),
-        "seen": revision_now(),
-        "nonce": secrets.token_hex(12),
-        "reason": "",
-        "problems": {},
-        "button": "End the exception",
-        "back": back,
-    }
-    return show(request, "console/access/revoke.html", desk.ward, context)
+            return False
+
+    def success_message(self, form: ConfirmForm) -> str:
+        if self.revision is None:
+            return "Nothing changed: it had ended before"
+        return f"{self.person.label} is let no longer"
+
+    def heading(self, form: ConfirmForm) -> str:
+        return f"End the exception of {self.person.label}?"
+
+    def lead(self) -> str:
+        return f"From the rule {self.rule.name}"
+
+    def button(self, form: ConfirmForm) -> str:
+        return "End the exception"

@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable
+from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 
 from authzsite.console.kit.auth import signed_in
-from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Action, Crumbs, Diff, DiffLine, Empty, Fact, Facts, Note
+from authzsite.console.kit.forms import ConfirmForm
 from authzsite.console.kit.http import Request
-from authzsite.console.kit.methods import reads, reads_and_writes
-from authzsite.console.kit.page import say
-from authzsite.console.roles.views import nonce_in
+from authzsite.console.kit.methods import reads
 from authzsite.console.separation.context import Desk, Line, line, locked, refused, rule_at, side_words
 from authzsite.console.settings.realm import show
 from policies.authority import Actor
@@ -26,7 +24,6 @@ from policies.models import SeparationRule
 from policies.separation import Book
 from policies.separation.sides import sides_of
 from policies.services import separation
-from policies.services.grants import revision_now
 
 
 @reads
@@ -98,42 +95,64 @@ def _lines(desk: Desk, rule: SeparationRule, book: Book) -> Iterable[Line]:
         yield line(found, book, action=let, let_end=end if found.clash.exception else None)
 
 
-@reads_and_writes
-@signed_in
-def end(request: Request, id: int) -> HttpResponse:
+class RuleChangeView(ChangeView):
+    """A change of a rule of separation, or of who is let by it."""
+
+    rule: SeparationRule
+    cannot = ""
+
+    def get_object(self) -> Desk:
+        desk, self.rule = rule_at(self.request, self.kwargs["id"])
+        return desk
+
+    def refusal(self) -> HttpResponse | None:
+        return None if self.object.writes else refused(self.request, self.object, self.cannot)
+
+    def back(self) -> str:
+        return reverse("console:separation_rule", args=[self.rule.pk])
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        return show(self.request, self.template_name, self.object.ward, context, status=status)
+
+
+class EndRuleView(RuleChangeView):
     """What its end means, then it ends."""
-    desk, rule = rule_at(request, id)
-    if not desk.writes:
-        return refused(request, desk, "end rules of separation")
-    back = reverse("console:separation", args=[desk.ward.root.id])
-    if request.method == "POST":
-        actor = Actor(desk.ward.asker, "console", request_id=nonce_in(request))
-        reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
-        ended = separation.end(rule, desk.ward.root, by=actor, reason=reason)
-        told = f"The rule {rule.name} has ended" if ended else "Nothing changed: it had ended before"
-        say(request, told, undo=done_before(actor) if ended else None)
-        return redirect(back)
-    book = only(desk, rule)
-    seen = desk.seen(book)
-    one, other = (side_words(side, seen) for side in sides_of(rule))
-    let = sum(key[0] == rule.pk for key in book.exceptions)
-    gone = Note("", "This rule has ended before.") if rule.closed is not None else None
-    context = {
-        "heading": f"End the rule {rule.name}?",
-        "place": f"{one}; {other}",
-        "notes": [gone] if gone else [],
-        "nothing": gone is not None,
-        "diff": Diff(
-            (
-                DiffLine("change", "Anybody", "may be given both from then on"),
-                *([DiffLine("lose", words.count(let, "exception"), "ends with it")] if let else ()),
-            )
-        ),
-        "seen": revision_now(),
-        "nonce": secrets.token_hex(12),
-        "reason": "",
-        "problems": {},
-        "button": "End the rule",
-        "back": back,
-    }
-    return show(request, "console/access/revoke.html", desk.ward, context)
+
+    form_class = ConfirmForm
+    template_name = "console/kit/confirm.html"
+    cannot = "end rules of separation"
+
+    @cached_property
+    def book(self) -> Book:
+        return only(self.object, self.rule)
+
+    def plan(self, form: ConfirmForm) -> Plan:
+        if self.rule.closed is not None:
+            return Plan(nothing=True, notes=(Note("", "This rule has ended before."),))
+        lines = [DiffLine("change", "Anybody", "may be given both from then on")]
+        if let := sum(key[0] == self.rule.pk for key in self.book.exceptions):
+            lines.append(DiffLine("lose", words.count(let, "exception"), "ends with it"))
+        return Plan(diff=Diff(tuple(lines)))
+
+    def save(self, form: ConfirmForm, actor: Actor) -> None:
+        root, reason = self.object.ward.root, form.cleaned_data["reason"]
+        separation.end(self.rule, root, by=actor, reason=reason)
+
+    def success_message(self, form: ConfirmForm) -> str:
+        if self.revision is None:
+            return "Nothing changed: it had ended before"
+        return f"The rule {self.rule.name} has ended"
+
+    def heading(self, form: ConfirmForm) -> str:
+        return f"End the rule {self.rule.name}?"
+
+    def lead(self) -> str:
+        seen = self.object.seen(self.book)
+        first, second = (side_words(side, seen) for side in sides_of(self.rule))
+        return f"{first}; {second}"
+
+    def button(self, form: ConfirmForm) -> str:
+        return "End the rule"
+
+    def back(self) -> str:
+        return reverse("console:separation", args=[self.object.ward.root.id])

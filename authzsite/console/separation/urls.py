@@ -11,7 +11,7 @@ urlpatterns = [
     path("realms/<number:id>/separation/new", new_rule.new, name="separation_new"),
     path("separation/<number:id>", rule.room, name="separation_rule"),
     path("separation/<number:id>/conflicts.csv", files.of_conflicts, name="separation_rule_csv"),
-    path("separation/<number:id>/end", rule.end, name="separation_end"),
-    path("separation/<number:id>/let", exceptions.let, name="separation_let"),
-    path("separation/<number:id>/let/end", exceptions.end, name="separation_let_end"),
+    path("separation/<number:id>/end", rule.EndRuleView.as_view(), name="separation_end"),
+    path("separation/<number:id>/let", exceptions.NewExceptionView.as_view(), name="separation_let"),
+    path("separation/<number:id>/let/end", exceptions.EndExceptionView.as_view(), name="separation_let_end"),
 ]
