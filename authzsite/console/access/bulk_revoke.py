@@ -17,6 +17,7 @@ from authzsite.console.access.merged_preview import Together
 from authzsite.console.kit.conflicts import changed_meanwhile, done_before
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Empty, Note
+from authzsite.console.kit.forms import MANY
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.inputs.object_selection import Chosen, back_of, leave, on_context, show_page
 from authzsite.console.kit.page import say
@@ -30,9 +31,6 @@ from policies.models.grants import Effect
 from policies.previews import grants as previews
 from policies.services import grants
 from policies.services.grants import revision_now
-
-MANY = 10
-"""From more people than this something is only taken after a name was typed."""
 
 
 @dataclass

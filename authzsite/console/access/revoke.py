@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from django.http import Http404, HttpResponse, QueryDict
+from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 
@@ -15,17 +14,17 @@ from accounts.models import Principal
 from authzsite.console.access.effects import Shown, out_there
 from authzsite.console.cdap.links import page_of_name
 from authzsite.console.history.views import somebody
-from authzsite.console.kit import form_resume
 from authzsite.console.kit.auth import signed_in
-from authzsite.console.kit.change_view import RESUMED
-from authzsite.console.kit.conflicts import changed_meanwhile, done_before
+from authzsite.console.kit.change_view import Plan
+from authzsite.console.kit.conflicts import changed_meanwhile
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Note
-from authzsite.console.kit.http import Request, asker_of, number_in
+from authzsite.console.kit.forms import MANY, ConfirmForm
+from authzsite.console.kit.http import Request, asker_of
 from authzsite.console.kit.methods import reads_and_writes
-from authzsite.console.kit.page import page, say
+from authzsite.console.kit.object_change import ConfirmObjectView
+from authzsite.console.kit.page import say
 from authzsite.console.kit.refusal import refused
-from authzsite.console.objects.access import Place, visit
 from authzsite.console.sync.backend_state import behind
 from policies.authority import Actor
 from policies.errors import Conflict, PolicyError
@@ -34,155 +33,95 @@ from policies.previews.grants import Preview
 from policies.services import grants
 from policies.services.undo import undo as undo_change
 
-MANY = 10
-"""From more people than this something is only taken after its name was typed."""
 
+class RevokeView(ConfirmObjectView):
+    """Which direct grants of whom are to end, and what that takes from whom."""
 
-@dataclass
-class Removal:
-    """Which direct grants of whom are to end."""
+    form_class = ConfirmForm
 
-    place: Place
-    data: QueryDict
-    problems: dict[str, str] = field(default_factory=dict)
+    def refusal(self) -> HttpResponseBase | None:
+        node = self.object.node
+        if named := page_of_name(node):
+            return redirect(named)
+        if node.type == "namespace":  # it is taken there, entry by entry
+            return redirect("console:namespace", id=node.id)
+        return None if self.object.may_grant else refused(self.request, self.object, "grant")
 
     @cached_property
     def holder(self) -> Principal:
-        found = somebody(self.data.get("who", "")) if ":" in self.data.get("who", "") else None
+        asked = self.request.GET.get("who", "")
+        found = somebody(asked) if ":" in asked else None
         if found is None:
             raise Http404
         return found
 
     @cached_property
     def codes(self) -> tuple[str, ...]:
-        asked = self.data.getlist("may")
-        held = grants.direct(self.place.node, self.holder).values_list("privilege", flat=True)
+        asked = self.request.GET.getlist("may")
+        held = grants.direct(self.object.node, self.holder).values_list("privilege", flat=True)
         return tuple(sorted(code for code in set(held) if not asked or code in asked))
 
     @cached_property
     def preview(self) -> Preview:
-        return previews.of_removal(self.place.node, (self.holder,), self.codes)
+        return previews.of_removal(self.object.node, (self.holder,), self.codes)
 
-    @cached_property
+    @property
     def losing(self) -> int:
         return self.preview.count("lose")
 
-    @property
+    @cached_property
     def rights(self) -> str:
-        node = self.place.node
+        """What is taken, in words; nothing once it was taken."""
+        node = self.object.node
         return words.listed([terms.lower(terms.right(code, node.type, node.kind)) for code in self.codes])
 
-    @property
-    def button(self) -> str:
+    def get_form_arguments(self) -> dict[str, Any]:
+        return {"typed": self.object.node.name if self.losing > MANY else ""}
+
+    def plan(self, form: ConfirmForm) -> Plan:
+        shown, notes = Shown(self.preview, self.object.node, removal=True), ()
+        if not self.codes:
+            name = self.object.node.name
+            strong = f"There is nothing to revoke: {self.holder.label} holds nothing directly on {name}."
+            notes = (Note("", strong, "It may have ended, or somebody revoked it before you."),)
+        return Plan(
+            diff=shown.diff(),
+            tally=shown.tally(),
+            backend=out_there(behind(self.object.node), removal=True),
+            nothing=not self.codes,
+            notes=notes,
+        )
+
+    def save(self, form: ConfirmForm, actor: Actor) -> str:
+        taken, node, reason = self.rights, self.object.node, form.cleaned_data["reason"]
+        grants.remove(node, (self.holder,), self.codes, by=actor, reason=reason, seen=form.sent_seen)
+        return taken
+
+    def note_of(self, form: ConfirmForm, problem: Exception) -> Note:
+        if not isinstance(problem, Conflict):
+            return super().note_of(form, problem)
+        form.look_again = True
+        return changed_meanwhile(self.object.node, form.sent_seen or 0)
+
+    def success_message(self, form: ConfirmForm) -> str:
+        name, who = self.object.node.name, self.holder.label
+        if self.revision is None:
+            return f"Nothing changed: {who} had nothing directly on {name}"
+        what = self.result[:1].upper() + self.result[1:] if self.result else "Access"
+        return f"{what} on {name} revoked from {who}"
+
+    def heading(self, form: ConfirmForm) -> str:
+        return (
+            f"Revoke {self.rights or 'access'} on {self.object.node.name} from {terms.spoken(self.holder)}?"
+        )
+
+    def button(self, form: ConfirmForm) -> str:
         if self.holder.kind == Principal.Kind.GROUP:
             return f"Revoke from {words.count(self.losing, 'person', 'people')}"
         return f"Revoke {self.rights} from {self.holder.label}"
 
-    def check(self, form: QueryDict) -> bool:
-        if self.losing > MANY and form.get("name", "") != self.place.node.name:
-            self.problems["name"] = f"Type {self.place.node.name} as it is written above."
-        return not self.problems
-
-
-@reads_and_writes
-@signed_in
-def revoke(request: Request, id: int) -> HttpResponse:
-    """What it would take from whom; then it is done."""
-    place = visit(request, id)
-    if named := page_of_name(place.node):
-        return redirect(named)
-    if place.node.type == "namespace":  # it is taken there, entry by entry
-        return redirect("console:namespace", id=id)
-    if not place.may_grant:
-        return refused(request, place, "grant")
-    removal = Removal(place, request.GET)
-    if request.method == "POST":
-        return _posted(request, removal)
-    again = form_resume.take(request)
-    return _show(request, removal, again or QueryDict(), [RESUMED] if again is not None else [])
-
-
-def _posted(request: Request, removal: Removal) -> HttpResponse:
-    form = request.POST
-    actor = Actor(removal.place.asker, "console", request_id=_nonce(form))
-    before = done_before(actor)
-    if before is not None:
-        return _done(request, removal, before)
-    if not removal.check(form):
-        return _show(request, removal, form, [])
-    node, rights, seen = removal.place.node, removal.rights, number_in(form.get("seen", ""))
-    try:
-        reason = form.get("reason", "").strip()[:2000].replace("\0", "")
-        grants.remove(
-            node,
-            (removal.holder,),
-            removal.codes,
-            by=actor,
-            reason=reason,
-            seen=seen,
-        )
-    except Conflict:
-        before = done_before(actor)
-        if before is not None:
-            return _done(request, removal, before)
-        return _show(request, removal, form, [changed_meanwhile(node, seen or 0)], fresh=True)
-    return _done(request, removal, done_before(actor), rights)
-
-
-def _nonce(form: QueryDict) -> str:
-    asked = form.get("nonce", "")
-    return asked if 10 <= len(asked) <= 40 and asked.isalnum() else secrets.token_hex(12)
-
-
-def _done(request: Request, removal: Removal, revision: int | None, rights: str = "") -> HttpResponse:
-    name = removal.place.node.name
-    if revision is None:
-        say(request, f"Nothing changed: {removal.holder.label} had nothing directly on {name}")
-    else:
-        what = rights[:1].upper() + rights[1:] if rights else "Access"
-        say(request, f"{what} on {name} revoked from {removal.holder.label}", undo=revision)
-    return redirect("console:object", id=removal.place.node.id)
-
-
-def _show(
-    request: Request, removal: Removal, form: QueryDict, notes: list[Note], *, fresh: bool = False
-) -> HttpResponse:
-    node = removal.place.node
-    if not removal.codes:
-        notes = [
-            *notes,
-            Note(
-                "",
-                f"There is nothing to revoke: {removal.holder.label} holds nothing directly on {node.name}.",
-                "It may have ended, or somebody revoked it before you.",
-            ),
-        ]
-    shown = Shown(removal.preview, node, removal=True)
-    rights, holder = removal.rights or "access", terms.spoken(removal.holder)
-    context: dict[str, Any] = {
-        "notes": notes,
-        "heading": f"Revoke {rights} on {node.name} from {holder}?",
-        "place": terms.place_words(node),
-        "nothing": not removal.codes,
-        "tally": shown.tally(),
-        "diff": shown.diff(),
-        "backend_text": out_there(behind(node), removal=True),
-        "nonce": _nonce(form),
-        "seen": grants.revision_now() if fresh else number_in(form.get("seen", "")) or grants.revision_now(),
-        "reason": form.get("reason", ""),
-        "type_name": node.name if removal.losing > MANY else "",
-        "problems": removal.problems,
-        "button": removal.button,
-        "back": reverse("console:object", args=[node.id]),
-    }
-    return page(
-        request,
-        "console/access/revoke.html",
-        context,
-        room="catalog",
-        realm=node.realm,
-        revision=removal.place.slice.revision,
-    )
+    def back(self) -> str:
+        return reverse("console:object", args=[self.object.node.id])
 
 
 @reads_and_writes

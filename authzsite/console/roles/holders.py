@@ -8,12 +8,12 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 
-from authzsite.console.access.revoke import MANY
 from authzsite.console.history.views import somebody
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Note
 from authzsite.console.kit.forms import (
+    MANY,
     REASON_HELP,
     ConfirmForm,
     ConsoleForm,

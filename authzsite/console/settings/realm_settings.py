@@ -9,11 +9,10 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
-from authzsite.console.access.revoke import MANY
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Verdict
-from authzsite.console.kit.forms import ConfirmForm, ConsoleForm, SegmentsField, TextField
+from authzsite.console.kit.forms import MANY, ConfirmForm, ConsoleForm, SegmentsField, TextField
 from authzsite.console.kit.http import Request
 from authzsite.console.settings import modes
 from authzsite.console.settings.realm import CDAP, Ward, realm_at, show
