@@ -2,45 +2,43 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 from urllib.parse import urlencode
 
+from django import forms
 from django.db.models import Q
-from django.http import HttpResponse, QueryDict
+from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
 from authzsite.console.access.grant_form import privileges_for
 from authzsite.console.cdap.links import page_of_name
 from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.conflicts import changed_meanwhile, done_before
 from authzsite.console.kit.display import terms
 from authzsite.console.kit.display.parts import Crumbs, Empty, Face, Note, Who
-from authzsite.console.kit.http import Request, number_in
+from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, ReasonField, SegmentsField
+from authzsite.console.kit.http import Request
 from authzsite.console.kit.inputs.visible_principals import circle_of, giveable
-from authzsite.console.kit.methods import reads, reads_and_writes
-from authzsite.console.kit.page import page, say
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
 from authzsite.console.kit.refusal import refused
 from authzsite.console.objects.access import Place, visit
 from authzsite.console.people.person_groups import Held
 from authzsite.console.roles.effects import Foretold
+from authzsite.console.roles.holders import RoleChangeView
 from authzsite.console.roles.role import Seen, visit_role
-from authzsite.console.roles.views import nonce_in
 from catalog.nodes import Node
-from lakewarden.law import dialects
 from policies.authority import Actor
-from policies.errors import Conflict, Invalid
+from policies.errors import Conflict
 from policies.events import GRANT_ADDED
 from policies.models import Grant
-from policies.previews.roles import RoleChange, RolePreview, of_role_change
+from policies.previews.roles import RoleChange, of_role_change
 from policies.separation import Separated
 from policies.services import roles
 from policies.services.authorities import authorized
-from policies.services.grants import GRANT, revision_now
+from policies.services.grants import GRANT
 from policies.services.roles import Privilege
 
 STATES = (("", "Nothing"), ("allow", "Allow"), ("deny", "Deny"))
@@ -97,130 +95,111 @@ def _page(
     )
 
 
-@dataclass
-class Giving:
+class StatesForm(ConsoleForm):
     """For each privilege that fits the object, whether the role allows it, denies it or says nothing."""
 
-    seen: Seen
-    place: Place
-    data: QueryDict
-    problems: dict[str, str] = field(default_factory=dict)
+    def __init__(self, data: Any = None, *, role: Node, node: Node, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        rows = Grant.objects.open().filter(role=role.id, securable=node.id)
+        self.node, self.now = node, dict(rows.values_list("privilege", "effect"))
+        for known in privileges_for(node):
+            label = terms.right(known.code, node.type, node.kind)
+            self.fields[known.code] = StateField(label, known.description, self.now.get(known.code, ""))
+        self.fields["reason"] = ReasonField(help_text=REASON_HELP)
+
+    def states(self) -> list[forms.BoundField]:
+        """The privileges, without the reason."""
+        return [field for field in self.visible_fields() if field.name != "reason"]
+
+    def _differing(self) -> dict[str, str]:
+        wanted = {code: state for code, state in self.cleaned_data.items() if code != "reason"}
+        return {code: state for code, state in wanted.items() if state != self.now.get(code, "")}
 
     @property
-    def node(self) -> Node:
-        return self.place.node
-
-    @cached_property
-    def known(self) -> list[dialects.Privilege]:
-        return privileges_for(self.node)
-
-    @cached_property
-    def now(self) -> dict[str, str]:
-        rows = Grant.objects.open().filter(role=self.seen.node.id, securable=self.node.id)
-        return dict(rows.values_list("privilege", "effect"))
-
-    @cached_property
-    def wanted(self) -> dict[str, str]:
-        """What the form says, or what is true now where it says nothing."""
-        states = dict(STATES)
-        told = {one.code: self.data.get(one.code, self.now.get(one.code, "")) for one in self.known}
-        return {code: state if state in states else "" for code, state in told.items()}
-
-    def _differing(self) -> list[str]:
-        return [code for code, state in self.wanted.items() if state != self.now.get(code, "")]
-
-    @cached_property
     def adds(self) -> list[Privilege]:
-        return [Privilege(code, self.wanted[code]) for code in self._differing() if self.wanted[code]]
+        return [Privilege(code, state) for code, state in self._differing().items() if state]
 
-    @cached_property
+    @property
     def removes(self) -> list[Privilege]:
         return [Privilege(code, self.now[code]) for code in self._differing() if code in self.now]
 
     @property
-    def change(self) -> RoleChange:
-        return RoleChange(adds=self._on(self.adds), removes=self._on(self.removes))
-
-    def _on(self, some: Sequence[Privilege]) -> tuple[tuple[Node, Privilege], ...]:
-        return tuple((self.node, one) for one in some)
-
-    @property
-    def reason(self) -> str:
-        return self.data.get("reason", "").strip()[:2000].replace("\0", "")
-
-    def rows(self) -> list[dict[str, Any]]:
-        return [
-            {
-                "code": one.code,
-                "label": terms.right(one.code, self.node.type, self.node.kind),
-                "text": one.description,
-                "state": self.wanted[one.code],
-            }
-            for one in self.known
-        ]
+    def change(self) -> RoleChange | None:
+        """What is different from now; None for nothing."""
+        if not self._differing():
+            return None
+        adds, removes = (tuple((self.node, one) for one in some) for some in (self.adds, self.removes))
+        return RoleChange(adds=adds, removes=removes)
 
 
-@reads_and_writes
-@signed_in
-def give(request: Request, id: int, on: int) -> HttpResponse:
+class StateField(SegmentsField):
+    """Allow, deny or nothing; where a form says nothing, what is true now."""
+
+    def __init__(self, label: str, help_text: str, now: str) -> None:
+        super().__init__(label=label, help_text=help_text, choices=STATES, initial=now, required=False)
+
+    def to_python(self, value: Any) -> str:
+        asked = self.initial if value is None else str(value)
+        return asked if asked in dict(STATES) else ""
+
+
+class RolePrivilegesView(RoleChangeView):
     """The form of one object; looking is a step of its own."""
-    seen, place = visit_role(request, id), visit(request, on)
-    if not place.may_grant:
-        return refused(request, place, "grant")
-    giving = Giving(seen, place, request.POST)
-    if request.POST.get("step") == "save" and (giving.adds or giving.removes):
-        return _save(request, giving)
-    notes = [Note("", "Nothing is different yet.")] if request.POST.get("step") == "save" else []
-    return _show(request, giving, notes)
 
+    template_name = "console/roles/role_privileges.html"
+    looks_first = True
+    place: Place
 
-def _save(request: Request, giving: Giving) -> HttpResponse:
-    seen, node = giving.seen, giving.node
-    actor = Actor(giving.place.asker, "console", request_id=nonce_in(request))
-    since = number_in(request.POST.get("seen", "")) or 0
-    if done_before(actor) is not None:
-        return redirect("console:role", id=seen.node.id)
-    try:
-        with authorized(GRANT_ADDED, node, GRANT, by=actor, reason=giving.reason) as authority:
-            _unchanged(giving, since)
-            roles.remove_privileges(seen.node, node, giving.removes, by=actor, authority=authority)
-            roles.add_privileges(seen.node, node, giving.adds, by=actor, authority=authority)
-    except Separated as problem:
-        return _show(request, giving, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
-    except Conflict:
-        return _show(request, giving, [changed_meanwhile(node, since)])
-    except Invalid as problem:
-        return _show(request, giving, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
-    say(request, f"Role {seen.node.name} is changed on {node.name}", undo=done_before(actor))
-    return redirect("console:role", id=seen.node.id)
+    def get_object(self) -> Place:
+        self.role = visit_role(self.request, self.kwargs["id"])
+        self.place = visit(self.request, self.kwargs["on"])
+        return self.role.place
 
+    def refusal(self) -> HttpResponse | None:
+        return None if self.place.may_grant else refused(self.request, self.place, "grant")
 
-def _unchanged(giving: Giving, since: int) -> None:
-    rows = Grant.objects.filter(role=giving.seen.node.id, securable=giving.node.id)
-    if since and rows.filter(Q(opened__gt=since) | Q(closed__gt=since)).exists():
-        raise Conflict("Somebody changed what this role gives since you opened this page.")
+    def make_form(self, data: Any) -> StatesForm:
+        return StatesForm(data, role=self.role.node, node=self.place.node)
 
+    def plan(self, form: StatesForm) -> Plan:
+        if form.change is None:
+            return Plan(empty="Choose, then look: this side tells who gains and who loses.")
+        foretold = Foretold.of_role(of_role_change(self.role.node, form.change))
+        tally = foretold.tally() if foretold.parts else None
+        return Plan(diff=foretold.diff(), tally=tally, sum=foretold.sum())
 
-def _show(request: Request, giving: Giving, notes: list[Note]) -> HttpResponse:
-    seen, node = giving.seen, giving.node
-    changed = bool(giving.adds or giving.removes)
-    foretold = Foretold.of_role(of_role_change(seen.node, giving.change) if changed else RolePreview())
-    context = {
-        "heading": f"What {seen.node.name} gives on {node.name}",
-        "place": terms.place_words(node),
-        "notes": notes,
-        "here": request.path,
-        "back": _back(seen.node),
-        "nonce": secrets.token_hex(12),
-        "seen": revision_now(),
-        "rows": giving.rows(),
-        "states": STATES,
-        "reason": giving.reason,
-        "problems": giving.problems,
-        "button": f"Change what {seen.node.name} gives",
-        "tally": foretold.tally() if foretold.parts else None,
-        "diff": foretold.diff() if changed else None,
-        "preview_empty": "Choose, then look: this side tells who gains and who loses.",
-        "sum": foretold.sum(),
-    }
-    return _page(request, "console/roles/privileges.html", seen, context, 422 if notes else 200)
+    def form_valid(self, form: StatesForm) -> HttpResponse:
+        if form.change is None and done_before(Actor(self.asker, "console", request_id=form.nonce)) is None:
+            self.notes.append(Note("", "Nothing is different yet."))
+            return self.show(form, 422)
+        return super().form_valid(form)
+
+    def save(self, form: StatesForm, actor: Actor) -> None:
+        role, node, reason = self.role.node, self.place.node, form.cleaned_data["reason"]
+        with authorized(GRANT_ADDED, node, GRANT, by=actor, reason=reason) as authority:
+            self._check_unchanged(form.sent_seen or 0)
+            roles.remove_privileges(role, node, form.removes, by=actor, authority=authority)
+            roles.add_privileges(role, node, form.adds, by=actor, authority=authority)
+
+    def _check_unchanged(self, since: int) -> None:
+        rows = Grant.objects.filter(role=self.role.node.id, securable=self.place.node.id)
+        if since and rows.filter(Q(opened__gt=since) | Q(closed__gt=since)).exists():
+            raise Conflict("Somebody changed what this role gives since you opened this page.")
+
+    def note_of(self, form: StatesForm, problem: Exception) -> Note:
+        form.look_again = True
+        if isinstance(problem, Separated) or not isinstance(problem, Conflict):
+            return super().note_of(form, problem)
+        return changed_meanwhile(self.place.node, form.sent_seen or 0)
+
+    def success_message(self, form: StatesForm) -> str:
+        return f"Role {self.role.node.name} is changed on {self.place.node.name}"
+
+    def heading(self, form: StatesForm) -> str:
+        return f"What {self.role.node.name} gives on {self.place.node.name}"
+
+    def lead(self) -> str:
+        return terms.place_words(self.place.node)
+
+    def button(self, form: StatesForm) -> str:
+        return f"Change what {self.role.node.name} gives"

@@ -2,35 +2,35 @@
 
 from __future__ import annotations
 
-import secrets
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django import forms
+from django.core.exceptions import ValidationError
 from django.http import HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 
 from accounts import people
+from accounts.models import Principal
 from accounts.people import BadName
 from authzsite.console.accounts import site_admins
+from authzsite.console.accounts.admin_change import AdminChangeView
 from authzsite.console.kit.auth import signed_in
-from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.parts import Action, Empty, Face, Note, Reason, State, Who
+from authzsite.console.kit.display.parts import Action, Empty, Face, Reason, State, Who
+from authzsite.console.kit.forms import ConsoleForm, SegmentsField, TextField
 from authzsite.console.kit.http import Request, asker_of
-from authzsite.console.kit.methods import reads, reads_and_writes
-from authzsite.console.kit.page import page, say
-from authzsite.console.roles.views import nonce_in
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
 from authzsite.console.settings import modes
-from catalog.models import Mode, Placement, Realm
+from catalog.models import Mode, Placement
 from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
 from policies.authority import Actor
 from policies.decisions import site_permissions
 from policies.decisions.lookups.visible_objects import realms_of
-from policies.errors import PolicyError
 from policies.events import REALM_CREATED
 from policies.models import Backend, Ownership, RealmMember
 from policies.record.change import change
@@ -43,6 +43,9 @@ KINDS = (
     ("cdap", "CDAP instance", "Privileges on the names of entities, as CDAP knows them."),
 )
 POLICIES = ("4.3", "3.5", "3.4")
+WHICH = "Choose which law it follows."
+NO_SLASH = "Give it a name without a slash."
+LENGTH = f"A name has 1 to {people.NAME_LENGTH} characters."
 
 
 @dataclass(frozen=True)
@@ -137,75 +140,97 @@ def members_words(root: Node, many: int) -> str:
 # Making one
 
 
-@reads_and_writes
-@signed_in
-def new(request: Request) -> HttpResponse:
-    """A kind, a name and an owner; for site site_admins."""
-    if not site_admins.may(request):
-        back = reverse("console:realms")
-        return site_admins.refused(request, "You cannot make a realm", back=back, back_words="The realms")
-    if request.method == "POST":
-        return _make(request)
-    return _form(request, {}, [])
+class RealmForm(ConsoleForm):
+    """A kind, a name and an owner; for a CDAP instance also its generation of rules."""
+
+    kind = SegmentsField(
+        label="Its law",
+        choices=[(code, word) for code, word, _ in KINDS],
+        initial=KINDS[0][0],
+        error_messages={"required": WHICH, "invalid_choice": WHICH},
+    )
+    policy = SegmentsField(
+        label="Generation of rules",
+        choices=[(code, f"CDAP {code}") for code in POLICIES],
+        initial=POLICIES[0],
+        required=False,
+        help_text="It stays as it is chosen.",
+        error_messages={"invalid_choice": "Choose its generation of rules."},
+        widget=forms.Select(attrs={"class": "input"}),
+    )
+    name = TextField(
+        help_text="Such as prod. Programs name it, so it is hard to change later.",
+        error_messages={"required": NO_SLASH},
+    )
+    owner = TextField(
+        help_text="A user name. The owner decides everything in it; site admins have no access inside.",
+        error_messages={"required": "Say who is to own it.", "max_length": LENGTH},
+    )
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if "/" in name:
+            raise ValidationError(NO_SLASH)
+        return name
+
+    def clean(self) -> dict[str, Any]:
+        if self.cleaned_data.get("kind") != "cdap":
+            self.errors.pop("policy", None)
+        elif "policy" not in self.errors and not self.cleaned_data.get("policy"):
+            self.add_error("policy", "Choose its generation of rules.")
+        return self.cleaned_data
 
 
-def _make(request: Request) -> HttpResponse:
-    typed = {name: request.POST.get(name, "").strip() for name in ("kind", "name", "owner", "policy")}
-    problems = _problems(typed)
-    if problems:
-        return _form(request, problems, [])
-    actor = Actor(asker_of(request), "console", request_id=nonce_in(request))
-    if done_before(actor) is not None:
-        return redirect("console:realms")
-    settings = {"policy": typed["policy"], "authentication": "on"} if typed["kind"] == "cdap" else {}
-    try:
+class NewRealmView(AdminChangeView):
+    """A kind, a name and an owner; for site admins."""
+
+    form_class = RealmForm
+    template_name = "console/settings/realm_new.html"
+    room = "realms"
+    cannot = "You cannot make a realm"
+    not_saved = "Not made."
+    fields_of_errors = {BadName: "owner"}
+
+    def way_back(self) -> tuple[str, str]:
+        return reverse("console:realms"), "The realms"
+
+    def get_form_arguments(self) -> dict[str, Any]:
+        return {"initial": {"owner": self.asker.name}}
+
+    def save(self, form: RealmForm, actor: Actor) -> tuple[Node, Principal]:
+        typed = form.cleaned_data
+        settings = {"policy": typed["policy"], "authentication": "on"} if typed["kind"] == "cdap" else {}
         with change(REALM_CREATED, realm=None, by=actor):
             authority = site_permissions.of_admin(actor)
             owner = people.ensure("user", typed["owner"])
             made = realms.create(
                 typed["kind"], typed["name"], owner=owner, by=actor, authority=authority, settings=settings
             )
-    except BadName as problem:
-        return _form(request, {"owner": f"{str(problem)[:1].upper()}{str(problem)[1:]}."}, [])
-    except PolicyError as problem:
-        return _form(request, {}, [Note("bad", "Not made.", f"{problem} Your form is kept.")])
-    say(request, f"{kind_words(made)} {made.name} is made; {owner.label} owns it")
-    return redirect("console:realm", id=made.id)
+        return made, owner
 
+    def success_message(self, form: RealmForm) -> str:
+        if self.result is None:
+            return ""
+        made, owner = self.result
+        return f"{kind_words(made)} {made.name} is made; {owner.label} owns it"
 
-def _problems(typed: dict[str, str]) -> dict[str, str]:
-    told = {}
-    if typed["kind"] not in Realm.Kind.values:
-        told["kind"] = "Choose which law it follows."
-    if not typed["name"] or "/" in typed["name"]:
-        told["name"] = "Give it a name without a slash."
-    if not typed["owner"]:
-        told["owner"] = "Say who is to own it."
-    if typed["kind"] == "cdap" and typed["policy"] not in POLICIES:
-        told["policy"] = "Choose its generation of rules."
-    return told
+    def get_success_url(self) -> str:
+        return reverse("console:realm", args=[self.result[0].id]) if self.result else self.back()
 
+    def heading(self, form: RealmForm) -> str:
+        return "Make a realm"
 
-def _form(request: Request, problems: dict[str, str], notes: list[Note]) -> HttpResponse:
-    typed: Any = request.POST if request.method == "POST" else request.GET
-    context = {
-        "notes": notes,
-        "problems": problems,
-        "kinds": KINDS,
-        "policies": POLICIES,
-        "kind": typed.get("kind", "gravitino"),
-        "policy": typed.get("policy", POLICIES[0]),
-        "name": typed.get("name", "")[:255].replace("\0", ""),
-        "owner": typed.get("owner", asker_of(request).name)[:255].replace("\0", ""),
-        "nonce": secrets.token_hex(12),
-        "back": reverse("console:realms"),
-    }
-    status = 422 if problems or notes else 200
-    return page(
-        request,
-        "console/settings/realm_new.html",
-        context,
-        room="realms",
-        revision=revision_now(),
-        status=status,
-    )
+    def button(self, form: RealmForm) -> str:
+        return "Make the realm"
+
+    def back(self) -> str:
+        return reverse("console:realms")
+
+    def get_context_data(self, *, form: RealmForm, **kwargs: Any) -> dict[str, Any]:
+        return super().get_context_data(form=form, kinds=KINDS, **kwargs)
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        revision = revision_now()
+        return page(
+            self.request, self.template_name, context, room="realms", revision=revision, status=status
+        )

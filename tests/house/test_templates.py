@@ -1,0 +1,32 @@
+"""Templates: each one that is named is there, and each one that is there is named."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+TEMPLATES = ROOT / "templates"
+NAMED = re.compile(r'"((?:[a-z_]+/)*[a-z_]+\.html)"')
+FRAMES = {"base.html", "bare.html"}
+"""Those at the top; every other name has a folder, and what has none is the name of a file to take away."""
+
+
+def named() -> set[str]:
+    python = [path for floor in ("authzsite", "policies") for path in (ROOT / floor).rglob("*.py")]
+    texts = (path.read_text() for path in (*python, *TEMPLATES.rglob("*.html")))
+    found = {name for text in texts for name in NAMED.findall(text)}
+    return {name for name in found if "/" in name or name in FRAMES}
+
+
+def there() -> set[str]:
+    return {str(path.relative_to(TEMPLATES)) for path in TEMPLATES.rglob("*.html")}
+
+
+def test_every_template_that_is_named_is_there() -> None:
+    assert there()
+    assert sorted(named() - there()) == []
+
+
+def test_no_template_is_left_over() -> None:
+    assert sorted(there() - named()) == []
