@@ -5,8 +5,11 @@ from __future__ import annotations
 import zoneinfo
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
+from django import forms
 from django.contrib.auth import authenticate, update_session_auth_hash
+from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -17,9 +20,11 @@ from django.views.decorators.debug import sensitive_post_parameters
 from accounts import sessions
 from accounts.models import Keeping, Membership, Principal, SignIn, User
 from authzsite.console.accounts import tokens
+from authzsite.console.accounts.tokens import TokenForm
 from authzsite.console.kit.auth import signed_in
 from authzsite.console.kit.display import formats, terms, words
 from authzsite.console.kit.display.parts import Action, Who
+from authzsite.console.kit.forms import ConsoleForm
 from authzsite.console.kit.http import Request, account_of, asker_of, number_in
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
@@ -47,8 +52,8 @@ class Place:
 def room(request: Request) -> HttpResponse:
     """The page; each of its forms comes back to it."""
     if request.method != "POST":
-        return _show(request, tokens.Form())
-    forms = {
+        return _show(request, TokenForm(who="you"))
+    answers = {
         "token": _make,
         "revoke": _revoke,
         "zone": _zone,
@@ -57,14 +62,15 @@ def room(request: Request) -> HttpResponse:
         "sign_out_one": _sign_out_one,
         "password": _password,
     }
-    done = forms.get(request.POST.get("do", ""))
+    done = answers.get(request.POST.get("do", ""))
     return done(request) if done else redirect("console:profile")
 
 
 def _make(request: Request) -> HttpResponse:
     asker = asker_of(request)
-    form = tokens.Form.read(request.POST).make(asker, by=Actor(asker, "console"))
-    return _show(request, form, status=422 if form.problems else 200)
+    form = TokenForm(request.POST, who="you")
+    made = form.make(asker, by=Actor(asker, "console"))
+    return _show(request, TokenForm(who="you", made=made) if made else form, status=200 if made else 422)
 
 
 def _revoke(request: Request) -> HttpResponse:
@@ -76,23 +82,33 @@ def _revoke(request: Request) -> HttpResponse:
 # Dates and numbers
 
 
+class ZoneForm(ConsoleForm):
+    """In which zone times are shown."""
+
+    zone = forms.ChoiceField(choices=lambda: [(zone, zone) for zone in _zones()])
+
+
+class FormatsForm(ConsoleForm):
+    """How dates and numbers are written."""
+
+    formats = forms.ChoiceField(choices=[(known.code, known.name) for known in formats.KNOWN])
+
+
 def _zone(request: Request) -> HttpResponse:
-    asked = request.POST.get("zone", "")
-    if asked in _zones():
-        account = account_of(request)
-        account.time_zone = asked
+    form, account = ZoneForm(request.POST), account_of(request)
+    if form.is_valid():
+        account.time_zone = form.cleaned_data["zone"]
         account.save(update_fields=["time_zone"])
-        say(request, f"Times are shown in {asked}")
+        say(request, f"Times are shown in {account.time_zone}")
     return redirect("console:profile")
 
 
 def _formats(request: Request) -> HttpResponse:
-    asked = request.POST.get("formats", "")
-    if asked in {one.code for one in formats.KNOWN}:
-        account = account_of(request)
-        account.formats = asked
+    form, account = FormatsForm(request.POST), account_of(request)
+    if form.is_valid():
+        account.formats = form.cleaned_data["formats"]
         account.save(update_fields=["formats"])
-        say(request, f"Dates and numbers are written like {formats.known(asked).name}")
+        say(request, f"Dates and numbers are written like {formats.known(account.formats).name}")
     return redirect("console:profile")
 
 
@@ -138,37 +154,49 @@ def browser(agent: str) -> str:
 # The password
 
 
+class PasswordForm(ConsoleForm):
+    """The password now and a new one, twice; nothing is trimmed from any."""
+
+    old = forms.CharField(required=False, strip=False)
+    password = forms.CharField(required=False, strip=False)
+    again = forms.CharField(required=False, strip=False)
+
+    def __init__(self, data: Any = None, *, account: User, request: Request, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        self.account, self.request = account, request
+
+    def clean(self) -> dict[str, Any]:
+        typed = self.cleaned_data
+        # counted as at the door, so that a session that was left open is no place to guess at
+        known = authenticate(self.request, username=self.account.username, password=typed.get("old", ""))
+        if known is None or known.pk != self.account.pk:
+            raise ValidationError("This is not your password now.")
+        if typed.get("password", "") != typed.get("again", ""):
+            raise ValidationError("The two new passwords differ.")
+        return typed
+
+
 def _password(request: Request) -> HttpResponse:
     account, asker = account_of(request), asker_of(request)
-    problem = _wrong(request, account)
-    if not problem:
+    form = PasswordForm(request.POST, account=account, request=request)
+    if form.is_valid():
         try:
-            accounts.set_password(account, request.POST["password"], by=Actor(asker, "console"))
+            accounts.set_password(account, form.cleaned_data["password"], by=Actor(asker, "console"))
         except Invalid as refusal:
-            problem = str(refusal)
-    if problem:
-        return _show(request, tokens.Form(), problem, status=422)
+            form.add_error(None, str(refusal))
+    if form.errors:
+        wrong = str(next(iter(form.errors.values()))[0])
+        return _show(request, TokenForm(who="you"), wrong, status=422)
     update_session_auth_hash(request, account)
     request.session.pop(sessions.NOTED, None)  # it goes on under another key
     say(request, "Your password is changed; other browsers are signed out")
     return redirect("console:profile")
 
 
-def _wrong(request: Request, account: User) -> str:
-    form = request.POST
-    # counted as at the door, so that a session that was left open is no place to guess at
-    known = authenticate(request, username=account.username, password=form.get("old", ""))
-    if known is None or known.pk != account.pk:
-        return "This is not your password now."
-    if form.get("password", "") != form.get("again", ""):
-        return "The two new passwords differ."
-    return ""
-
-
 # The page
 
 
-def _show(request: Request, form: tokens.Form, wrong: str = "", *, status: int = 200) -> HttpResponse:
+def _show(request: Request, form: TokenForm, wrong: str = "", *, status: int = 200) -> HttpResponse:
     account, asker, this = account_of(request), asker_of(request), request.session.session_key or ""
     places = [_place(row, this) for row in sessions.of(account)]
     context = {

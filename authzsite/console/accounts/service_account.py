@@ -16,6 +16,7 @@ from accounts.entering import able
 from accounts.models import Keeping, Principal, Token, User
 from authzsite.console.accounts import site_admins, tokens
 from authzsite.console.accounts.admin_change import AdminChangeView, PrincipalForm
+from authzsite.console.accounts.tokens import TokenForm
 from authzsite.console.accounts.views import service_state
 from authzsite.console.history import timeline
 from authzsite.console.kit.auth import signed_in
@@ -106,14 +107,15 @@ def room(request: Request, id: int) -> HttpResponse:
     """Its tokens, made and taken back here; enabling it again is a button too."""
     kept = _service(request, id)
     if request.method != "POST":
-        return _show(request, kept, tokens.Form())
+        return _show(request, kept, TokenForm(who="it"))
     actor, do = Actor(kept.asker, "console"), request.POST.get("do", "")
     if do == "token":
-        form = tokens.Form.read(request.POST)
+        form = TokenForm(request.POST, who="it")
+        form.full_clean()
         if not kept.enabled:
-            form.problems["scope"] = "It is disabled: a token would open nothing."
-        form = form.make(kept.service, by=actor)
-        return _show(request, kept, form, 422 if form.problems else 200)
+            form.add_error("scope", "It is disabled: a token would open nothing.")
+        made = form.make(kept.service, by=actor)
+        return _show(request, kept, TokenForm(who="it", made=made) if made else form, 200 if made else 422)
     if do == "revoke":
         say(request, tokens.revoke(request.POST, kept.service, by=actor))
     if do == "enable" and kept.runs_the_site:
@@ -123,7 +125,7 @@ def room(request: Request, id: int) -> HttpResponse:
     return redirect("console:service", id=id)
 
 
-def _show(request: Request, kept: Kept, form: tokens.Form, status: int = 200) -> HttpResponse:
+def _show(request: Request, kept: Kept, form: TokenForm, status: int = 200) -> HttpResponse:
     service = kept.service
     seen = history.sight(kept.asker, [])
     latest = history.page(history.Filter(person=service), seen, limit=5).entries

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from django.http import QueryDict
@@ -12,12 +12,14 @@ from accounts.models import Principal, Token
 from accounts.models.tokens import SCOPES
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Chip, Note, State
+from authzsite.console.kit.forms import ChoicesField, ConsoleForm, SegmentsField
 from authzsite.console.kit.http import number_in
 from policies.authority import Actor
 from policies.errors import NotFound, PolicyError
 from policies.services import tokens
 
 DAYS = (("7", "7 days"), ("30", "30 days"), ("90", "90 days"), ("365", "A year"))
+LASTS = "Choose how long it lasts."
 TOLD = {
     "check": "ask what somebody may do",
     "report": "report what was used",
@@ -41,33 +43,36 @@ class Line:
     state: State | None
 
 
-@dataclass
-class Form:
-    """What was filled in to make a token; `new` holds its text, to be shown this once."""
+class TokenForm(ConsoleForm):
+    """What is filled in to make a token; `made` holds its text, to be shown this once."""
 
-    days: str = "30"
-    scopes: tuple[str, ...] = ("check",)
-    problems: dict[str, str] = field(default_factory=dict)
-    new: str = ""
+    scope = ChoicesField(
+        label="May",
+        strict=True,
+        initial=["check"],
+        error_messages={"required": "Choose at least one thing it may do."},
+    )
+    days = SegmentsField(
+        label="Lasts", choices=DAYS, initial="30", error_messages={"required": LASTS, "invalid_choice": LASTS}
+    )
 
-    @classmethod
-    def read(cls, data: QueryDict) -> Form:
-        form = cls(data.get("days", ""), tuple(dict.fromkeys(data.getlist("scope"))))
-        if form.days not in dict(DAYS):
-            form.problems["days"] = "Choose how long it lasts."
-        if not form.scopes:
-            form.problems["scope"] = "Choose at least one thing it may do."
-        return form
+    def __init__(self, data: Any = None, *, who: str, made: str = "", **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        self.made = made
+        self.fields["scope"].offer((code, code, TOLD[code].format(who=who)) for code in SCOPES)
+        if data is None:
+            self.look(begin=True)
 
-    def make(self, holder: Principal, *, by: Actor) -> Form:
-        """The form to show next: an empty one with the token's text, or this one with what is wrong."""
-        if self.problems:
-            return self
+    def make(self, holder: Principal, *, by: Actor) -> str:
+        """The text of a new token; nothing where something is wrong, which is told in the form."""
+        if not self.is_valid():
+            return ""
+        typed = self.cleaned_data
         try:
-            return Form(new=tokens.make(holder, days=int(self.days), scopes=self.scopes, by=by))
+            return tokens.make(holder, days=int(typed["days"]), scopes=tuple(typed["scope"]), by=by)
         except PolicyError as problem:
-            self.problems["scope"] = str(problem)
-            return self
+            self.add_error("scope", str(problem))
+            return ""
 
 
 def revoke(data: QueryDict, holder: Principal, *, by: Actor) -> str:
@@ -80,16 +85,14 @@ def revoke(data: QueryDict, holder: Principal, *, by: Actor) -> str:
     return "The token is revoked; it opens nothing any more" if ended else "It was revoked before"
 
 
-def shown(holder: Principal, form: Form, *, who: str, may: bool = True) -> dict[str, Any]:
+def shown(holder: Principal, form: TokenForm, *, who: str, may: bool = True) -> dict[str, Any]:
     """What `tokens.html` draws; `who` names the principal a token acts as.  One query."""
     rows = Token.objects.filter(principal=holder, run="").order_by("revoked", "-created")
     note = Note("warn", "Copy the token now.", "It is shown this once and kept nowhere.")
     return {
         "token_rows": [_line(row, who) for row in rows[:SHOWN]],
         "token_form": form,
-        "token_note": note if form.new else None,
-        "token_days": DAYS,
-        "token_scopes": [(code, TOLD[code].format(who=who), code in form.scopes) for code in SCOPES],
+        "token_note": note if form.made else None,
         "token_may": may,
         "token_who": who,
     }

@@ -175,10 +175,12 @@ class SegmentsField(forms.ChoiceField):
 
 
 class ChoicesField(forms.MultipleChoiceField):
-    """Some of many, each once; codes that are not offered are passed over."""
+    """Some of many, each once; a code that is not offered is passed over, or refused by a `strict` one."""
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(widget=Choices(), **kwargs)
+    def __init__(self, *, strict: bool = False, **kwargs: Any) -> None:
+        messages = {"invalid_choice": "Choose of these.", **kwargs.pop("error_messages", {})}
+        super().__init__(widget=Choices(), error_messages=messages, **kwargs)
+        self.strict = strict
 
     def offer(self, choices: Iterable[tuple[str, str, str]]) -> None:
         """What can be chosen: code, label, and a line of what it means."""
@@ -187,7 +189,8 @@ class ChoicesField(forms.MultipleChoiceField):
         self.widget.texts = {code: text for code, _, text in offered}
 
     def to_python(self, value: Any) -> list[str]:
-        return [code for code in dict.fromkeys(super().to_python(value)) if self.valid_value(code)]
+        codes = dict.fromkeys(super().to_python(value))
+        return [code for code in codes if self.strict or self.valid_value(code)]
 
 
 # Moments
