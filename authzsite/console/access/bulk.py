@@ -69,13 +69,15 @@ class BulkGrantView(GrantView):
             lacks = NOBODY if not form["who"].chosen else "Choose what they may do and until when"
             if not form.fields["may"].choices:
                 lacks = "Nothing can be given on all of these; choose objects of one kind"
-            return Plan(empty=f"{lacks}, and this side tells who gains and who loses.")
+            empty = f"{lacks}, and this side tells who gains and who loses."
+            return Plan(empty=empty, notes=tuple(self.chosen.notes()))
         shown = Together(previews.of_grants(form.wishes, self.object.actor))
         return Plan(
             diff=shown.diff(),
             tally=shown.tally(),
             sum=shown.sum(),
             warnings=tuple(warnings.of_wishes(form.wishes, self.object.actor)),
+            notes=tuple(self.chosen.notes()),
         )
 
     def save(self, form: GrantForm, actor: Actor) -> int:
@@ -98,12 +100,10 @@ class BulkGrantView(GrantView):
     def back(self) -> str:
         return back_of(self.object.node)
 
-    def get_context_data(self, *, form: GrantForm, **kwargs: Any) -> dict[str, Any]:
-        selected = on_context(self.chosen, form.places)
-        context = super().get_context_data(form=form, **selected, **kwargs)
+    def page_context(self, form: GrantForm) -> dict[str, Any]:
         return {
-            **context,
-            "notes": [*context["notes"], *self.chosen.notes()],
+            **super().page_context(form),
+            **on_context(self.chosen, form.places),
             "preview_url": reverse("console:many_preview"),
             "here": reverse("console:many"),
             "layer": False,

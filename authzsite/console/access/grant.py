@@ -91,13 +91,12 @@ class GrantView(PlannedObjectView):
     def back(self) -> str:
         return reverse("console:object", args=[self.object.node.id])
 
-    def get_context_data(self, *, form: GrantForm, **kwargs: Any) -> dict[str, Any]:
-        addresses = {
+    def page_context(self, form: GrantForm) -> dict[str, Any]:
+        return {
             "picker_url": reverse("console:grant_people", args=[self.object.node.id]),
             "preview_url": reverse("console:grant_preview", args=[self.object.node.id]),
             "layer": bool(self.request.htmx),
         }
-        return super().get_context_data(form=form, **addresses, **kwargs)
 
 
 @reads

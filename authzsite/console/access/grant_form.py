@@ -110,7 +110,8 @@ class GrantForm(RecipientForm):
 
     @property
     def privileges(self) -> list[str]:
-        return self.fields["may"].to_python(self.data.getlist("may"))
+        codes: list[str] = self.fields["may"].to_python(self.data.getlist("may"))
+        return codes
 
     @cached_property
     def wishes(self) -> list[GrantRequest]:

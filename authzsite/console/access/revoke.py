@@ -79,7 +79,8 @@ class RevokeView(ConfirmObjectView):
         return {"typed": self.object.node.name if self.losing > MANY else ""}
 
     def plan(self, form: ConfirmForm) -> Plan:
-        shown, notes = Shown(self.preview, self.object.node, removal=True), ()
+        shown = Shown(self.preview, self.object.node, removal=True)
+        notes: tuple[Note, ...] = ()
         if not self.codes:
             name = self.object.node.name
             strong = f"There is nothing to revoke: {self.holder.label} holds nothing directly on {name}."

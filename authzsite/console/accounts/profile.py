@@ -82,10 +82,20 @@ def _revoke(request: Request) -> HttpResponse:
 # Dates and numbers
 
 
+@cache
+def _zones() -> tuple[str, ...]:
+    known = zoneinfo.available_timezones()
+    return ("UTC", *sorted(one for one in known if "/" in one and not one.startswith(("Etc/", "SystemV/"))))
+
+
+def _zone_choices() -> list[tuple[str, str]]:
+    return [(zone, zone) for zone in _zones()]
+
+
 class ZoneForm(ConsoleForm):
     """In which zone times are shown."""
 
-    zone = forms.ChoiceField(choices=lambda: [(zone, zone) for zone in _zones()])
+    zone = forms.ChoiceField(choices=_zone_choices)
 
 
 class FormatsForm(ConsoleForm):
@@ -110,12 +120,6 @@ def _formats(request: Request) -> HttpResponse:
         account.save(update_fields=["formats"])
         say(request, f"Dates and numbers are written like {formats.known(account.formats).name}")
     return redirect("console:profile")
-
-
-@cache
-def _zones() -> tuple[str, ...]:
-    known = zoneinfo.available_timezones()
-    return ("UTC", *sorted(one for one in known if "/" in one and not one.startswith(("Etc/", "SystemV/"))))
 
 
 # Where one is signed in

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
@@ -25,6 +25,11 @@ from authzsite.console.kit.page import page, say
 from policies.authority import Actor
 from policies.errors import Conflict, PolicyError
 from policies.separation import Separated
+
+if TYPE_CHECKING:
+    View = FormView[Any]
+else:
+    View = FormView  # has no type arguments at run time
 
 RESUMED = Note("warn", "Your form is kept, and nothing was saved.", "Look at it again, then save.")
 TWICE = {"add", "drop"}
@@ -50,7 +55,7 @@ class Plan:
     notes: tuple[Note, ...] = ()
 
 
-class ChangeView(FormView):
+class ChangeView(View):
     """One change behind one form.  A page says what is its own in the hooks; the order of things is here.
 
     Hooks, in the order in which they are asked: `site_refusal`, `get_object`, `refusal`, `make_form`, `plan`,
@@ -211,7 +216,12 @@ class ChangeView(FormView):
             return render(self.request, self.htmx_template_name, context, status=status)
         return self.draw(context, status)
 
-    def get_context_data(self, *, form: Any, **kwargs: Any) -> dict[str, Any]:
+    def page_context(self, form: Any) -> dict[str, Any]:
+        """What the template of a page draws beside what every change has."""
+        return {}
+
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
+        form = kwargs["form"]
         plan = self.plan(form)
         return {
             "form": form,
@@ -222,7 +232,7 @@ class ChangeView(FormView):
             "button": self.button(form),
             "back": self.back(),
             "here": self.request.get_full_path() if self.request.htmx else self.request.path,
-            **kwargs,
+            **self.page_context(form),
         }
 
     def leave(self, address: str) -> HttpResponse:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from functools import cached_property
-from typing import Any
+from typing import Any, cast
 
 from django import forms
 from django.core.exceptions import ValidationError
@@ -61,6 +61,11 @@ class ConsoleForm(forms.Form):
     """A form of the console: sent once (`nonce`), judged against what was looked at (`seen`)."""
 
     bound_field_class = BoundField
+    data: QueryDict
+    fields: dict[str, Any]
+
+    def __getitem__(self, name: str) -> Any:
+        return super().__getitem__(name)
 
     def __init__(self, data: Any = None, **kwargs: Any) -> None:
         super().__init__(QueryDict() if data is None else data, auto_id="%s", **kwargs)
@@ -210,7 +215,7 @@ class MomentField(TextField):
         super().__init__(max_length=40, **kwargs)
         self.later = later
 
-    def clean(self, value: Any) -> datetime | None:  # type: ignore[override]
+    def clean(self, value: Any) -> datetime | None:
         text = super().clean(value)
         if not text:
             return None
@@ -228,7 +233,7 @@ class ExpirationField(MomentField):
 
     wrong = "Give a date and a time that are still to come."
 
-    def clean(self, value: Any) -> datetime | None:  # type: ignore[override]
+    def clean(self, value: Any) -> datetime | None:
         moment = super().clean(value)
         if moment is not None and moment <= timezone.now():
             raise ValidationError(self.error_messages["required"], code="past")
@@ -247,7 +252,7 @@ class BoundWindow(BoundField):
 
     @cached_property
     def data(self) -> When:
-        return self.field.widget.value_from_datadict(self.form.data, self.form.files, self.html_name)
+        return When(cast("ConsoleForm", self.form).data)
 
     @property
     def problems(self) -> dict[str, str]:
@@ -278,7 +283,7 @@ class DayField(TextField):
         kwargs.setdefault("error_messages", {"invalid": "Give a day."})
         super().__init__(max_length=40, **kwargs)
 
-    def clean(self, value: Any) -> date | None:  # type: ignore[override]
+    def clean(self, value: Any) -> date | None:
         text = super().clean(value)
         try:
             day = parse_date(text) if text else None

@@ -364,8 +364,8 @@ class HandOverView(ChangeView):
     def back(self) -> str:
         return f"{reverse('console:owners')}{self.object.url()}"
 
-    def get_context_data(self, *, form: HandOverForm, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(form=form, here=self.request.get_full_path(), **kwargs)
+    def page_context(self, form: HandOverForm) -> dict[str, Any]:
+        return {"here": self.request.get_full_path()}
 
     def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
         return page(self.request, self.template_name, context, room="people", status=status)

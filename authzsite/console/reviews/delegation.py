@@ -114,10 +114,10 @@ class DelegationView(ChangeView):
         return f"Pass them on to {chosen[0].label}" if chosen else "Pass them on"
 
     def back(self) -> str:
-        return self.object.url()
+        return str(self.object.url())
 
-    def get_context_data(self, *, form: DelegationForm, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(form=form, here=self.request.get_full_path(), **kwargs)
+    def page_context(self, form: DelegationForm) -> dict[str, Any]:
+        return {"here": self.request.get_full_path()}
 
     def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
         return page(self.request, self.template_name, context, room="reviews", status=status)

@@ -199,7 +199,8 @@ class DutyChangeView(ChangeView):
 
     @property
     def node(self) -> Node:
-        return self.object.place.node
+        node: Node = self.object.place.node
+        return node
 
     def refusal(self) -> HttpResponse | None:
         return None if self.object.may else _refused(self.request, self.object)

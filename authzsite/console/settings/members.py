@@ -57,7 +57,7 @@ class MemberChangeView(ObjectChangeView):
     room = "people"
 
     def get_object(self) -> Place:
-        place = super().get_object()
+        place: Place = super().get_object()
         if place.node.type != "metalake":
             raise Http404
         return place

@@ -226,8 +226,8 @@ class NewRealmView(AdminChangeView):
     def back(self) -> str:
         return reverse("console:realms")
 
-    def get_context_data(self, *, form: RealmForm, **kwargs: Any) -> dict[str, Any]:
-        return super().get_context_data(form=form, kinds=KINDS, **kwargs)
+    def page_context(self, form: RealmForm) -> dict[str, Any]:
+        return {"kinds": KINDS}
 
     def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
         revision = revision_now()

@@ -157,11 +157,11 @@ class OperateView(ChangeView):
     def may_undo(self) -> bool:
         return False
 
-    def get_context_data(self, *, form: OperateForm, **kwargs: Any) -> dict[str, Any]:
+    def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
         run = self.object.latest
         has_plan = run and self.operation in ("repair", "confirm")
         return {
-            "form": form,
+            "form": kwargs["form"],
             "notes": self.notes,
             "back": self.back(),
             "keep": "Leave it as it is",

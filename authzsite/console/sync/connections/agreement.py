@@ -70,17 +70,15 @@ class AgreeView(AdminChangeView):
     def back(self) -> str:
         return reverse("console:home")
 
-    def get_context_data(self, *, form: AgreeForm, **kwargs: Any) -> dict[str, Any]:
+    def page_context(self, form: AgreeForm) -> dict[str, Any]:
         does = (
             "repairs from then on"
             if self.object.policy == Backend.Policy.REPAIR
             else "goes on only reporting, until its owner sets it to repair"
         )
-        return super().get_context_data(
-            form=form,
-            digest=operations.likeness(self.object),
-            text=f"{AWAITS[Backend.Awaits(self.object.awaits)]} Once you agree it {does}.",
-            look="primary",
-            keep="Leave it as it is",
-            **kwargs,
-        )
+        return {
+            "digest": operations.likeness(self.object),
+            "text": f"{AWAITS[Backend.Awaits(self.object.awaits)]} Once you agree it {does}.",
+            "look": "primary",
+            "keep": "Leave it as it is",
+        }

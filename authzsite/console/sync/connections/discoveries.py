@@ -257,9 +257,8 @@ class TakeOverView(ChangeView):
     def back(self) -> str:
         return reverse("console:discover", args=[self.object.row.pk])
 
-    def get_context_data(self, *, form: ConfirmForm, **kwargs: Any) -> dict[str, Any]:
-        look = {"look": "primary", "keep": "Leave it as it is", "leave": "Back to Sync"}
-        return super().get_context_data(form=form, **look, **kwargs)
+    def page_context(self, form: ConfirmForm) -> dict[str, Any]:
+        return {"look": "primary", "keep": "Leave it as it is", "leave": "Back to Sync"}
 
     def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
         place = self.object.place

@@ -262,6 +262,5 @@ class ForeignGrantView(ObjectChangeView):
     def back(self) -> str:
         return reverse("console:sync")
 
-    def get_context_data(self, *, form: ForeignGrantForm, **kwargs: Any) -> dict[str, Any]:
-        look = {"look": DEEDS[self.code].look, "keep": "Leave it as it is", "leave": "Back to Sync"}
-        return super().get_context_data(form=form, **look, **kwargs)
+    def page_context(self, form: ForeignGrantForm) -> dict[str, Any]:
+        return {"look": DEEDS[self.code].look, "keep": "Leave it as it is", "leave": "Back to Sync"}
