@@ -17,7 +17,7 @@ from lakewarden.backends.kinds import Kind
 from lakewarden.law.facts import Level
 from policies.decisions import facts, switches
 from policies.models import Ownership, RealmMember
-from policies.sync.connections.directory import RealmDirectory
+from policies.sync.directory import RealmDirectory
 
 
 class Decided:

@@ -10,10 +10,10 @@ from catalog.nodes import Node
 from lakewarden.backends.kinds import Kind
 from policies.models import RealmMember
 from policies.sync.connections.destinations import network
-from policies.sync.connections.directory import RealmDirectory
 from policies.sync.connections.peers import KnownPeers
 from policies.sync.connections.record import WrittenRecord
 from policies.sync.desired import targets_below
+from policies.sync.directory import RealmDirectory
 
 PEOPLE = (Principal.Kind.USER, Principal.Kind.SERVICE)
 
