@@ -1,22 +1,27 @@
 #!/bin/sh
-# Every check, even after one has failed; the last line says which did.  `check.sh quick` leaves out the slow ones.
+# Every check, even after one has failed; the last line says which did.  `check.sh types layers` runs these two.
 set -u
 python=.venv/bin/python
-failed=""
+checks="format lint django migrations layers types house"
 
-check() {
-    name=$1
-    shift
-    echo "== $name"
-    "$@" || failed="$failed $name"
+run() {
+    case $1 in
+    format) $python -m ruff format --check --quiet . ;;
+    lint) $python -m ruff check --quiet . ;;
+    django) $python manage.py check --fail-level WARNING ;;
+    migrations) $python manage.py makemigrations --check --dry-run ;;
+    layers) .venv/bin/lint-imports --no-logo --no-cache ;;
+    types) $python -m mypy ;;
+    house) $python -m pytest -q tests/house ;;
+    *) echo "there is no check $1; there are: $checks" && false ;;
+    esac
 }
 
-check format $python -m ruff format --check --quiet .
-check lint $python -m ruff check --quiet .
-check django $python manage.py check --fail-level WARNING
-[ "${1:-}" = quick ] || check migrations $python manage.py makemigrations --check --dry-run
-[ "${1:-}" = quick ] || check types $python -m mypy
-[ "${1:-}" = quick ] || check house $python -m pytest -q tests/house
+failed=""
+for name in ${*:-$checks}; do
+    echo "== $name"
+    run "$name" || failed="$failed $name"
+done
 
 if [ -n "$failed" ]; then
     echo "failed:$failed"
