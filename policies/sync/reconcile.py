@@ -20,8 +20,7 @@ from policies.decisions.seals import unsealed
 from policies.models import Backend, SyncRun
 from policies.models.sync import LASTING
 from policies.services.grants import revision_now
-from policies.sync import change_detection, findings, items
-from policies.sync.actions import orders
+from policies.sync import change_detection, findings, items, orders
 from policies.sync.connections.sources import opened
 from policies.sync.desired import Decided, Wanted, targets_below
 from policies.sync.items import TRIED_AGAIN
