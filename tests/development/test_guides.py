@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 from pathlib import Path
 
 import pytest
 
-from tests.development.guides import Step, followed, run_tests
+from tests.development.guides import ROOT, Step, followed, run_tests
 
 MOST = 4
 
@@ -22,6 +24,43 @@ def test_a_page_is_added(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stdout
     assert "6 passed" in done.stdout
+
+
+def test_a_privilege_is_added(tmp_path: Path) -> None:
+    touched = followed("adding-a-privilege.md", tmp_path)
+    assert len(touched) <= MOST
+    shutil.copyfile(
+        ROOT / "tests/development/new_privilege.py", tmp_path / "tests/pages/test_new_privilege.py"
+    )
+    done = run_tests(
+        tmp_path,
+        "tests/law/test_privileges.py",
+        "tests/law/test_expressions.py",
+        "tests/law/test_actions.py",
+        "tests/pages/test_new_privilege.py",
+    )
+    assert done.returncode == 0, done.stdout
+    assert "skipped" not in done.stdout
+
+
+def test_a_backend_is_added(tmp_path: Path) -> None:
+    touched = followed("adding-a-backend.md", tmp_path)
+    guide = (ROOT / "docs/development/adding-a-backend.md").read_text()
+    shown = dict(re.findall(r"```python\n# (\S+)\n(.*?)```", (ROOT / "docs/backends.md").read_text(), re.S))
+    for path, name in re.findall(r"^\| `([\w/.]+)` \| `(\w+\.py)`", guide, re.M):
+        code = shown[name].replace("from shelf import", "from policies.sync.backends.shelf.kind import")
+        Step(path, "python", code).follow(tmp_path)
+        touched.add(path)
+    assert len(touched) <= MOST
+    done = run_tests(
+        tmp_path,
+        "tests/backends/test_shelf.py",
+        "tests/backends/test_own_backend.py::"
+        "test_the_page_names_every_kind_that_is_built_in_and_what_it_is_connected_to",
+    )
+    assert done.returncode == 0, done.stdout
+    passed = re.search(r"(\d+) passed", done.stdout)
+    assert passed and int(passed[1]) > 40
 
 
 def test_a_change_at_no_place_or_at_two_is_refused(tmp_path: Path) -> None:

@@ -5,15 +5,15 @@ Shares nothing with the engine but the facts themselves.
 
 from __future__ import annotations
 
-import json
 import re
+import tomllib
 from functools import cache
 from pathlib import Path
 from types import CodeType
 
 from lakewarden.law.facts import Lineage, Slice
 
-_TEXTS = json.loads((Path(__file__).parent / "gravitino_expressions.json").read_text())
+_TEXTS = tomllib.loads((Path(__file__).parent / "gravitino.toml").read_text())
 OPERATIONS: dict[str, str] = _TEXTS["operations"]
 ACCESS: dict[str, str] = _TEXTS["access"]
 LISTS: dict[str, str] = _TEXTS["lists"]

@@ -1,4 +1,4 @@
-"""Each privilege of privileges.toml: where it may be given, what it opens, how far it reaches."""
+"""Each privilege of gravitino.toml: where it may be given, what it opens, how far it reaches."""
 
 import tomllib
 from pathlib import Path
@@ -10,7 +10,7 @@ from lakewarden.law.facts import Rule
 
 from .worlds import LAW, TREE, may, of_rules
 
-ROWS = tomllib.loads((Path(__file__).parent / "privileges.toml").read_text())["privilege"]
+ROWS = tomllib.loads((Path(__file__).parent / "gravitino.toml").read_text())["privilege"]
 USES = ("USE_CATALOG", "USE_SCHEMA", "USE_MODEL", "RUN_JOB", "USE_JOB_TEMPLATE")
 ABOVE = {"metalake": "lake", "catalog": "shop", "schema": "shop.sales"}
 ELSEWHERE = {"catalog": "lab", "schema": "shop.hr"}
@@ -34,7 +34,6 @@ def usage(row):
 
 def test_every_privilege_is_in_the_table_under_each_of_its_names():
     assert {row["code"] for row in ROWS} == {*LAW.privileges, *LAW.aliases}
-    assert len(LAW.privileges) == 32
 
 
 @pytest.mark.parametrize("row", by("binds"))
@@ -122,7 +121,7 @@ def test_a_column_is_no_place_for_a_privilege():
 
 def test_every_privilege_has_its_own_bit_and_a_word_for_the_screen():
     bits = [privilege.bit for privilege in LAW.privileges.values()]
-    assert sorted(bits) == [1 << place for place in range(32)]
+    assert sorted(bits) == [1 << place for place in range(len(bits))]
     assert LAW.privileges["SELECT_TABLE"].label == "Read"
     assert LAW.privileges["MODIFY_TABLE"].label == "Write"
     assert all(privilege.label and privilege.description for privilege in LAW.privileges.values())
