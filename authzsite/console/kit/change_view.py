@@ -32,7 +32,7 @@ else:
     View = FormView  # has no type arguments at run time
 
 RESUMED = Note("warn", "Your form is kept, and nothing was saved.", "Look at it again, then save.")
-TWICE = {"add", "drop"}
+NAMING_BUTTONS = {"add", "drop"}
 """Buttons that change who is named; they never save."""
 
 
@@ -153,7 +153,7 @@ class ChangeView(View):
 
     def post(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
         form, looking = self.make_form(request.POST), request.POST.get("step") != "save"
-        if self.preview_only or (self.looks_first and (looking or TWICE & set(request.POST))):
+        if self.preview_only or (self.looks_first and (looking or NAMING_BUTTONS & set(request.POST))):
             return self.look(form, begin="nonce" not in request.POST)
         return self.form_valid(form) if form.is_valid() else self.form_invalid(form)
 
