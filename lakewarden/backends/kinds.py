@@ -17,7 +17,7 @@ from lakewarden.backends.errors import Misconfigured
 
 GROUP = "lakewarden.backends"
 
-RELATIONAL: Mapping[str, str] = {one: one for one in ("catalog", "schema", "table", "view")}
+RELATIONAL: Mapping[str, str] = {type_: type_ for type_ in ("catalog", "schema", "table", "view")}
 CARRIED: Mapping[str, tuple[tuple[str, str], ...]] = {
     "catalog": (("Catalog.loadCatalog", "USE_CATALOG"), ("Schema.createSchema", "CREATE_SCHEMA")),
     "schema": (

@@ -45,9 +45,9 @@ class Network:
                 raise Transient(f"{host} cannot be looked up") from None
             # in the same words as a host that is there: names of a network are not for everybody to try
             raise _refused(host) from None
-        if not found or not all(self._may(one, named=named) for one in found):
+        if not found or not all(self._may(address, named=named) for address in found):
             raise _refused(host)
-        return tuple(str(one) for one in found)
+        return tuple(str(address) for address in found)
 
     def connected(
         self, host: str, connect: Callable[[str], T], failing: type[Exception] | tuple[type[Exception], ...]
@@ -63,7 +63,10 @@ class Network:
 
     def machine(self, host: str, port: int | str) -> str:
         """Where a host and port lead, the same for every spelling: its addresses, all near ones being one."""
-        found = {"loopback" if ipaddress.ip_address(one).is_loopback else one for one in self.addresses(host)}
+        found = {
+            "loopback" if ipaddress.ip_address(address).is_loopback else address
+            for address in self.addresses(host)
+        }
         return f"{' '.join(sorted(found))} port {port}"
 
     def check_folder(self, folder: str) -> None:
@@ -76,7 +79,7 @@ class Network:
 
         A socket whose name begins with `@` lies in no folder, so nothing tells whose it is.
         """
-        allowed = [*self._folders(), *(Path(one).resolve() for one in self.sockets)]
+        allowed = [*self._folders(), *(Path(folder).resolve() for folder in self.sockets)]
         real = os.path.realpath(path.replace("\0", "@"))
         if not path.startswith("/") or not _is_below(os.path.dirname(real), allowed):
             raise Misconfigured(f"the socket {path} does not lie in a folder in LAKEWARDEN_CONNECT_ALLOW")

@@ -72,15 +72,18 @@ def digest(seen: Observation) -> str:
 
 
 def _lines(seen: Observation) -> Iterator[str]:
-    yield from sorted(repr((one.kind, one.path, one.id, one.owner)) for one in seen.objects)
+    yield from sorted(
+        repr((source_object.kind, source_object.path, source_object.id, source_object.owner))
+        for source_object in seen.objects
+    )
     yield repr(sorted(seen.people))
     for roles in (seen.roles, seen.amiss_rights):
         yield from _rights(roles)
     for members in (seen.members, seen.amiss_members, seen.groups):
         yield from (repr((key, sorted(people))) for key, people in sorted(members.items()))
         yield "-"
-    yield from sorted(repr((_said(one.right), one.holder, one.grantor)) for one in seen.foreign)
-    yield from sorted(repr((one.holder, one.what, one.path)) for one in seen.bypasses)
+    yield from sorted(repr((_said(grant.right), grant.holder, grant.grantor)) for grant in seen.foreign)
+    yield from sorted(repr((bypass.holder, bypass.what, bypass.path)) for bypass in seen.bypasses)
     yield repr((sorted(seen.unknown), seen.in_force, sorted(seen.barred)))
 
 

@@ -54,7 +54,11 @@ def remember(
     by_path = {("", target.path): target.id for target in targets}
     by_path |= {(target.kind, target.path): target.id for target in targets}
     differences = [*_foreign(seen), *_bypasses(seen), *_unknown(seen), *_planned(plan, wanted)]
-    differences += [Difference("unknown", what=text) for one in seen.objects if (text := ungovernable(one))]
+    differences += [
+        Difference("unknown", what=text)
+        for source_object in seen.objects
+        if (text := ungovernable(source_object))
+    ]
     differences += _absent(frozenset(absent), targets)
     rows = [_row(backend, difference, by_path, now) for difference in sorted(set(differences), key=repr)]
     _hinder(rows, seen, backend.get_kind_display())
@@ -96,7 +100,11 @@ def _row(
 
 def _hinder(rows: Iterable[BackendFinding], seen: Observation, system: str) -> None:
     """Say of foreign rights what our account could not do about them."""
-    owners = {one.path: one.owner for one in seen.objects if one.owner in seen.barred}
+    owners = {
+        source_object.path: source_object.owner
+        for source_object in seen.objects
+        if source_object.owner in seen.barred
+    }
     account = f"The account that Lakewarden uses in {system} may not act as"
     for row in rows if seen.barred else ():
         if row.kind == "foreign" and row.grantor in seen.barred:
@@ -131,14 +139,14 @@ def _remember_logins(backend: Backend, seen: Observation) -> None:
 
 
 def _foreign(seen: Observation) -> Iterable[Difference]:
-    for one in seen.foreign:
-        right, people = one.right, (one.holder,) if one.holder in seen.people else ()
-        yield Difference("foreign", right.path, right.kind, one.holder, right.right, one.grantor, people)
+    for grant in seen.foreign:
+        right, people = grant.right, (grant.holder,) if grant.holder in seen.people else ()
+        yield Difference("foreign", right.path, right.kind, grant.holder, right.right, grant.grantor, people)
 
 
 def _bypasses(seen: Observation) -> Iterable[Difference]:
-    for one in seen.bypasses:
-        yield Difference("bypass", one.path, "", one.holder, one.what)
+    for bypass in seen.bypasses:
+        yield Difference("bypass", bypass.path, "", bypass.holder, bypass.what)
 
 
 def _unknown(seen: Observation) -> Iterable[Difference]:
@@ -157,7 +165,7 @@ def ungovernable(one: FoundObject) -> str:
 
 
 def _absent(names: frozenset[str], targets: Iterable[Target]) -> Iterable[Difference]:
-    objects = {".".join(one.path): one for one in targets if one.path}
+    objects = {".".join(target.path): target for target in targets if target.path}
     for name in sorted(names):
         one = objects.get(name)
         yield (

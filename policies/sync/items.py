@@ -99,7 +99,7 @@ def parted(steps: Iterable[Step], known: Known, *, patient: bool = False) -> tup
             left.append(Outcome(stuck))
         if rest is None:
             continue
-        first = waits_for(rest, [one.step for one in left])
+        first = waits_for(rest, [outcome.step for outcome in left])
         if first is None:
             go.append(rest)
         else:
@@ -183,7 +183,7 @@ def _errors(
 
 
 def _failed_of(outcomes: Iterable[Outcome]) -> dict[tuple[object, ...], Exception | None]:
-    return {_name(one.step): one.error for one in outcomes if one.error is not None}
+    return {_name(outcome.step): outcome.error for outcome in outcomes if outcome.error is not None}
 
 
 _ERRORS: dict[str, type[BackendError]] = {

@@ -183,7 +183,9 @@ class Comparison:
             steps = alone(self.plan.steps, only)
         self._apply(steps)
         # what was adopted is taken from its holder only when our own was read back
-        tried = {items.order_of(one.step) for one in self.outcomes if one.step.kind == "take_foreign"}
+        tried = {
+            items.order_of(outcome.step) for outcome in self.outcomes if outcome.step.kind == "take_foreign"
+        }
         later = [step for step in self.plan.steps if step.kind == "take_foreign"]
         later = [step for step in later if items.order_of(step) not in tried]
         if only is None:
@@ -231,9 +233,11 @@ class Comparison:
 
 def parted(targets: list[Target], seen: Observation) -> tuple[list[Target], list[str]]:
     """The targets that the backend has, always with the connected node, and the names of the others."""
-    there = {(one.kind, one.path) for one in seen.objects}
-    present = [one for one in targets if not one.path or (one.kind, one.path) in there]
-    absent = [".".join(one.path) for one in targets if one.path and (one.kind, one.path) not in there]
+    there = {(source_object.kind, source_object.path) for source_object in seen.objects}
+    present = [target for target in targets if not target.path or (target.kind, target.path) in there]
+    absent = [
+        ".".join(target.path) for target in targets if target.path and (target.kind, target.path) not in there
+    ]
     return present, absent
 
 
@@ -278,7 +282,7 @@ def _states(comparison: Comparison, report: Report) -> tuple[str, SyncRun.State]
         return Backend.State.HELD, SyncRun.State.HELD
     if report.settled:
         return Backend.State.IN_SYNC, SyncRun.State.PROVED
-    silent = any(isinstance(one.error, NotAnswering) for one in comparison.outcomes)
+    silent = any(isinstance(outcome.error, NotAnswering) for outcome in comparison.outcomes)
     state = Backend.State.SILENT if silent else Backend.State.BEHIND
     return state, SyncRun.State.UNPROVED if comparison.outcomes else SyncRun.State.SHOWN
 

@@ -21,8 +21,12 @@ def marked(steps: Iterable[Step], desired: Desired, observed: Observation) -> li
 def effective(keys: Iterable[str], roles: Mapping[str, frozenset[Right]]) -> frozenset[Right]:
     """What the roles give together; a denial is nothing that somebody has, and takes what is given."""
     every = frozenset[Right]().union(*(roles.get(key, frozenset()) for key in keys))
-    denied = {replace(one, right=one.right[len(DENY) :]) for one in every if one.right.startswith(DENY)}
-    return frozenset(one for one in every - denied if not one.right.startswith(DENY)) if denied else every
+    denied = {
+        replace(right, right=right.right[len(DENY) :]) for right in every if right.right.startswith(DENY)
+    }
+    return (
+        frozenset(right for right in every - denied if not right.right.startswith(DENY)) if denied else every
+    )
 
 
 def roles_by_person(members: Mapping[str, Iterable[str]]) -> dict[str, Keys]:
@@ -59,7 +63,7 @@ class Losses:
     def _staying(self, role: str) -> Collection[Keys]:
         """What those are to be in who are in a role and have no step of their own out of it."""
         people = self._observed.members.get(role, frozenset())
-        return {self._keys(one) for one in people if (role, one) not in self._leaving}
+        return {self._keys(person) for person in people if (role, person) not in self._leaving}
 
     def _of(self, keys: Keys) -> frozenset[Right]:
         if keys not in self._decided:

@@ -65,7 +65,7 @@ def alone(steps: Sequence[Step], wanted: Callable[[Step], bool]) -> list[Step]:
     """Those of ordered steps that are wanted, and what they wait for: without it they would give too much."""
     found: list[Step] = []
     for step in reversed(steps):
-        if wanted(step) or any(waits_for(one, [step]) for one in found):
+        if wanted(step) or any(waits_for(later, [step]) for later in found):
             found.append(step)
     return found[::-1]
 
@@ -98,11 +98,13 @@ def _until_filled(step: Step, failed: Sequence[Step]) -> Step | None:
     if step.revokes:
         return None
     if step.kind == "switch" and step.leaves:
-        return next((one for one in failed if one.kind == "give" and one.role in step.joins), None)
+        return next(
+            (failure for failure in failed if failure.kind == "give" and failure.role in step.joins), None
+        )
     if step.kind == "take":
-        left_in = [one for one in failed if one.kind == "switch" and step.role in one.leaves]
+        left_in = [failure for failure in failed if failure.kind == "switch" and step.role in failure.leaves]
         # who should have left and could not must lose it at least here
-        return None if any(one.revokes for one in left_in) else next(iter(left_in), None)
+        return None if any(failure.revokes for failure in left_in) else next(iter(left_in), None)
     return None
 
 
@@ -158,12 +160,12 @@ def _firm(ranked: Sequence[Step]) -> Iterator[tuple[int, int]]:
         for role in (*step.joins, *step.leaves, *(step.keeps if step.denies else ())):
             switches[role].append(at)
     for role, ones in about.items():
-        for one in ones:
+        for first in ones:
             for other in (*ones, *switches[role]):
-                if _firmly_before(ranked[one], ranked[other]):
-                    yield one, other
-                if _firmly_before(ranked[other], ranked[one]):
-                    yield other, one
+                if _firmly_before(ranked[first], ranked[other]):
+                    yield first, other
+                if _firmly_before(ranked[other], ranked[first]):
+                    yield other, first
 
 
 def _soft(ranked: Sequence[Step], members: Mapping[str, Collection[str]]) -> Iterator[tuple[int, int]]:

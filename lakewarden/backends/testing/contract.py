@@ -62,8 +62,8 @@ class Contract(Suite):
             found = list(backend.check())
             assert list(backend.check()) == found
         assert found
-        assert all(one.text for one in found)
-        assert not [one.text for one in found if one.blocks]
+        assert all(finding.text for finding in found)
+        assert not [finding.text for finding in found if finding.blocks]
 
     def test_a_system_that_has_an_identity_says_the_same_each_time(self, site: Site, ana: str) -> None:
         with opened(site) as one, opened(site) as other:
@@ -83,7 +83,7 @@ class Contract(Suite):
     def test_a_grant_is_there_and_nothing_more(self, site: Site, ana: str) -> None:
         desired = self.wanted({"r": self.READ}, r={ana})
         assert plan_of(site, desired).missing == len(self.READ) + 1
-        assert all(one.error is None for one in settle(site, desired))
+        assert all(outcome.error is None for outcome in settle(site, desired))
         assert_settled(site, desired)
         assert plan_of(site, desired).in_sync == len(self.READ) + 1
         assert site.may(ana, READS, *ORDERS)
@@ -95,12 +95,12 @@ class Contract(Suite):
         plan = plan_of(site, desired)
         with opened(site) as backend:
             for _ in range(3):
-                assert [one.error for one in backend.apply(plan)] == [None] * len(plan.steps)
+                assert [outcome.error for outcome in backend.apply(plan)] == [None] * len(plan.steps)
         assert_settled(site, desired)
 
     def test_people_the_source_does_not_know_are_left_out(self, site: Site, ana: str) -> None:
         desired = self.wanted({"r": self.READ}, r={ana, "nobody"} if self.has_roles else {ana})
-        assert all(one.error is None for one in settle(site, desired))
+        assert all(outcome.error is None for outcome in settle(site, desired))
         assert_settled(site, desired)
 
     @needs("has_roles")
@@ -113,7 +113,7 @@ class Contract(Suite):
     def test_giving_to_a_role_that_is_not_there_is_an_error(self, site: Site, ana: str) -> None:
         step = Step("give", role="nobody made me", rights=tuple(self.READ))
         with opened(site) as backend:
-            assert [type(one.error) for one in backend.apply(Plan((step,), 0, 0, 0))] == [Gone]
+            assert [type(outcome.error) for outcome in backend.apply(Plan((step,), 0, 0, 0))] == [Gone]
 
     def test_any_name_is_just_a_name(self, site: Site, odd_name: str) -> None:
         site.schema(odd_name)
@@ -121,7 +121,7 @@ class Contract(Suite):
         person, key = site.person(odd_name[:20]), f"role {odd_name}"
         rights = {key: self.on(odd_name, odd_name, READS)}
         desired = self.as_told(Desired(rights, {key: frozenset({person})}, {key: f"for {odd_name}"}))
-        assert [one.error for one in settle(site, desired) if one.error] == []
+        assert [outcome.error for outcome in settle(site, desired) if outcome.error] == []
         assert_settled(site, desired)
         assert site.may(person, READS, odd_name, odd_name)
         settle(site, Desired({}, {}))
@@ -168,7 +168,7 @@ class Contract(Suite):
         for holder in (bo, ana):
             site.give_by_hand(self.one, holder)
         before = site.foreign()
-        assert {(one.holder, one.right) for one in before} >= {(ana, self.one), (bo, self.one)}
+        assert {(foreign.holder, foreign.right) for foreign in before} >= {(ana, self.one), (bo, self.one)}
         settle(site, self.wanted({"r": self.WRITE}, r={ana, bo}))
         assert before <= {*look(site).foreign}
         settle(site, Desired({}, {}))
@@ -181,12 +181,16 @@ class Contract(Suite):
         for holder in (ana, bo):
             site.give_by_hand(self.one, holder)
         before = site.foreign()
-        ordered = next(one for one in sorted(before, key=repr) if (one.holder, one.right) == (ana, self.one))
+        ordered = next(
+            foreign
+            for foreign in sorted(before, key=repr)
+            if (foreign.holder, foreign.right) == (ana, self.one)
+        )
         plan = plan_of(site, self.wanted({"r": self.READ}, r={bo}), [Order(ordered)])
         assert plan.steps[0].kind == "take_foreign"
         with opened(site) as backend:
             for _ in range(2):  # once more does no harm
-                assert [one.error for one in backend.apply(plan) if one.error] == []
+                assert [outcome.error for outcome in backend.apply(plan) if outcome.error] == []
         assert site.foreign() == before - {ordered}
         assert not site.may(ana, READS, *ORDERS)
         assert site.may(bo, READS, *ORDERS)
@@ -194,7 +198,7 @@ class Contract(Suite):
     @needs("others_grant")
     def test_what_is_replaced_is_taken_only_after_our_own_stands(self, site: Site, ana: str) -> None:
         site.give_by_hand(self.one, ana)
-        theirs = next(one for one in sorted(site.foreign(), key=repr) if one.right == self.one)
+        theirs = next(grant for grant in sorted(site.foreign(), key=repr) if grant.right == self.one)
         orders, desired = [Order(theirs, replaced=True)], self.wanted({"r": self.READ}, r={ana})
         assert "take_foreign" not in {step.kind for step in plan_of(site, desired, orders).steps}
         settle(site, desired)
@@ -258,7 +262,7 @@ class Contract(Suite):
         stale = plan_of(site, wanted(roles, c={ana}))
         settle(site, wanted(roles, w={ana}))
         with opened(site) as backend:
-            assert [type(one.error) for one in backend.apply(stale)] == [Transient]
+            assert [type(outcome.error) for outcome in backend.apply(stale)] == [Transient]
         assert_settled(site, wanted(roles, w={ana}))
 
     # what cannot be filled
@@ -268,7 +272,7 @@ class Contract(Suite):
         settle(site, wanted({"r": self.READ}, r={ana}))
         filled = self.READ | self.COSTS
         errors = settle(site, wanted({"n": filled | {self.never}}, n={ana}))
-        assert "give" in {one.step.kind for one in errors if one.error}
+        assert "give" in {outcome.step.kind for outcome in errors if outcome.error}
         assert look(site).members["r"] == {ana}
         assert site.may(ana, READS, *ORDERS)
         settle(site, desired := wanted({"n": filled}, n={ana}))
@@ -311,7 +315,7 @@ class Contract(Suite):
     ) -> None:
         desired = self.wanted({"r": self.READ | self.COSTS}, r={ana})
         site.drop("sales", "costs")
-        errors = [one.error for one in settle(site, desired) if one.error]
+        errors = [outcome.error for outcome in settle(site, desired) if outcome.error]
         assert [type(error) for error in errors] == [Gone]
         assert "costs" in str(errors[0])
         assert site.may(ana, READS, *ORDERS)
@@ -369,7 +373,7 @@ class Contract(Suite):
             seen = look(site)
             for person in people:
                 # stopped anywhere, nobody has more than was decided for them before or after
-                decided = [held(one.roles, one.members, person) for one in (before, after)]
+                decided = [held(world.roles, world.members, person) for world in (before, after)]
                 assert held(seen.roles, seen.members, person) <= decided[0] | decided[1]
             settle(site, after)
             settle(site, after)  # what waited for what failed

@@ -77,9 +77,9 @@ def settle(site: Site, desired: Desired, *, rounds: int = 1, orders: Sequence[Or
     """Observe, plan, apply as a worker does."""
     with opened(site) as backend:
         return [
-            one
+            outcome
             for _ in range(rounds)
-            for one in backend.apply(planning.plan(desired, backend.observe(), orders))
+            for outcome in backend.apply(planning.plan(desired, backend.observe(), orders))
         ]
 
 

@@ -143,7 +143,7 @@ def foreign(finding: int) -> Foreign:
     alike = BackendFinding.objects.filter(
         backend=row.backend, kind="foreign", holder=row.holder, grantor=row.grantor, place=row.place
     )
-    rows = sorted((one for one in alike if one.type == row.type), key=lambda one: one.what)
+    rows = sorted((other for other in alike if other.type == row.type), key=lambda other: other.what)
     return Foreign(row.backend, tuple(rows))
 
 
@@ -175,7 +175,7 @@ def denied(about: Foreign, by: Actor) -> str:
     if about.holder is None or not about.privileges:
         return ""
     wish = GrantRequest(about.node, (about.holder,), about.privileges, origin=Origin.ADOPTED)
-    if not any(one.denied for one in previews_grants.of_grant(wish, by).effects):
+    if not any(effect.denied for effect in previews_grants.of_grant(wish, by).effects):
         return ""
     name = about.first.holder
     return f"Here {name} is denied this. Have it taken there, or end the denial first."
@@ -276,7 +276,7 @@ def way(about: Foreign, by: Actor) -> list[Grantable]:
     if holder is None or not about.privileges:
         return []
     wish = GrantRequest(about.node, (holder,), about.privileges, origin=Origin.ADOPTED)
-    return [one for one in grants.gifts(wish, by, now=timezone.now()) if one.node.id != about.node.id]
+    return [gift for gift in grants.gifts(wish, by, now=timezone.now()) if gift.node.id != about.node.id]
 
 
 def _admit(about: Foreign, by: Actor) -> Principal:
@@ -340,7 +340,7 @@ def try_again(finding: int, *, by: Actor) -> Foreign:
     with change(BACKEND_RETRIED, realm=realm_of(about.node), by=by) as current:
         authority = grants.authority_to_grant(about.node, by)
         orders = _orders(about)
-        items.try_again(about.backend, orders=Q(pk__in=[one.pk for one in orders]))
+        items.try_again(about.backend, orders=Q(pk__in=[order.pk for order in orders]))
         outbox.ask(about.backend, current.revision)
         current.say(make_event(BACKEND_RETRIED, about.node), by=authority)
     return about
@@ -357,9 +357,11 @@ def give_up(finding: int, *, by: Actor, reason: str = "") -> Foreign:
         about = foreign(finding)
         authority = grants.authority_to_grant(about.node, by)
         orders = _orders(about)
-        ForeignOrder.objects.filter(pk__in=[one.pk for one in orders]).update(done=current.at, dropped=True)
+        ForeignOrder.objects.filter(pk__in=[order.pk for order in orders]).update(
+            done=current.at, dropped=True
+        )
         _say(current, FOREIGN_DROPPED, about, authority)
-        for revision in {one.revision for one in orders if one.replaced}:
+        for revision in {order.revision for order in orders if order.replaced}:
             _end_adopted(current, about, revision, authority)
         outbox.ask(about.backend, current.revision)
     return about
@@ -367,7 +369,7 @@ def give_up(finding: int, *, by: Actor, reason: str = "") -> Foreign:
 
 def adopted_with(about: Foreign) -> list[Grant]:
     """What open adoptions of it gave here, and still gives."""
-    revisions = {one.revision for one in ordered(about.rows).values() if one.replaced}
+    revisions = {order.revision for order in ordered(about.rows).values() if order.replaced}
     given = Grant.objects.open().filter(opened__in=revisions, origin=Origin.ADOPTED)
     return list(given.order_by("pk"))
 
@@ -388,7 +390,7 @@ def _orders(about: Foreign) -> list[ForeignOrder]:
     found = ordered(about.rows)
     if not found:
         raise Conflict("Nothing is being done about it any more.")
-    return list({one.pk: one for one in found.values()}.values())
+    return list({row.pk: row for row in found.values()}.values())
 
 
 def ordered(rows: Iterable[BackendFinding]) -> dict[int, ForeignOrder]:
@@ -397,7 +399,7 @@ def ordered(rows: Iterable[BackendFinding]) -> dict[int, ForeignOrder]:
     waiting = ForeignOrder.objects.filter(
         backend__in={row.backend_id for row in rows}, done__isnull=True
     ).select_related("by")
-    by_right = {_key(one, one.right): one for one in waiting}
+    by_right = {_key(finding, finding.right): finding for finding in waiting}
     found = {row.pk: by_right.get(_key(row, row.what)) for row in rows}
     return {pk: order for pk, order in found.items() if order is not None}
 
@@ -406,12 +408,12 @@ def findings_of(orders: Iterable[ForeignOrder]) -> dict[int, int]:
     """The finding that each decision is about, by their numbers.  One query."""
     orders = list(orders)
     rows = BackendFinding.objects.filter(
-        backend__in={one.backend_id for one in orders},
+        backend__in={order.backend_id for order in orders},
         kind="foreign",
-        holder__in={one.holder for one in orders},
+        holder__in={order.holder for order in orders},
     )
     found = {_key(row, row.what): row.pk for row in rows} if orders else {}
-    mine = {one.pk: found.get(_key(one, one.right)) for one in orders}
+    mine = {order.pk: found.get(_key(order, order.right)) for order in orders}
     return {pk: at for pk, at in mine.items() if at is not None}
 
 
@@ -458,7 +460,7 @@ def _order(
 def _say(current: ChangeInProgress, kind: str, about: Foreign, authority: Authority, **more: str) -> None:
     # a login of the backend is a person: the record knows them by their pseudonym alone
     who = people.ensure(Principal.Kind.USER, about.first.holder) if about.signs_in else None
-    concerned = [one for one in (about.holder or who,) if one is not None]
+    concerned = [principal for principal in (about.holder or who,) if principal is not None]
     holder = concerned[0].pseudonym if concerned else about.first.holder
     rights, backend = ", ".join(about.rights), str(about.backend)
     event = make_event(kind, about.node, *concerned, holder=holder, rights=rights, backend=backend, **more)

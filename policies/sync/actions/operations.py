@@ -47,12 +47,12 @@ def operated(actor: Actor, catalogs: Iterable[Node]) -> frozenset[int]:
     """The catalogs whose sync somebody may run: there they see errors whole, with the names in them."""
     who = actor.decides_as
     if who is None:
-        return frozenset(one.id for one in catalogs if actor.via == "operator")
+        return frozenset(catalog.id for catalog in catalogs if actor.via == "operator")
     given = duties.held(who, DUTY)
     return frozenset(
-        one.id
-        for one in catalogs
-        if not given.isdisjoint(one.lineage) or bool(ask.ask(who, "set_owner", one))
+        catalog.id
+        for catalog in catalogs
+        if not given.isdisjoint(catalog.lineage) or bool(ask.ask(who, "set_owner", catalog))
     )
 
 

@@ -26,7 +26,7 @@ class Trial:
     @property
     def reached(self) -> bool:
         """Whether it answered at all."""
-        return self.source is not None and any(one.ok for one in self.findings)
+        return self.source is not None and any(finding.ok for finding in self.findings)
 
 
 def tried(code: str, url: str, *, realm: str, beside_us: bool = False) -> Trial:

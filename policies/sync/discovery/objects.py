@@ -72,18 +72,24 @@ def discover(
     result = Discovered()
     row = Backend.objects.get(catalog=catalog.id)
     types = kinds.get(row.kind).discovers
-    every = [SourceObject(types[one.kind], one) for one in seen.objects if one.path and one.kind in types]
-    found = [one for one in every if not ungovernable(one.source)]
-    result.left_out = [text for one in every if (text := ungovernable(one.source))]
+    every = [
+        SourceObject(types[source_object.kind], source_object)
+        for source_object in seen.objects
+        if source_object.path and source_object.kind in types
+    ]
+    found = [listed for listed in every if not ungovernable(listed.source)]
+    result.left_out = [text for listed in every if (text := ungovernable(listed.source))]
     if seen.complete and seen.objects:  # a system that knows no objects says of none that it is gone
-        _vanish(catalog, found, {one.key for one in every}, result, by, authority, close_vanished)
-    for depth in sorted({len(one.path) for one in found}):
-        level = [one for one in found if len(one.path) == depth]
+        _vanish(catalog, found, {listed.key for listed in every}, result, by, authority, close_vanished)
+    for depth in sorted({len(listed.path) for listed in found}):
+        level = [listed for listed in found if len(listed.path) == depth]
         _bring_up(catalog, level, result, by, authority, tell)
     row.read_at = timezone.now()
     row.save(update_fields=["read_at"])
     known = _known(catalog)
-    owners.remember(row, {known[one.key].id: one.source.owner for one in found if one.key in known})
+    owners.remember(
+        row, {known[listed.key].id: listed.source.owner for listed in found if listed.key in known}
+    )
     return result
 
 
@@ -121,19 +127,19 @@ def _bring_up(
     parents = {(): catalog} | {_below(node, catalog): node for node in known.values() if holds(node)}
     fresh: dict[tuple[str, ...], list[SourceObject]] = defaultdict(list)
     moves = []
-    for one in found:
-        node, parent = known.get(one.key), parents.get(one.path[:-1])
+    for listed in found:
+        node, parent = known.get(listed.key), parents.get(listed.path[:-1])
         if parent is None:
             continue  # what it lies in was not seen in the same look, so it waits for the next
         if node is None:
-            fresh[one.path[:-1]].append(one)
-        elif (node.name, node.lineage[-2]) != (one.path[-1], parent.id):
-            moves.append(Move(node, parent, one.path[-1]))
+            fresh[listed.path[:-1]].append(listed)
+        elif (node.name, node.lineage[-2]) != (listed.path[-1], parent.id):
+            moves.append(Move(node, parent, listed.path[-1]))
     objects.move(moves, by=by, authority=authority)
     result.renamed += len(moves)
     for above, batch in fresh.items():
         for some in (batch[at : at + BATCH] for at in range(0, len(batch), BATCH)):
-            objects.register(parents[above], [_new(one) for one in some], by=by, authority=authority)
+            objects.register(parents[above], [_new(listed) for listed in some], by=by, authority=authority)
             result.added += len(some)
             tell(result.added)
     result.described += _describe(known, found)
@@ -148,13 +154,13 @@ def _take_up(catalog: Node, found: Sequence[SourceObject], by: Actor, authority:
     """Give objects that were registered by hand the source's own id, so that they are what was found."""
     rows = all_below(catalog.id).filter(securable__external_id="").values_list("securable", flat=True)
     nameless = {(node.type, _below(node, catalog)): node for node in nodes(set(rows)).values()}
-    pairs = [(nameless.get((one.type, one.path)), one) for one in found]
-    taken = [(node, one) for node, one in pairs if node is not None]
+    pairs = [(nameless.get((listed.type, listed.path)), listed) for listed in found]
+    taken = [(node, listed) for node, listed in pairs if node is not None]
     if not taken:
         return 0
     with change(OBJECT_ALTERED, realm=realm_of(catalog), by=by) as current:
-        for node, one in taken:
-            Securable.objects.filter(pk=node.id).update(external_id=one.source.id)
+        for node, listed in taken:
+            Securable.objects.filter(pk=node.id).update(external_id=listed.source.id)
             current.say(make_event(OBJECT_ALTERED, node, what="the source's own id"), by=authority)
     return len(taken)
 
@@ -185,7 +191,7 @@ def _columns(one: FoundObject) -> list[dict[str, Any]]:
 
 
 def _describe(known: dict[tuple[str, str], Node], found: Iterable[SourceObject]) -> int:
-    by_id = {known[one.key].id: one.source for one in found if one.key in known}
+    by_id = {known[listed.key].id: listed.source for listed in found if listed.key in known}
     changed = []
     for row in Detail.objects.filter(securable__in=by_id):
         one = by_id[row.securable_id]
@@ -205,8 +211,8 @@ def _vanish(
     authority: Authority,
     close_vanished: bool,
 ) -> None:
-    there = {one.key: one.path for one in found}
-    made_again = {(one.type, one.path) for one in found}
+    there = {listed.key: listed.path for listed in found}
+    made_again = {(listed.type, listed.path) for listed in found}
     known = _known(catalog)
     gone = [node for key, node in known.items() if key[1] and key not in there]
     now = {node.id: there[key] for key, node in known.items() if key in there}

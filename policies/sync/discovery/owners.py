@@ -46,7 +46,7 @@ def remember(row: Backend, found: Mapping[int, str]) -> None:
         update_fields=["backend", "name"],
     )
     mine = FoundOwner.objects.filter(backend=row)
-    gone = set(mine.values_list("securable", flat=True)) - {one.securable_id for one in rows}
+    gone = set(mine.values_list("securable", flat=True)) - {row.securable_id for row in rows}
     mine.filter(securable__in=gone).delete()
 
 
@@ -98,7 +98,7 @@ def _members(row: Backend, names: Sequence[str]) -> dict[str, Principal]:
     plain = {name.removeprefix(GROUP) for name in names}
     members = RealmMember.objects.open().filter(realm=row.realm_id, principal__name__in=plain)
     found: dict[str, Principal] = {}
-    for one in members.select_related("principal"):
-        who = one.principal
+    for member in members.select_related("principal"):
+        who = member.principal
         found[f"{GROUP if who.kind == Principal.Kind.GROUP else ''}{who.name}"] = who
     return {name: found[name] for name in names if name in found}

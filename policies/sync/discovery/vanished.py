@@ -42,14 +42,14 @@ def vanished(row: Backend) -> list[Gone]:
     """
     rows = BackendFinding.objects.filter(backend=row, kind="unknown", what=VANISHED)
     found = nodes(rows.exclude(securable=None).values_list("securable", flat=True))
-    tops = [one for one in found.values() if found.keys().isdisjoint(one.lineage[:-1])]
-    inside = {one.id: _inside(one) for one in tops}
+    tops = [node_ for node_ in found.values() if found.keys().isdisjoint(node_.lineage[:-1])]
+    inside = {top.id: _inside(top) for top in tops}
     keys = {key for some in inside.values() for key in some}
     given = Grant.objects.open().filter(securable__in=keys, effect=Effect.ALLOW)
     grants = list(given.select_related("holder").order_by("pk"))
     return [
-        Gone(one, tuple(row for row in grants if row.securable_id in inside[one.id]), len(inside[one.id]) - 1)
-        for one in sorted(tops, key=lambda one: one.names)
+        Gone(top, tuple(row for row in grants if row.securable_id in inside[top.id]), len(inside[top.id]) - 1)
+        for top in sorted(tops, key=lambda top: top.names)
     ]
 
 
@@ -67,7 +67,7 @@ def close(row: Backend, chosen: Collection[int], *, by: Actor, reason: str = "")
     if catalog is None:
         raise NotFound("The catalog is no longer there.")
     authority_to_connect(by, catalog)
-    wanted = [one.node for one in vanished(row) if one.node.id in chosen]
+    wanted = [lost.node for lost in vanished(row) if lost.node.id in chosen]
     with opened(row, catalog) as source:
         seen = source.observe()
     if not seen.complete:
@@ -78,18 +78,22 @@ def close(row: Backend, chosen: Collection[int], *, by: Actor, reason: str = "")
         for node in gone:
             objects.drop(node, by=by, authority=authority, reason=reason or REASON)
         BackendFinding.objects.filter(
-            backend=row, what=VANISHED, securable__in=[one.id for one in gone]
+            backend=row, what=VANISHED, securable__in=[lost.id for lost in gone]
         ).delete()
     return gone
 
 
 def _still_gone(row: Backend, catalog: Node, wanted: Iterable[Node], seen: Observation) -> list[Node]:
-    there = {(one.kind, one.path) for one in seen.objects}
-    numbers = {one.id for one in seen.objects if one.id}
+    there = {(source_object.kind, source_object.path) for source_object in seen.objects}
+    numbers = {source_object.id for source_object in seen.objects if source_object.id}
     absent = {
-        one.id for one in targets_below(catalog, kinds.get(row.kind)) if (one.kind, one.path) not in there
+        target.id
+        for target in targets_below(catalog, kinds.get(row.kind))
+        if (target.kind, target.path) not in there
     }
     listed = list(wanted)
-    own = dict(Securable.objects.filter(pk__in=[one.id for one in listed]).values_list("pk", "external_id"))
+    own = dict(
+        Securable.objects.filter(pk__in=[target.id for target in listed]).values_list("pk", "external_id")
+    )
     # one that only has another name there now is renamed here by the next reading
-    return [one for one in listed if one.id in absent and own.get(one.id, "") not in numbers]
+    return [target for target in listed if target.id in absent and own.get(target.id, "") not in numbers]

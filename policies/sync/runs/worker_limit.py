@@ -36,7 +36,7 @@ def also_due(row: Backend, done: Collection[int]) -> Iterator[Backend]:
     """More backends of its server for which something is due, those first that take access away."""
     due = due_backends(timezone.now())
     others = Backend.objects.exclude(pk__in=done).exclude(state=Backend.State.PAUSED)
-    there = {one.pk: one for one in others.filter(pk__in=due, place__startswith=server_of(row))}
+    there = {other.pk: other for other in others.filter(pk__in=due, place__startswith=server_of(row))}
     yield from (there[pk] for pk in due if pk in there and server_of(there[pk]) == server_of(row))
 
 
@@ -48,7 +48,7 @@ def server_of(row: Backend) -> str:
 def _places(row: Backend, *, urgent: bool) -> list[str]:
     server = server_of(row)
     at_it = Backend.objects.filter(place__startswith=server, state=Backend.State.SILENT)
-    if any(server_of(one) == server for one in at_it):
+    if any(server_of(other) == server for other in at_it):
         return [f"silent {number}" for number in range(SILENT)]
     many, what = (URGENT, "urgent") if urgent else (OTHERS, "others")
     return [f"{what} {number} {server}" for number in range(many)]

@@ -43,7 +43,7 @@ def look(backend: Backend) -> None:
     row = Backend.objects.get(pk=backend.pk)
     parked = OutboxEntry.objects.filter(backend=row, parked=True).order_by("pk").values_list("pk", flat=True)
     stuck = [*items.stuck_orders([row.pk]), *items.stuck_findings([row.pk])]
-    first_stuck = min((one.pk for one in stuck), default=None)
+    first_stuck = min((order.pk for order in stuck), default=None)
     _say(
         row,
         PARKED,
@@ -103,15 +103,15 @@ def _who(row: Backend, catalog: Node, kind: str) -> Iterator[Principal]:
     """Who owns the catalog and what the refused steps are about, and who has the duty to run the sync."""
     places = [catalog, *(_refused(row) if kind == PARKED else ())]
     yield from (owner for owner in map(owner_of, places) if owner is not None)
-    yield from (one.holder for one in duties.duties_along(catalog) if one.duty == DUTY)
+    yield from (duty.holder for duty in duties.duties_along(catalog) if duty.duty == DUTY)
     if kind == AWAITS:
         yield from Principal.objects.filter(kind="user", name__in=settings.LAKEWARDEN_SERVICE_ADMINS)
 
 
 def _refused(row: Backend) -> list[Node]:
     findings, ordered = items.stuck_findings([row.pk])[:NAMED], items.stuck_orders([row.pk])[:NAMED]
-    keys = {int(key) for one in findings for key in one.concerns or ()}
-    keys |= {one.securable_id for one in findings if one.securable_id}
-    keys |= {one.securable_id for one in ordered if one.securable_id}
+    keys = {int(key) for finding in findings for key in finding.concerns or ()}
+    keys |= {finding.securable_id for finding in findings if finding.securable_id}
+    keys |= {order.securable_id for order in ordered if order.securable_id}
     found = nodes(keys)
     return [found[key] for key in sorted(found)][:NAMED]

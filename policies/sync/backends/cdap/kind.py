@@ -88,7 +88,7 @@ class CdapWire:
 
     def check(self) -> Iterator[Finding]:
         others = list(peering(self.rest, self.peers, *BETWEEN))
-        if any(one.blocks for one in others):
+        if any(finding.blocks for finding in others):
             yield from others
             return
         roles = self.rest.get(*BASE, "roles") or []

@@ -114,7 +114,7 @@ def _claim_inside(tree: Tree, top: Node, place: Place, mark: Mark, users: frozen
 def _noted(node: Node, own: Mark, users: Iterable[str]) -> Mark:
     """With what users have now by others' gift, and that new things get a list though it names nobody."""
     users = frozenset(users)
-    kept = {user: one for user, one in own.theirs.items() if user not in users}
+    kept = {user: entry for user, entry in own.theirs.items() if user not in users}
     bare = node.handed_down is not None and not node.handed_down.named
     return replace(own, theirs={**kept, **_theirs(node, users)}, handed_down=own.handed_down or bare)
 
@@ -188,7 +188,7 @@ def _tidy(tree: Tree, top: Node, place: Place, mark: Mark) -> None:
         troubles = Troubles()
         for node in tree.below(top, place.skip, troubles):
             own = mark_in(tree.mark(node))
-            theirs = {user: one for user, one in own.theirs.items() if user in mark.ours}
+            theirs = {user: entry for user, entry in own.theirs.items() if user in mark.ours}
             _set(
                 tree, node, own, replace(own, theirs=theirs, handed_down=own.handed_down and bool(mark.ours))
             )
@@ -240,7 +240,7 @@ def _take_theirs(tree: Tree, node: Node, mark: Mark, own: Mark, holder: Name, bi
         tree.hand_down(node, changed(node.handed_down, {holder: _together(left[1], kept)}))
     if ours:
         theirs = {**own.theirs, user: left}
-        theirs = {each: one for each, one in theirs.items() if one != (None, None)}
+        theirs = {each: entry for each, entry in theirs.items() if entry != (None, None)}
         _set(tree, node, own, replace(own, theirs=theirs))
 
 
@@ -289,8 +289,8 @@ def _shut(places: Places, place: Place, users: Iterable[str]) -> None:
                 )
                 _write_access(places.tree, node, shut, shut, gone)
                 kept = {
-                    user: one
-                    for user, one in before.theirs.items()
+                    user: entry
+                    for user, entry in before.theirs.items()
                     if user not in gone or user in before.ours
                 }
                 _set(places.tree, node, before, replace(shut, theirs=kept))

@@ -60,12 +60,12 @@ class Mark:
 
     def take(self, people: Mapping[str, int]) -> Mark:
         """With fewer bits; a user with none left is no longer here, and keeps what others gave them."""
-        left = {user: Ours(one.name, one.bits & ~people.get(user, 0)) for user, one in self.ours.items()}
-        gone = {user for user, one in left.items() if not one.bits}
+        left = {user: Ours(mine.name, mine.bits & ~people.get(user, 0)) for user, mine in self.ours.items()}
+        gone = {user for user, mine in left.items() if not mine.bits}
         theirs = {user: bits for user, bits in self.theirs.items() if user not in gone or user in self.ways}
         return replace(
             self,
-            ours={user: one for user, one in left.items() if user not in gone},
+            ours={user: mine for user, mine in left.items() if user not in gone},
             new=self.new - gone,
             theirs=theirs,
         )
@@ -88,7 +88,7 @@ def text_of(mark: Mark) -> str:
     if mark == NOTHING:
         return ""
     parts = {
-        "ours": {user: [one.name, one.bits] for user, one in sorted(mark.ours.items())},
+        "ours": {user: [mine.name, mine.bits] for user, mine in sorted(mark.ours.items())},
         "new": sorted(mark.new),
         "ways": dict(sorted(mark.ways.items())),
         "theirs": dict(sorted(mark.theirs.items())),
@@ -115,7 +115,7 @@ def mark_in(text: str) -> Mark:
             },
             new=frozenset(parts.get("new", ())),
             ways={str(user): str(name) for user, name in parts.get("ways", {}).items()},
-            theirs={str(user): (one[0], one[1]) for user, one in parts.get("theirs", {}).items()},
+            theirs={str(user): (pair[0], pair[1]) for user, pair in parts.get("theirs", {}).items()},
             inside=bool(parts.get("inside")),
             handed_down=bool(parts.get("handed_down")),
             elsewhere=frozenset(tuple(map(str, path)) for path in parts.get("elsewhere", ())),

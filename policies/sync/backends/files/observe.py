@@ -67,12 +67,12 @@ class Counted:
                 self.foreign[name] |= bits
 
     def _add_lacking(self, node: Node, sense: int, mark: Mark) -> None:
-        for user, one in mark.ours.items():
+        for user, mine in mark.ours.items():
             name = ("user", user)
             here = node.access.has(name)
             if node.handed_down is not None:
                 here &= node.handed_down.has(name)
-            self.lacking[user] |= one.bits & sense & ~here
+            self.lacking[user] |= mine.bits & sense & ~here
 
 
 @dataclass
@@ -161,7 +161,7 @@ def _see(places: Places, place: Place, seen: Seen) -> None:
         if place.whole and (place.kind != ELSEWHERE or mark.ours):
             for node in tree.below(top, place.skip, seen.troubles):
                 _count(tree, node, mark, counted, seen)
-    seen.names |= {user: one.name for user, one in mark.ours.items()} | dict(mark.ways)
+    seen.names |= {user: mine.name for user, mine in mark.ours.items()} | dict(mark.ways)
     _rights(places, place, mark, counted, seen)
     if place.kind != ELSEWHERE:
         _foreign(tree, place, counted, seen)

@@ -149,8 +149,8 @@ class Writer:
     def _must_be_as_read(self, step: Step, held: frozenset[str]) -> None:
         name = self.client.marks.role_name
         expected = {name(key) for key in (*step.joins, *step.leaves, *step.keeps)}
-        for one in sorted(held - expected):
-            role = self.client.role(one) if self.client.marks.could_be(one) else None
+        for role_name in sorted(held - expected):
+            role = self.client.role(role_name) if self.client.marks.could_be(role_name) else None
             if role is not None and role.key is not None:
                 raise Transient(f"the memberships of {step.person} changed since they were read")
 

@@ -24,7 +24,7 @@ def check(client: Client) -> list[Finding]:
 
 def _findings(client: Client) -> Iterator[Finding]:
     others = list(peering(client.rest, client.peers, tag(client.marks.realm), tag(client.name)))
-    if any(one.blocks for one in others):
+    if any(finding.blocks for finding in others):
         # nothing else matters, and nothing that is well may make this look like a good connection
         yield from others
         return
@@ -42,7 +42,7 @@ def _findings(client: Client) -> Iterator[Finding]:
 def _version(client: Client) -> Finding:
     found = client.rest.get("api", "version")
     text = str(((found or {}).get("version") or {}).get("version", ""))
-    numbers = tuple(int(one) for one in text.split("-")[0].split(".")[:2] if one.isdecimal())
+    numbers = tuple(int(part) for part in text.split("-")[0].split(".")[:2] if part.isdecimal())
     if numbers and numbers < _OLDEST:
         return Finding(ok=False, text=f"Gravitino {text} has no access control over its API", blocks=True)
     return Finding(ok=True, text=f"connected to the metalake {client.name} of Gravitino {text}")

@@ -89,7 +89,9 @@ class Gravitino:
     def describe(self, seen: Observation) -> Observation:
         """What was seen, with comments and columns: a call for each object, made to bring objects here."""
         try:
-            return replace(seen, objects=tuple(described(self.client, one) for one in seen.objects))
+            return replace(
+                seen, objects=tuple(described(self.client, source_object) for source_object in seen.objects)
+            )
         except Refused as refusal:
             raise translated(refusal) from None
 
@@ -149,7 +151,9 @@ KIND = Kind(
     objects={type_: type_ for type_ in _TYPES},
     carried={
         type_: tuple(
-            ("", code) for code, one in PRIVILEGES.items() if type_ in one.binds and code not in HERE
+            ("", code)
+            for code, privilege in PRIVILEGES.items()
+            if type_ in privilege.binds and code not in HERE
         )
         for type_ in _TYPES
     },

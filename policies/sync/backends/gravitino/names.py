@@ -81,10 +81,10 @@ def path_of(kind: str, name: str) -> tuple[str, ...]:
 def rights_of(objects: Iterable[Mapping[str, Any]]) -> frozenset[Right]:
     """What a role holds, from its list of objects."""
     return frozenset(
-        Right(kind, path_of(kind, str(one.get("fullName", ""))), _word(given))
-        for one in objects
-        for kind in [str(one.get("type", "")).lower()]
-        for given in one.get("privileges") or ()
+        Right(kind, path_of(kind, str(source_object.get("fullName", ""))), _word(given))
+        for source_object in objects
+        for kind in [str(source_object.get("type", "")).lower()]
+        for given in source_object.get("privileges") or ()
     )
 
 

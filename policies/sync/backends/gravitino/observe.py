@@ -290,15 +290,15 @@ def _blind(client: Client, owner: str) -> str:
 
 def _owners(client: Client, seen: Objects) -> dict[Fact, FoundObject]:
     found = {}
-    for one in seen.found:
-        if holder := client.owner(one.kind, ".".join(one.path)):
-            found[Fact(holder, Right(one.kind, one.path, OWNER))] = one
+    for object_ in seen.found:
+        if holder := client.owner(object_.kind, ".".join(object_.path)):
+            found[Fact(holder, Right(object_.kind, object_.path, OWNER))] = object_
     return found
 
 
 def _with_owners(found: list[FoundObject], owners: Mapping[Fact, FoundObject]) -> Iterator[FoundObject]:
-    holders = {(one.kind, one.path): fact.holder for fact, one in owners.items()}
-    yield from (replace(one, owner=holders.get((one.kind, one.path), "")) for one in found)
+    holders = {(object_.kind, object_.path): fact.holder for fact, object_ in owners.items()}
+    yield from (replace(object_, owner=holders.get((object_.kind, object_.path), "")) for object_ in found)
 
 
 def _owned(facts: Iterator[Fact]) -> dict[str, frozenset[Right]]:
@@ -314,7 +314,7 @@ def _foreign(
     for role in roles:
         alone = sole(role.members)
         if alone is None:
-            yield from (Foreign(Right("role", (role.name,), MEMBER), one) for one in role.members)
+            yield from (Foreign(Right("role", (role.name,), MEMBER), member) for member in role.members)
         for right in role.rights:
             yield Foreign(right, alone, f"role {role.name}") if alone else Foreign(right, f"role {role.name}")
     for fact in owners:
@@ -326,4 +326,4 @@ def _foreign(
 def sole(members: set[str]) -> str | None:
     """The one user who alone holds a role: then what is in the role was given to that user."""
     only = members if len(members) == 1 else set()
-    return next((one for one in sorted(only) if Person.of(one).kind == "user"), None)
+    return next((member for member in sorted(only) if Person.of(member).kind == "user"), None)

@@ -99,8 +99,8 @@ class _Mirror:
             rows = self.facts.groups.get(holder, ())
             holders += [group_ for group_, _, window in rows if self._holds(window)]
         seen = set()
-        for one in holders:
-            for role, name, window in self.facts.roles.get(one, ()):
+        for holder in holders:
+            for role, name, window in self.facts.roles.get(holder, ()):
                 if role not in seen and role not in self._carried_here and self._holds(window):
                     seen.add(role)
                     yield role, name

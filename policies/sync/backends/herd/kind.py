@@ -93,7 +93,7 @@ class HerdWire:
 
     def check(self) -> Iterator[Finding]:
         others = list(peering(self.rest, self.peers, *BETWEEN))
-        if any(one.blocks for one in others):
+        if any(finding.blocks for finding in others):
             yield from others
             return
         me = self._get("currentUser")

@@ -111,7 +111,7 @@ class Writer:
         return role
 
     def _put_role(self, role: dict[str, Any], which: str, member: str, *, inside: bool) -> None:
-        others = [one for one in role.get(which) or () if one["name"] != member]
+        others = [holder for holder in role.get(which) or () if holder["name"] != member]
         wanted = {**role, which: [*others, {"name": member, "isAdmin": False}] if inside else others}
         if _members(role) == _members(wanted):
             return

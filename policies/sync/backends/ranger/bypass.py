@@ -117,5 +117,7 @@ def covers(policy: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
 
 
 def _fits(wanted: Mapping[str, Any], value: str) -> bool:
-    patterns = (translate(one.replace("[", "[[]")) for one in wanted.get("values") or ())
-    return any(re.match(one, value, re.IGNORECASE) for one in patterns) != bool(wanted.get("isExcludes"))
+    patterns = (translate(pattern.replace("[", "[[]")) for pattern in wanted.get("values") or ())
+    return any(re.match(pattern, value, re.IGNORECASE) for pattern in patterns) != bool(
+        wanted.get("isExcludes")
+    )

@@ -73,7 +73,7 @@ class Session:
 
     def roles_of(self, user: str) -> list[str]:
         """The names of the roles that somebody is in directly."""
-        return [str(one) for one in _as_list(self._call("GET", *_PUBLIC, "roles", "user", user))]
+        return [str(role) for role in _as_list(self._call("GET", *_PUBLIC, "roles", "user", user))]
 
     def users(self) -> list[dict[str, Any]]:
         """All users that Ranger knows, with their groups."""
@@ -151,7 +151,9 @@ def _error(refused: Refused) -> BackendError:
     code, reason = _CODE.search(words), _REASON.search(words)
     if refused.status == 403 or (code and code[1] == "3007"):
         return Misconfigured(words)
-    names = [one.get("name") for one in refused.body.get("messageList") or () if isinstance(one, dict)]
+    names = [
+        message.get("name") for message in refused.body.get("messageList") or () if isinstance(message, dict)
+    ]
     if refused.status == 404 or "DATA_NOT_FOUND" in names or (not code and "does not exist" in words):
         return Gone(words)
     return Rejected(f"{reason[1]} ({code[1]})" if code and reason else words)

@@ -29,7 +29,7 @@ def observe(reader: Reader) -> Observation:
         position=str(reader.service.get("policyVersion") or ""),
         in_force=where_in_force(reader.service, reader.plugins),
         objects=(),
-        people=reader.people | frozenset(one for who in members.values() for one in who),
+        people=reader.people | frozenset(name for who in members.values() for name in who),
         roles={key: frozenset(rights) for key, rights in roles.items()},
         members=members,
         foreign=_sorted_foreign(reader),
@@ -55,7 +55,9 @@ def _members(reader: Reader) -> tuple[dict[str, frozenset[str]], dict[str, froze
             continue
         guests = {begins + name for which, begins in GUESTS.items() for name in names_in(role, which)}
         members[key] = frozenset(names_in(role, "users") | guests)
-        bent[key] = frozenset(one["name"] for one in role.get("users") or () if one.get("isAdmin")) | guests
+        bent[key] = (
+            frozenset(user["name"] for user in role.get("users") or () if user.get("isAdmin")) | guests
+        )
     return members, {key: who for key, who in bent.items() if who}
 
 

@@ -61,7 +61,7 @@ def entries(policy: Policy) -> Iterator[Entry]:
 
 
 def _accesses(item: Mapping[str, Any]) -> list[str]:
-    words = [one["type"].lower() for one in item.get("accesses") or () if one.get("isAllowed", True)]
+    words = [entry["type"].lower() for entry in item.get("accesses") or () if entry.get("isAllowed", True)]
     return [*words, DELEGATE] if item.get("delegateAdmin") else words
 
 
@@ -97,7 +97,9 @@ def is_as_made(policy: Policy) -> bool:
 def _always(policy: Policy) -> bool:
     ends = ("endTime", "recurrences")
     schedules = policy.get("validitySchedules") or ()
-    return all(one.get("startTime") == SINCE and not any(map(one.get, ends)) for one in schedules)
+    return all(
+        schedule.get("startTime") == SINCE and not any(map(schedule.get, ends)) for schedule in schedules
+    )
 
 
 def as_made(policy: Policy) -> dict[str, Any]:
@@ -115,7 +117,7 @@ def single_values(policy: Policy) -> dict[str, str] | None:
 def is_exact(policy: Policy) -> bool:
     """Whether the resources are what they say, and nothing else than it."""
     wanted = (policy.get("resources") or {}).values()
-    bent = any(one.get("isExcludes") or one.get("isRecursive") for one in wanted)
+    bent = any(resource.get("isExcludes") or resource.get("isRecursive") for resource in wanted)
     return not bent and not policy.get("additionalResources")
 
 
@@ -167,12 +169,18 @@ def without(policy: Policy, items: str, which: str, holder: str, access: str) ->
         if holder not in (item.get(which) or ()) or access not in _accesses(item):
             found.append(dict(item))
             continue
-        others = {**item, which: [one for one in item[which] if one != holder]}
+        others = {**item, which: [entry for entry in item[which] if entry != holder]}
         own = {**item, **{name: [] for name in HOLDERS}, which: [holder]}
-        own |= {"accesses": [one for one in item.get("accesses") or () if one["type"].lower() != access]}
+        own |= {
+            "accesses": [entry for entry in item.get("accesses") or () if entry["type"].lower() != access]
+        }
         if access == DELEGATE:
             own["delegateAdmin"] = False
-        found += [one for one in (others, own) if any(one.get(name) for name in HOLDERS) and _accesses(one)]
+        found += [
+            policy_item
+            for policy_item in (others, own)
+            if any(policy_item.get(name) for name in HOLDERS) and _accesses(policy_item)
+        ]
     return found
 
 
@@ -189,10 +197,10 @@ def same(one: Policy, other: Policy) -> bool:
 def _meaning(policy: Policy) -> tuple[Any, ...]:
     flags = [policy.get(name) or type(value)() for name, value in _AS_MADE.items()]
     flags.append(
-        [(one.get("startTime"), one.get("endTime")) for one in policy.get("validitySchedules") or ()]
+        [(part.get("startTime"), part.get("endTime")) for part in policy.get("validitySchedules") or ()]
     )
     labels = sorted(policy.get("policyLabels") or ())
-    resources = {level: sorted(one["values"]) for level, one in (policy.get("resources") or {}).items()}
+    resources = {level: sorted(part["values"]) for level, part in (policy.get("resources") or {}).items()}
     return policy.get("name"), policy.get("guid"), labels, resources, flags, set(entries(policy))
 
 

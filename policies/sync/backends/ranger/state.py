@@ -35,7 +35,7 @@ class Reader:
         self.service = checked_service(session, type_)
         for _ in range(TRIES):
             version = self.service.get("policyVersion")
-            self.policies = [one for one in session.policies() if not one.get("policyType")]
+            self.policies = [policy for policy in session.policies() if not policy.get("policyType")]
             self.role_rows = session.roles() if self.is_admin else []
             self.service = session.service()
             self.steady = self.service.get("policyVersion") == version

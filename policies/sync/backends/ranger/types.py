@@ -179,4 +179,4 @@ CDAP = Type(
     by_person=True,
     patterns=True,
 )
-TYPES = {one.code: one for one in (HIVE, TRINO, CDAP)}
+TYPES = {type_.code: type_ for type_ in (HIVE, TRINO, CDAP)}

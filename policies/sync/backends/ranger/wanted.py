@@ -99,7 +99,7 @@ class RangerMirror(Mirror):
         words = set(self.backend.rights_for(privilege, target.kind))
         if not allow:
             # to deny more than reading is not to deny reading
-            smaller = (set(self.backend.rights_for(one, target.kind)) for one in carried - {privilege})
+            smaller = (set(self.backend.rights_for(other, target.kind)) for other in carried - {privilege})
             words -= set().union(*(other for other in smaller if other < words))
         for word in words:
             right = Right(target.kind, target.path, word)

@@ -57,7 +57,7 @@ class Address:
             number = parts.port or port
         except ValueError:
             raise _no_url(kind) from None
-        names = tuple(unquote(one) for one in parts.path.split("/") if one)
+        names = tuple(unquote(name) for name in parts.path.split("/") if name)
         schemes = {f"{kind}+http": False, f"{kind}+https": True}
         if parts.scheme not in schemes or not parts.hostname or not options.issuperset(asked):
             raise _no_url(kind)
@@ -219,14 +219,14 @@ class Rest:
     def call(self, method: str, *names: str, body: Any = None, query: Mapping[str, str] | None = None) -> Any:
         """One call on the path of these names; None when the answer is empty."""
         path = (
-            "/" + "/".join(quote(one, safe="") for one in names) + (f"?{urlencode(query)}" if query else "")
+            "/" + "/".join(quote(name, safe="") for name in names) + (f"?{urlencode(query)}" if query else "")
         )
         content = None if body is None else json.dumps(body).encode()
         return self._call(method, path, content, "application/json")
 
     def form(self, *names: str, fields: Mapping[str, str]) -> Any:
         """The JSON that answers a form."""
-        path = "/" + "/".join(quote(one, safe="") for one in names)
+        path = "/" + "/".join(quote(name, safe="") for name in names)
         return self._call("POST", path, urlencode(fields).encode(), "application/x-www-form-urlencoded")
 
     def _call(self, method: str, path: str, content: bytes | None, kind: str) -> Any:
@@ -334,7 +334,7 @@ class Rest:
 
 def _cause(error: HTTPError) -> BaseException:
     """What is behind the library's own words, which name its objects."""
-    inner = (one for one in reversed(error.args) if isinstance(one, Exception))
+    inner = (cause for cause in reversed(error.args) if isinstance(cause, Exception))
     return error.__cause__ or next(inner, error)
 
 
@@ -382,7 +382,7 @@ class ClientCredentials:
         parts = urlsplit(url)
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise Misconfigured("`oauth` must be the http or https address of a token endpoint")
-        tls, names = parts.scheme == "https", tuple(one for one in parts.path.split("/") if one)
+        tls, names = parts.scheme == "https", tuple(name for name in parts.path.split("/") if name)
         self._at = Address(
             tls, parts.hostname, parts.port or (443 if tls else 80), names, at.user, at.secret, at.options
         )

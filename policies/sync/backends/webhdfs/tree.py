@@ -63,7 +63,7 @@ class HdfsTree:
         except (Refused, Misconfigured):
             found = None  # only administrators of that cluster may look
         beans = found.get("beans") if isinstance(found, dict) else None
-        told = [one["ClusterId"] for one in beans or () if isinstance(one, dict) and one.get("ClusterId")]
+        told = [bean["ClusterId"] for bean in beans or () if isinstance(bean, dict) and bean.get("ClusterId")]
         return str(told[0]) if told else self._rest.machine
 
     @contextmanager
@@ -157,9 +157,9 @@ class HdfsTree:
         self.kept.write(node, text)
 
     def attribute(self, node: Node, name: str) -> str:
-        for one in self._get(node.path, "GETXATTRS", "XAttrs", encoding="base64"):
-            if one.get("name") == name:
-                return _decoded(str(one.get("value") or ""))
+        for attribute in self._get(node.path, "GETXATTRS", "XAttrs", encoding="base64"):
+            if attribute.get("name") == name:
+                return _decoded(str(attribute.get("value") or ""))
         return ""
 
     def set_attribute(self, node: Node, name: str, text: str) -> None:
