@@ -37,7 +37,7 @@ pyspark35: .venv/ready-dev ## an environment with PySpark 3.5 for `make test-slo
 	@scripts/pyspark35.sh
 
 quick: .venv/ready-dev ## format, lint, Django's own checks: seconds
-	@exec scripts/check.sh quick
+	@exec scripts/check.sh format lint django
 
 check: .venv/ready-dev ## format, lint, types, migrations, layers, documents
 	@exec scripts/check.sh
