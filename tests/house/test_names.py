@@ -17,16 +17,16 @@ FLOORS = ("lakewarden", "accounts", "catalog", "policies", "authzsite")
 
 NAMES = {
     # name: how often at most, and what to write instead
-    "one": (1078, "the noun: grant, person, privilege, item"),
-    "found": (903, "the noun: row, match, objects; or a verb for a function"),
-    "told": (390, "the noun: words, message, answer, details"),
-    "said": (114, "the noun: words, event, draft"),
-    "room": (80, "what the page shows: grant_list, role_detail; or page, view"),
-    "Line": (32, "the noun in the line: GrantLine, MemberLine"),
+    "one": (1027, "the noun: grant, person, privilege, item"),
+    "found": (889, "the noun: row, match, objects; or a verb for a function"),
+    "told": (377, "the noun: words, message, answer, details"),
+    "said": (113, "the noun: words, event, draft"),
+    "room": (79, "what the page shows: grant_list, role_detail; or page, view"),
+    "Line": (28, "the noun in the line: GrantLine, MemberLine"),
     "Row": (25, "the noun in the row: RoleRow, RequestRow"),
     "Asked": (13, "the noun: Filter, Query, RequestForm"),
-    "Found": (7, "the noun: Match, Located, ObjectFound"),
-    "Told": (6, "the noun: Message, Details, Preview"),
+    "Found": (6, "the noun: Match, Located, ObjectFound"),
+    "Told": (4, "the noun: Message, Details, Preview"),
     "Held": (4, "the noun: HeldRole, Entitlement"),
 }
 
