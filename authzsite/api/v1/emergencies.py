@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.http import HttpResponse
 from rest_framework import serializers
 from rest_framework.request import Request
@@ -68,11 +66,8 @@ class _Call(Call):
         return self.caller.actor()
 
     def one(self, row: Emergency, node: Node, status: int = 200) -> HttpResponse:
-        return respond(_wire(row, node, traces.how_many_uses([row])[row.pk]), status)
-
-
-def _wire(row: Emergency, node: Node, uses: int) -> dict[str, Any]:
-    return EmergencySerializer({"row": row, "node": node, "uses": uses}).data
+        uses = traces.how_many_uses([row])[row.pk]
+        return respond(EmergencySerializer({"row": row, "node": node, "uses": uses}).data, status)
 
 
 class Emergencies(_Call):
@@ -89,10 +84,12 @@ class Emergencies(_Call):
         shown, after = named.newest(rows, asked, SALT)
         places = nodes(row.securable_id for row in shown)
         uses = traces.how_many_uses(shown)
-        lines = [
-            _wire(row, places[row.securable_id], uses[row.pk]) for row in shown if row.securable_id in places
+        found = [
+            {"row": row, "node": places[row.securable_id], "uses": uses[row.pk]}
+            for row in shown
+            if row.securable_id in places
         ]
-        return respond(named.listed(lines, after, SALT))
+        return respond(named.listed(EmergencySerializer.of_each(found), after, SALT))
 
     @described(
         "Open an object for yourself in an emergency; `Idempotency-Key` makes it one",

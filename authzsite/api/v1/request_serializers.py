@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
 from typing import Any
 
 from rest_framework import serializers
@@ -26,7 +25,6 @@ from authzsite.api.v1.fields import (
     Text,
     Whole,
 )
-from policies.models import AccessRequest, RequestWant
 from policies.requests import provisioning
 from policies.requests.decision_context import Consideration
 from policies.requests.submission import Asking
@@ -334,10 +332,6 @@ class SubstituteSerializer(Answer):
     deputy = PrincipalName()
     starts = Moment()
     ends = Moment()
-
-
-def request_line(request: AccessRequest, wants: Collection[RequestWant]) -> dict[str, Any]:
-    return RequestLineSerializer({"request": request, "wants": wants}).data
 
 
 def request_answer(seen: VisibleRequest) -> dict[str, Any]:

@@ -75,7 +75,7 @@ class Substitutes(Call):
     def get(self, request: Request) -> HttpResponse:
         person = self.reader().principal
         rows = [*substitutes.of(person), *substitutes.for_deputy(person)]
-        return respond(named.listed([SubstituteSerializer(row).data for row in rows], None, ""))
+        return respond(named.listed(SubstituteSerializer.of_each(rows), None, ""))
 
     @described(
         "Have somebody decide for the caller while they are away",

@@ -29,7 +29,6 @@ from authzsite.api.v1.request_serializers import (
     consideration_answer,
     read_new_request,
     request_answer,
-    request_line,
 )
 from policies.decisions import duties
 from policies.errors import NotFound
@@ -70,10 +69,11 @@ class Requests(_Call):
         start = after[0] if after and isinstance(after[0], int) else None
         found = visibility.page(rows, after=start, size=named.limit(asked))
         lines = [
-            request_line(each, sorted(each.wants.all(), key=lambda want: want.number))
+            {"request": each, "wants": sorted(each.wants.all(), key=lambda want: want.number)}
             for each in found.requests
         ]
-        return respond(named.listed(lines, [found.next] if found.next else None, SALT))
+        answers = RequestLineSerializer.of_each(lines)
+        return respond(named.listed(answers, [found.next] if found.next else None, SALT))
 
     @described(
         "Ask for access; `Idempotency-Key` makes it one",

@@ -326,7 +326,8 @@ def review_answers(reviews: Sequence[Review]) -> list[dict[str, Any]]:
     people = {each.pk: str(each) for each in Principal.objects.filter(pk__in=pks)}
     any_of = {review.realm_id: review for review in reviews}
     realms = {realm: events.place_of(review).name for realm, review in any_of.items()}
-    return [ReviewSerializer(_parts(review, people, realms[review.realm_id])).data for review in reviews]
+    found = [_parts(review, people, realms[review.realm_id]) for review in reviews]
+    return ReviewSerializer.of_each(found)
 
 
 def review_answer(review: Review) -> dict[str, Any]:

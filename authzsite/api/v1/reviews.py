@@ -126,7 +126,7 @@ class Rows(_OfOne):
             after=named.cursor(asked, ROWS),
             limit=named.limit(asked),
         )
-        return respond(named.listed([ReviewRowSerializer(row).data for row in page.rows], page.next, ROWS))
+        return respond(named.listed(ReviewRowSerializer.of_each(page.rows), page.next, ROWS))
 
 
 class Effect(_OfOne):
@@ -243,7 +243,7 @@ class Exceptions(_OfOne):
         after, limit = named.cursor(asked, LEFT), named.limit(asked)
         last_seen = after[0] if after and isinstance(after[0], int) else 0
         found = completion.listed(review, after=last_seen, limit=limit + 1)
-        rows = [ExceptionSerializer(each).data for each in found[:limit]]
+        rows = ExceptionSerializer.of_each(found[:limit])
         last = [found[limit - 1].row.number] if len(found) > limit else None
         return respond(named.listed(rows, last, LEFT))
 
