@@ -10,7 +10,7 @@ from django.test import Client
 from accounts import people
 from tests.kept import kept
 from tests.policies.conftest import make_shop
-from tests.sync.conftest import governed, source  # noqa: F401 -- fixtures
+from tests.sync.conftest import demo_members, governed, source  # noqa: F401 -- fixtures
 
 BACKEND = "django.contrib.auth.backends.ModelBackend"
 PASSWORD = "a-lake-is-deep-4711"

@@ -14,9 +14,9 @@ from policies.sync import worker
 from tests.factories import admit, the
 from tests.pages.test_forms import hidden
 from tests.pages.test_owners_and_members import posted
-from tests.sync.conftest import Source, governed, source
+from tests.sync.conftest import Source, demo_members, governed, source
 
-__all__ = ["governed", "source"]
+__all__ = ["demo_members", "governed", "source"]
 Enter = Callable[[str], Client]
 
 

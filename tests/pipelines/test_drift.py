@@ -38,9 +38,9 @@ from policies.sync.desired import Decided, Wanted, targets_below
 from policies.sync.reconcile import parted
 from tests.factories import AUTHORITY, BY
 from tests.pipelines.worlds import GROUPS, NAMES, SERVICES, a_cdap, a_herd, a_lake
-from tests.sync.conftest import Source, governed, source
+from tests.sync.conftest import Source, demo_members, governed, source
 
-__all__ = ["governed", "source"]
+__all__ = ["demo_members", "governed", "source"]
 T = TypeVar("T")
 LAKE = ("postgresql", "mariadb", "mysql", "gravitino", "posix", "webhdfs", "ranger-hive", "ranger-trino")
 WORLDS = [

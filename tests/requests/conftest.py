@@ -9,7 +9,7 @@ from policies.record.change import change
 from policies.services import duties
 from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, owned, the
 from tests.kept import kept
-from tests.sync.conftest import governed, source  # noqa: F401 -- fixtures
+from tests.sync.conftest import demo_members, governed, source  # noqa: F401 -- fixtures
 
 PEOPLE = ("carla", "olivia", "theo", "ana", "ben", "dora", "gil")
 

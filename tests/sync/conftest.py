@@ -17,6 +17,7 @@ from policies.sync.connections.opening import open_backend
 from policies.sync.discovery.objects import discover
 from tests.backends.conftest import mariadb_server  # noqa: F401 -- a fixture
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, admit, owned, the
+from tests.kept import kept
 
 LOGINS = ("olivia", "ana", "mia", "carl", "legacy")
 OTHERS = ("keeper", "tomas")
@@ -87,14 +88,23 @@ def _clean(connection: psycopg.Connection) -> None:
         connection.execute(sql.SQL("DROP ROLE IF EXISTS {}").format(sql.Identifier(role)))
 
 
-def make_governed(source: Source) -> Backend:
-    """Metalake demo with catalog shop connected and discovered; Olivia owns sales, analysts read it."""
+def make_members() -> Node:
+    """Metalake demo and its members, with nothing in it."""
     root = a_metalake()
     for name in ("olivia", "ana", "mia", "carl"):
         a_person(name, "staff")
     a_person("mia", "analysts")
     a_person("carl", "analysts")
     admit(root, "olivia", "ana", "mia", "carl", "group:staff", "group:analysts")
+    return root
+
+
+demo_members = kept(make_members)
+
+
+def make_governed(source: Source, demo: Node | None = None) -> Backend:
+    """Metalake demo with catalog shop connected and discovered; Olivia owns sales, analysts read it."""
+    root = demo or make_members()
     row = registration.connect(
         root, "shop", "postgresql", source.url(), policy="repair", by=BY, authority=AUTHORITY
     )
@@ -123,5 +133,5 @@ def discover_now(row: Backend, **more: Any) -> Any:
 
 
 @pytest.fixture
-def governed(db: None, source: Source) -> Backend:
-    return make_governed(source)
+def governed(demo_members: Node, source: Source) -> Backend:
+    return make_governed(source, demo_members)
