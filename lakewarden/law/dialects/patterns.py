@@ -131,10 +131,10 @@ class TextDialect(Dialect):
 
     def _picked(self, name: str, type: str, sent: Mapping[str, object]) -> Conditional | None:
         known = self.conditional.get(self.action(type, name) or "", {})
-        key = (sent.get("condition"), sent.get("subject", ""))
-        return (
-            known.get(key) or known.get((key[0], "")) if all(isinstance(item, str) for item in key) else None
-        )  # type: ignore[arg-type]
+        condition, subject = sent.get("condition"), sent.get("subject", "")
+        if not (isinstance(condition, str) and isinstance(subject, str)):
+            return None
+        return known.get((condition, subject)) or known.get((condition, ""))
 
     def lineage(self, realm: Level, type: str, path: tuple[str, ...]) -> Lineage:
         """The levels of a name below the realm's own, each known by its text; empty for what is no name."""
