@@ -3,7 +3,7 @@
 Nothing in this job asks for anything: the guard sees every plan before it runs, and refuses it with all that
 is lacking at once.
 
-    LAKEWARDEN_URL, LAKEWARDEN_TOKEN    the console, and the token of whoever runs this
+    LAKEWARDEN_URL, LAKEWARDEN_TOKEN    the console, and the token of its user
     LAKE                                the folder of the lake's tables
 
 `python manage.py demo_job --guarded --as ana` sets these for the demo and runs it.

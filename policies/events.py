@@ -82,19 +82,19 @@ FOREIGN_REOPENED = event(
 REVIEW_STARTED = event("review.started", "started review {review} of {object}")
 REVIEW_OPENED = event("review.opened", "opened review {review} over {rows} rows")
 REVIEW_DECIDED = event("review.decided", "decided row {row} of review {review}: {choice}")
-REVIEW_TAKEN_BACK = event("review.taken_back", "took back what was decided on row {row} of review {review}")
+REVIEW_TAKEN_BACK = event("review.taken_back", "took back the decision on row {row} of review {review}")
 REVIEW_AGAIN = event("review.again", "had {rows} quick decisions of review {review} looked at again")
 REVIEW_PASSED = event("review.passed", "passed {rows} rows of review {review} on to {person}")
 REVIEW_STAGE = event("review.stage", "took review {review} to stage {stage}")
 REVIEW_RESEATED = event(
-    "review.reseated", "put {rows} rows of review {review} to others, since who was asked cannot sign in"
+    "review.reseated", "reassigned {rows} rows of review {review}, since their reviewer cannot sign in"
 )
 REVIEW_EXTENDED = event("review.extended", "gave review {review} time until {until}")
 REVIEW_ENDED = event("review.ended", "ended deciding in review {review}")
 REVIEW_CANCELLED = event("review.cancelled", "called review {review} off")
 REVIEW_CARRIED = event("review.carried", "carried out row {row} of review {review}: {choice}")
 REVIEW_MISSED = event("review.missed", "did not carry out row {row} of review {review}: {why}")
-REVIEW_ALL_CARRIED = event("review.all_carried", "carried out what was decided in review {review}")
+REVIEW_ALL_CARRIED = event("review.all_carried", "carried out the decisions of review {review}")
 REVIEW_PROVED = event(
     "review.proved", "proved {rows} rows of review {review} by {backend} at revision {read}"
 )
@@ -117,7 +117,9 @@ EMERGENCY_ENDED = event("emergency.ended", "ended the emergency of {person} on {
 EMERGENCY_CLOSED = event(
     "emergency.closed", "closed the review of the emergency of {person} on {object}: {words}"
 )
-SEPARATION_MADE = event("separation.made", "made the rule {rule} for {object}: nobody both {one} and {other}")
+SEPARATION_MADE = event(
+    "separation.made", "made the rule {rule} for {object}: {one} and {other} are kept apart"
+)
 SEPARATION_ENDED = event("separation.ended", "ended the rule {rule} for {object}")
 EXCEPTION_MADE = event("exception.made", "let {person} have both sides of the rule {rule} until {until}")
 EXCEPTION_ENDED = event("exception.ended", "ended that {person} may have both sides of the rule {rule}")

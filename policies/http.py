@@ -23,7 +23,7 @@ class NotTaken(Exception):
 
 class _Stay(urllib.request.HTTPRedirectHandler):
     def redirect_request(self, *_: Any) -> None:
-        """Follow nothing: where one is sent on to was named by nobody here."""
+        """Follow no redirection: nobody here named its target."""
 
 
 _opener = urllib.request.build_opener(_Stay)

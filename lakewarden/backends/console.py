@@ -15,14 +15,14 @@ PEOPLE = ("user", "service")
 
 
 class Fact(NamedTuple):
-    """A right that somebody holds out there themselves."""
+    """A right that somebody holds in the backend themselves."""
 
     holder: str
     right: Right
 
 
 class Record(Protocol):
-    """What is ours in a system without marks: what was written down before it was written out there."""
+    """What is ours in a system without marks: what was written down before it was written in the backend."""
 
     @property
     def mark(self) -> str:
@@ -45,13 +45,13 @@ class Record(Protocol):
         """It is there."""
 
     def take(self, facts: Iterable[Fact]) -> Sequence[Fact]:
-        """Write down what is about to be taken; answers those that are ours to take out there."""
+        """Write down what is about to be taken; answers those that are ours to take in the backend."""
 
     def taken(self, facts: Iterable[Fact]) -> None:
         """It is gone."""
 
     def own(self, facts: Iterable[Fact]) -> Sequence[Fact]:
-        """What others gave is adopted or revoked; answers those that are to go out there."""
+        """What others gave is adopted or revoked; answers those that are to go there."""
 
 
 class Peers(Protocol):

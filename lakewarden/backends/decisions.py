@@ -1,7 +1,7 @@
 """What was decided about a connected node, and the mirror that makes roles and memberships of it.
 
-A console role is mirrored by one role out there.  Whoever's mirrored roles add up to exactly what the law
-gives them is a member of them; whoever's do not (a DENY, an ownership, a way that is not open) is instead in
+A console role is mirrored by one role in the backend.  A person whose mirrored roles add up to exactly what
+the law gives them is a member of these; others (a DENY, an ownership, a way that is not open) are instead in
 one role that holds their resolved rights, shared by all with equal rights.
 """
 

@@ -35,7 +35,7 @@ NEEDS: Mapping[str, str] = {
     "network": "where connections may lead: a `lakewarden.backends.network.Network`",
     "places": "the storage location of each object that has one of its own, by its path",
     "people": "the names of all who may have an account, where not all accounts can be listed",
-    "record": "what is ours where nothing out there says so: a `lakewarden.backends.console.Record`",
+    "record": "what is ours where nothing in the backend says so: a `lakewarden.backends.console.Record`",
     "peers": "which consoles this one carries into: a `lakewarden.backends.console.Peers`",
     "directory": "who has to do with the realm: a `lakewarden.backends.console.Directory`",
 }

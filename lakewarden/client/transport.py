@@ -66,7 +66,7 @@ class _NoRedirect(urllib.request.HTTPRedirectHandler):
 
 
 class _Again(Exception):
-    """This attempt failed in a way that the next one may not."""
+    """This attempt failed in a way that the next may not."""
 
     def __init__(self, why: str, after: float = 0.0) -> None:
         super().__init__(why)

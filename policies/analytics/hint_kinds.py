@@ -34,22 +34,22 @@ KINDS = {
         Kind(
             "redundant_grant",
             "Given twice",
-            "Everybody who has {privilege} by it has it here anyway, by {others}.",
-            "Take {privilege} back; nobody loses anything",
+            "All its holders have {privilege} here anyway, by {others}.",
+            "Take {privilege} back; no one loses access",
             REMOVE,
         ),
         Kind(
             "wide_grant",
             "Wider than used",
             "{privilege} reaches {objects} here; in {days} days its holders used {used} of them{given}.",
-            "Give it on what is used, and take it here",
+            "Grant it on the used objects, and take it here",
             NARROW,
         ),
         Kind(
             "idle_deny",
             "Denies nothing",
             "It denies {privilege} to {people}; none of them would have it here or below anyway{others}.",
-            "Take the denial back; nobody gains anything",
+            "Take the denial back; no one gains access",
             REMOVE,
         ),
         Kind(

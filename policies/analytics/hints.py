@@ -191,7 +191,7 @@ def mend(number: int, *, by: Actor, reason: str = "") -> HintView:
     about = hint(number, by)
     number_of_grant = about.row.grant
     if not about.at_once or number_of_grant is None:
-        raise Invalid(f"{about.mends}: that takes a choice of yours.")
+        raise Invalid(f"{about.mends}: that needs your choice.")
     row = Grant.objects.open().filter(pk=number_of_grant).select_related("holder").first()
     if row is None:
         Hint.objects.filter(pk=number).delete()

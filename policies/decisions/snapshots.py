@@ -220,7 +220,7 @@ class _Wire:
         return self.stations.setdefault((station.kind, station.name), len(self.stations))
 
     def number(self, node: Node) -> int:
-        """Where the object's name stands; by digest when nobody here may know of it."""
+        """Where the object's name stands; by digest when the snapshot's reader may not know of it."""
         if node.id not in self.numbers:
             self.numbers[node.id] = len(self.names)
             ref, key = node.ref, self.key(node.ref)

@@ -1,1 +1,1 @@
-"""Emergency access: opened by who has the duty, seen while it lasts, reviewed afterwards."""
+"""Emergency access: opened by holders of the duty, seen while it lasts, reviewed afterwards."""

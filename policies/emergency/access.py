@@ -47,7 +47,7 @@ from policies.services.roles import catalog_kind, must_be_member
 DUTY = "break_glass"
 READ, WRITE = "read", "write"
 SHORTEST_REASON, SHORTEST_VERDICT, LONGEST, NAMED = 12, 12, 2000, 3
-OPENED = notices.kind("emergency.opened", "data of yours that somebody opens in an emergency")
+OPENED = notices.kind("emergency.opened", "your data opened in an emergency")
 TO_REVIEW = notices.kind("emergency.review", "emergencies whose review waits for you")
 
 
@@ -128,7 +128,7 @@ def _authority(actor: Actor, person: Principal, node: Node, now: datetime) -> Au
         actor,
         DUTY,
         held=may(person, node, now=now),
-        otherwise="Only who was given the duty for emergencies beforehand may open this.",
+        otherwise="Only people with the duty for emergencies may open this.",
     )
 
 
@@ -281,7 +281,7 @@ def end(number: int, *, by: Actor, reason: str = "") -> Emergency:
     with change(EMERGENCY_ENDED, realm=realm_of(node), by=by, reason=reason) as current:
         own = by.principal is not None and by.principal.pk == row.person_id
         held = own or _governs(by.principal, row, node)
-        authority = authorities.of_duty(by, DUTY, held=held, otherwise="It is not yours to end.")
+        authority = authorities.of_duty(by, DUTY, held=held, otherwise="You cannot end it.")
         EMERGENCY.move(Emergency.objects.filter(pk=row.pk), "end", ended=current.at)
         given = Grant.objects.open().filter(opened=row.revision, origin=Origin.EMERGENCY)
         for fact in given:
@@ -319,7 +319,7 @@ def _review_waits(row: Emergency, node: Node) -> None:
     notices.tell(
         watchers(row, node),
         TO_REVIEW,
-        f"The emergency of {{who}} on {node.ref.full_name or node.name} is over; look at what was done.",
+        f"The emergency of {{who}} on {node.ref.full_name or node.name} is over; review what was done.",
         key=f"emergency-review:{row.pk}",
         link=f"/emergency/{row.pk}",
         who=row.person,
@@ -338,7 +338,7 @@ def close(number: int, verdict: str, *, by: Actor) -> Emergency:
     finish(row, timezone.now())
     with change(EMERGENCY_CLOSED, realm=realm_of(node), by=by) as current:
         held = _reviews(by.principal, row, node)
-        words = "Somebody else with authority over the object closes it; nobody reviews their own emergency."
+        words = "Another approver of the object closes it; nobody reviews their own emergency."
         authority = authorities.of_duty(by, "emergency_review", held=held, otherwise=words)
         verdict = recordable(verdict.strip(), LONGEST)
         if len(verdict) < SHORTEST_VERDICT:

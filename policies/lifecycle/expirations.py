@@ -23,7 +23,7 @@ from policies.services import scheduled_grants
 
 REMINDED = (timedelta(days=7), timedelta(days=1))
 """So long before the end people are reminded, where it was given before that."""
-ENDS_SOON = notices.kind("access.ends", "access of yours that ends soon")
+ENDS_SOON = notices.kind("access.ends", "your access that ends soon")
 ENDS_FOR = notices.kind("access.ends_for", "access to your data that ends soon for others", mail=False)
 Fact = Grant | Assignment
 

@@ -25,7 +25,7 @@ EMERGENCY = States(
             "close",
             ("ended",),
             "closed",
-            "Somebody else with authority over the object looked at what was done and says so in words.",
+            "Another approver of the object reviewed what was done and closed it with a statement.",
         ),
     ),
 )

@@ -30,19 +30,19 @@ REQUEST = States(
     "asked",
     WORDS,
     (
-        Move("ask_back", ("asked",), "asked_back", "A decider wants to know more before deciding."),
+        Move("ask_back", ("asked",), "asked_back", "An approver wants to know more before deciding."),
         Move("answer", ("asked_back",), "asked", "It is answered, or decided without an answer, in part."),
         Move(
             "approve",
             ("asked", "asked_back"),
             "approved",
-            "The last decision that it needed was a yes: all of it is given, and the clock starts.",
+            "The last decision was a yes: all of it is granted, and the clock starts.",
         ),
         Move(
             "approve_less",
             ("asked", "asked_back"),
             "approved_less",
-            "Every decision has come, and something of it is given: less, for less long, or not all of it.",
+            "Every decision was made, and part of it is granted: less, for less long, or not all of it.",
         ),
         Move("refuse", ("asked", "asked_back"), "refused", "Every decision has come, and nothing is given."),
         Move("withdraw", ("asked", "asked_back"), "withdrawn", "The requester takes it back."),
@@ -51,7 +51,7 @@ REQUEST = States(
             "reopen",
             ("approved", "approved_less"),
             "asked",
-            "When access was to begin, somebody who had said yes could no longer say it.",
+            "When access was to begin, an approver could no longer approve it.",
         ),
     ),
 )
@@ -63,14 +63,14 @@ PART = States(
     (
         Move("ask_back", ("asked",), "asked_back", "A decider of this part asks something."),
         Move("answer", ("asked_back",), "asked", "The requester answers."),
-        Move("approve", ("asked", "asked_back"), "approved", "Somebody who may decide it says yes."),
+        Move("approve", ("asked", "asked_back"), "approved", "An approver says yes."),
         Move(
             "approve_less",
             ("asked", "asked_back"),
             "approved_less",
-            "A decider says yes to less than was asked, or for less long.",
+            "An approver says yes to less than was asked, or for less long.",
         ),
-        Move("refuse", ("asked", "asked_back"), "refused", "A decider says no, and why."),
+        Move("refuse", ("asked", "asked_back"), "refused", "An approver says no, and why."),
         Move(
             "reopen",
             ("approved", "approved_less"),
@@ -103,8 +103,8 @@ FOLLOW = States(
     "behind",
     {"behind": "on its way", "proved": "there", "stuck": "stuck"},
     (
-        Move("prove", ("behind", "stuck"), "proved", "The backend was read again and has what was given."),
-        Move("hold", ("behind",), "stuck", "Something stands in the way, and it is said what."),
+        Move("prove", ("behind", "stuck"), "proved", "The backend was read again and matches the grant."),
+        Move("hold", ("behind",), "stuck", "Something is in the way, with the reason."),
         Move("go_on", ("stuck",), "behind", "What stood in the way is gone; it is on its way again."),
     ),
 )
@@ -316,7 +316,7 @@ class Substitute(models.Model):
     ends = models.DateTimeField()
     made_at = models.DateTimeField()
     ended_at = models.DateTimeField(null=True)
-    """When it was called off before its end."""
+    """When it was cancelled before its end."""
 
     class Meta:
         indexes = [

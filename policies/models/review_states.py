@@ -16,9 +16,9 @@ REVIEW = States(
         "cancelled": "called off",
     },
     (
-        Move("open", ("building",), "open", "The whole population is written down; reviewers are told."),
+        Move("open", ("building",), "open", "All rows are written; reviewers are notified."),
         Move("end", ("open",), "closing", "Its time is over, or the starter closed it early."),
-        Move("carry", ("closing",), "proving", "Every removal was carried out, or it is said why not."),
+        Move("carry", ("closing",), "proving", "Every removal was carried out, or has a reason why not."),
         Move("prove", ("proving",), "closed", "Every backend was read again, or it is listed as not proved."),
         Move("cancel", ("building", "open"), "cancelled", "Called off; nothing is removed."),
     ),

@@ -131,7 +131,7 @@ def link_of(path: str) -> str:
 
 
 def _foot() -> str:
-    return f"-- \nHow you are told is yours to say: {link_of('/inbox/settings')}\n"
+    return f"-- \nNotification settings: {link_of('/inbox/settings')}\n"
 
 
 def call_of(letter: Letter) -> dict[str, object]:

@@ -146,7 +146,7 @@ def _with_windows(states: Sequence[Past], edges: Sequence[datetime]) -> list[Pas
 
 
 def _telling(node: Node, since: Past, until: Past) -> Iterable[Fact]:
-    """Every fact true at some time in between that can matter to who has access."""
+    """Every fact true at some time in between that can matter for access."""
     ends = [found for past in (since, until) if (found := node_at(node.id, past.revision))] or [node]
     places = {key for end in ends for key in end.lineage}
     if dialects.get(node.kind).by_text:

@@ -139,7 +139,7 @@ def _signed_roots(outside: str, count: _Count) -> dict[str, Roots]:
     found = lost_ends.signed_roots(outside)
     own = {checkpoints.name_of(log) for log in lost_ends.LOGS}
     for log in found.keys() - own:
-        raise _Broken(f"a checkpoint speaks of {log}, but the record begins otherwise")
+        raise _Broken(f"a checkpoint names {log}, but the record begins otherwise")
     gone = lost_ends.statements()
     count.lost = tuple(map(str, gone))
     for log in own:

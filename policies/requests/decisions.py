@@ -207,10 +207,10 @@ def _by_role(
     """The parts that a role covers, by the right to give that role; and those that it does not cover."""
     node = node_of(role)
     if node is None or node.type != "role" or not role_proposals.gives_exactly(role, request, parts):
-        raise Invalid("That role does not give exactly what is asked here.")
+        raise Invalid("That role does not give exactly the access requested here.")
     every = [part for part in request.parts.all() if part.kind == Kind.PRIVILEGE]
     if any(part.state not in WAITING and part.given != part.privileges for part in every):
-        raise Invalid("Something of this was refused or cut down, and that role would give all of it.")
+        raise Invalid("Part of this was refused or reduced, and that role would give all of it.")
     held = mandates.over_role(request, parts, by, node, now=now)
     if not held:
         raise Refused(f"You may not give role {node.name}.")
@@ -223,7 +223,7 @@ def _check_yes(request: AccessRequest, yes: Yes, held: Sequence[Mandate], now: d
     shorter = durations.ends(now, yes.lasts, yes.until, request.zone)
     asked = durations.ends(now, request.lasts, request.until, request.zone)
     if shorter is not None and shorter <= now:
-        raise Invalid("The end lies in the past.")
+        raise Invalid("The end is in the past.")
     if shorter is not None and shorter > now + timedelta(days=durations.LONGEST_DAYS):
         raise Invalid("Nothing is given for longer than ten years; leave the end out for none.")
     if shorter is not None and asked is not None and shorter > asked:

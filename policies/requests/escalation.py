@@ -26,7 +26,7 @@ from policies.separation import Separated
 log = logging.getLogger(__name__)
 AT_ONCE = 500
 """So many are looked after in one turn; the rest in the next."""
-SEPARATED = "A rule of separation of duties stands against it by now."
+SEPARATED = "A rule of separation of duties forbids it by now."
 
 
 def tick(now: datetime) -> int:

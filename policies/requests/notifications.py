@@ -51,7 +51,7 @@ def reopened(request: AccessRequest, part: RequestPart) -> None:
 
 
 def answered(request: AccessRequest, parts: Sequence[RequestPart]) -> None:
-    text = f"{{who}} has answered what was asked about a request: {what_of(request)}."
+    text = f"{{who}} answered your question about a request: {what_of(request)}."
     times = request.steps.filter(move="answered").count()
     _to_deciders(request, parts, text, f"request:{request.pk}:answered:{times}")
 
@@ -65,7 +65,7 @@ def _to_deciders(request: AccessRequest, parts: Sequence[RequestPart], text: str
 
 def asked_back(request: AccessRequest) -> None:
     times = request.steps.filter(move="asked_back").count()
-    text = f"Before it is decided, somebody wants to know more about your request: {what_of(request)}."
+    text = f"Before it is decided, an approver has a question about your request: {what_of(request)}."
     notices.tell(
         request.asker,
         QUESTIONS,

@@ -96,7 +96,7 @@ def _found(request: AccessRequest, row: RequestFollow) -> tuple[str, str]:
     if row.state == "proved":
         return "proved", row.text
     if backend.does == Backend.Policy.REPORT:
-        return "stuck", f"{backend} is only reported on; what was given is brought there by hand."
+        return "stuck", f"{backend} is only reported on; its changes are made by hand."
     if backend.state in (Backend.State.PAUSED, Backend.State.HELD, Backend.State.FAILED):
         return "stuck", f"The sync with {backend} is {backend.get_state_display()}; who runs it sees why."
     if backend.compared_revision < row.revision:

@@ -116,7 +116,7 @@ def set_rule(
 ) -> bool:
     """Say what requests for an object and all below it need; None leaves it to what is said above.
 
-    False when it was said so before.  Raises Refused for who may not grant on it, Invalid.
+    False when nothing changes.  Raises Refused without the right to grant on it, Invalid.
     """
     wanted = (min_reason, ticket, escalate_hours, lapse_hours, longest_days)
     values = dict(zip(NAMES, wanted, strict=True))

@@ -51,7 +51,7 @@ def call_off(number: int, *, by: Actor) -> None:
     with change(CALLED_OFF, realm=None, by=by) as current:
         row = Substitute.objects.filter(pk=number, ended_at__isnull=True).first()
         if row is None or by.principal is None or by.principal.pk not in (row.person_id, row.deputy_id):
-            raise NotFound("There is no such substitution of yours.")
+            raise NotFound("You have no such substitution.")
         authority = of_duty(by, "self", held=True, otherwise="")
         Substitute.objects.filter(pk=row.pk).update(ended_at=current.at)
         told = make_event(CALLED_OFF, None, row.person, row.deputy, deputy=row.deputy.pseudonym)

@@ -18,15 +18,15 @@ ENOUGH = 5
 GROUNDS = {
     "closed": "{who} cannot sign in",
     "ends": "it ends by itself on {until}",
-    "outside": "nobody here gave it",
-    "conflict": "somebody has both sides of a rule of separation by it",
+    "outside": "it was granted outside Lakewarden",
+    "conflict": "it breaks a separation-of-duties rule",
     "used": "last used {used}",
     "reads": "it was last used {used}, and for reading alone",
     "never": "never used, and given {since}",
     "idle": "last used {used}",
     "rare": "{have} of {of} comparable people have it",
     "common": "{have} of {of} comparable people have it",
-    "denial": "taking a denial away opens what it closes",
+    "denial": "removing a denial opens access",
     "unknown": "no usage data",
     "unclear": "usage gives no clear answer",
 }

@@ -27,11 +27,11 @@ RISKS = {
 }
 """What a row can be chosen by, and what is said of it."""
 BY = {
-    "owner": "who owns the object",
-    "keeper": "who answers for a service account, else who owns the object",
-    "duty": "who has the duty to review it",
+    "owner": "the owner of the object",
+    "keeper": "the keeper of a service account, else the owner of the object",
+    "duty": "holders of the duty to review it",
     "people": "the people named",
-    "starter": "who started the review",
+    "starter": "the review's starter",
 }
 """By which rule reviewers are found."""
 LONGEST = timedelta(days=366)
@@ -97,7 +97,7 @@ class Plan:
         if not self.title.strip() or len(self.title) > 200 or not holdable(self.title + self.purpose):
             return "A review has a title of at most 200 characters."
         if not self.scope.where and not self.scope.roles:
-            return "Say what is to be reviewed."
+            return "Choose what to review."
         if len({node.realm_id for node in (*self.scope.where, *self.scope.roles)}) != 1:
             return "A review is about one realm."
         if unknown := set(self.scope.risks) - RISKS.keys():

@@ -30,7 +30,7 @@ Choice, Kind = ReviewRow.Choice, ReviewRow.Kind
 BATCH = 50
 PATIENCE = timedelta(days=7)
 """So long a closed review waits for a backend that cannot be read."""
-ENDED = notices.kind("review.ended", "access reviews of yours that are over", mail=False)
+ENDED = notices.kind("review.ended", "your access reviews that are over", mail=False)
 LOOK_AGAIN = timedelta(days=90)
 """When somebody has to look again at what a review left."""
 
@@ -108,7 +108,7 @@ def _prove(review: Review) -> None:
 
 
 def close(review: Review) -> None:
-    """Close a review in which nothing is left to do, and tell whoever started it.  Raises Conflict."""
+    """Close a review in which nothing is left to do, and notify its starter.  Raises Conflict."""
     with change(REVIEW_CLOSED, realm=Realm(pk=review.realm_id), by=SYSTEM) as current:
         rows = Review.objects.filter(pk=review.pk)
         found = _told(review)
@@ -157,7 +157,7 @@ def _why(row: ReviewRow) -> str:
     if row.state == "carried":
         return row.outcome or "It was ended here; the backend was not yet read without it."
     if row.state == "waiting":
-        return "It is to be carried out."
+        return "It waits to be carried out."
     if row.choice == Choice.UNSURE:
         return "The reviewer did not know."
     if row.default:

@@ -50,7 +50,7 @@ def pass_on(
         may = _authority(review, by, found)
         many = found.update(desk=desk, version=F("version") + 1)
         if not many:
-            raise Conflict("None of these rows is left to be passed on to them.")
+            raise Conflict("None of these rows can be passed on to them any more.")
         seat, new = ReviewSeat.objects.get_or_create(
             desk=desk, reviewer=to, defaults={"ground": PASSED, "by": by.principal}
         )

@@ -46,7 +46,7 @@ def estimate(plan: Plan, by: Actor) -> Estimate:
     scope = plan.scope
     places = (*scope.where, *scope.roles)
     if not places:
-        raise Invalid("Say what is to be reviewed.")
+        raise Invalid("Choose what to review.")
     authority(scope, by)
     if by.decides_as is None:
         raise Refused("Nobody is signed in.")

@@ -80,7 +80,7 @@ def take_lease(review: Review, in_states: Iterable[str]) -> bool:
 
 
 def keep_lease(review: Review, **values: Any) -> None:
-    """Say that one is still at work, and note how far.  Raises Lost, when it was called off too."""
+    """Say that one is still at work, and note how far.  Raises Lost, when it was cancelled too."""
     mine = Review.objects.filter(pk=review.pk, lease=review.lease, state=review.state)
     if not mine.update(leased=timezone.now(), **values):
         raise Lost

@@ -33,7 +33,7 @@ BATCH = 500
 ESCALATED = "starter"
 ESCALATION_DAYS = 7
 REMIND = notices.kind("review.remind", "access reviews in which you still owe decisions")
-REPEAT = notices.kind("review.repeat", "access reviews of yours that cannot come again")
+REPEAT = notices.kind("review.repeat", "your access reviews that cannot repeat")
 
 logger = logging.getLogger(__name__)
 
@@ -84,7 +84,7 @@ def seat_again(review: Review, now: datetime) -> int:
                 many += _move_on(batch)
             if many:
                 event = make_event(REVIEW_RESEATED, place_of(review), review=review.pk, rows=many)
-                current.say(event, by=of_system("nobody who was asked can sign in"))
+                current.say(event, by=of_system("none of its reviewers can sign in"))
                 tell_reviewers(review)
     finally:
         release(review)

@@ -24,11 +24,11 @@ def authority(scope: Scope, by: Actor) -> Authority:
         raise Refused("Nobody is signed in.")
     places = (*scope.where, *scope.roles)
     if not places:
-        raise Refused("What was to be reviewed is no longer there.")
+        raise Refused("The objects to review are gone.")
     for place in places:
         answer = ask.ask(by.decides_as, GRANT, place)
         name = place.ref.full_name or place.name
-        said_ = f"You may not review access to {name}: only who may grant there may."
+        said_ = f"You may not review access to {name}: only people who may grant there may."
         may = require(answer.decision, by, otherwise=said_)
     return may
 

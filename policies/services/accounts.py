@@ -185,5 +185,5 @@ def _concerned(account: User) -> list[Principal]:
 
 def _principal(account: User) -> Principal:
     if account.principal is None:
-        raise Invalid(f"Account {account.username} is bound to nobody.")
+        raise Invalid(f"Account {account.username} is not linked to a person.")
     return account.principal

@@ -66,7 +66,7 @@ def end_assignments(
 
 def _to_come(until: datetime) -> None:
     if until <= timezone.now():
-        raise Invalid("The end lies in the past.")
+        raise Invalid("The end is in the past.")
 
 
 def _until(row: Row, until: datetime) -> Row:

@@ -48,9 +48,9 @@ class GrantRequest:
         if not self.holders or not self.privileges:
             return "Name at least one person and one right."
         if self.valid_until and self.valid_until <= now:
-            return "The end lies in the past."
+            return "The end is in the past."
         if self.valid_from and self.valid_until and self.valid_until <= self.valid_from:
-            return "The end lies before the beginning."
+            return "The end is before the beginning."
         return None
 
 
@@ -66,9 +66,7 @@ class Grantable:
 def authority_to_grant(node: Node, actor: Actor, *, now: datetime | None = None) -> Authority:
     """The right to grant on an object, by the same law as everything else.  Raises Refused."""
     answer = ask.ask(_giver(actor), GRANT, node, now=now)
-    return require(
-        answer.decision, actor, otherwise=f"You may not change who has access to {node.ref.full_name}."
-    )
+    return require(answer.decision, actor, otherwise=f"You may not change access to {node.ref.full_name}.")
 
 
 def add(

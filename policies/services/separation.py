@@ -153,7 +153,7 @@ def let(
     reason: str,
     by: Actor,
 ) -> SeparationException:
-    """Let somebody have both sides until an end; `owner` answers for it, and is another person.
+    """Allow somebody to hold both sides until an end; `owner` answers for it, and is another person.
 
     An exception that there is, is replaced.  Raises Refused, Invalid, NotFound.
     """
@@ -199,7 +199,7 @@ def end_exception(
 def _open(rule: SeparationRule, root: Node) -> SeparationRule:
     row = SeparationRule.objects.open().filter(pk=rule.pk, realm=root.realm_id).first()
     if row is None:
-        raise NotFound("There is no such rule any more.")
+        raise NotFound("This rule is gone.")
     return row
 
 

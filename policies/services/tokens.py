@@ -51,7 +51,7 @@ def revoke(holder: Principal, number: int, *, by: Actor) -> bool:
         except (Invalid, Refused):
             row = None
         if row is None:
-            raise NotFound("There is no such token of yours.")
+            raise NotFound("You have no such token.")
         if not tokens.revoke(row):
             return False
         current.say(make_event(TOKEN_REVOKED, None, holder, prefix=row.prefix), by=authority)

@@ -39,7 +39,7 @@ def undo(revision: int, *, by: Actor) -> Node | Principal:
     """
     row = Change.objects.filter(revision=revision, actor=by.pseudonym).first()
     if row is None:
-        raise NotFound("There is no such change of yours.")
+        raise NotFound("You made no such change.")
     if row.kind not in UNDONE:
         raise Invalid("A change of this kind is not undone; make another one.")
     realm = Realm.objects.filter(pk=row.realm).first() if row.realm else None

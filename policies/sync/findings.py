@@ -111,7 +111,7 @@ def _hinder(rows: Iterable[BackendFinding], seen: Observation, system: str) -> N
             row.hindered["take"] = f"{account} {row.grantor}, who gave this, so it cannot take it."
         if row.kind == "foreign" and tuple(row.path) in owners:
             owner = owners[tuple(row.path)]
-            row.hindered["give"] = f"{account} {owner}, who owns this, so it cannot give the like."
+            row.hindered["give"] = f"{account} {owner}, who owns this, so it cannot grant the same."
 
 
 def _concern(rows: Iterable[BackendFinding], concern: Concern) -> None:

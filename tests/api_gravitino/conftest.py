@@ -52,7 +52,7 @@ def site(django_db_setup: None, django_db_blocker: Any) -> Iterator[Site]:
 
 @pytest.fixture
 def lake(site: Site, request: pytest.FixtureRequest) -> Lake:
-    """A metalake of its own, made by the service admin over HTTP; its manager owns it."""
+    """A metalake of its own, made by the site admin over HTTP; its manager owns it."""
     number = next(_numbers)
     made = service_admin(site).create_metalake(f"lake{number}", "", {})
     return Lake(site, made.name())

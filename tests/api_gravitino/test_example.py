@@ -1,4 +1,4 @@
-"""The seed's example, from a service admin to tables of two catalogs; and its REST calls as written."""
+"""The seed's example, from a site admin to tables of two catalogs; and its REST calls as written."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ def service_admin(site: Site) -> GravitinoAdminClient:
 
 @dataclass
 class Lake:
-    """A metalake with its people; the service admin who made it owns it."""
+    """A metalake with its people; the site admin who made it owns it."""
 
     site: Site
     name: str

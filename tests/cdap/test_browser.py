@@ -52,7 +52,7 @@ def test_rights_are_given_on_a_pattern_undone_and_revoked(
     page.get_by_text("gains read on 3 datasets").wait_for()
     page.get_by_label("On", exact=True).fill("dataset:ns1.ord*")
     if not scripts:
-        page.get_by_role("button", name="See what it changes").click()
+        page.get_by_role("button", name="Preview the change").click()
     page.get_by_text("1 dataset now: ns1.orders. Those made later too.").wait_for()
     assert not may_read(cdap, "ana")
     page.get_by_role("button", name="Grant read").click()

@@ -79,7 +79,7 @@ def test_privileges_are_listed(cdap: Node, shell: Shell) -> None:
     assert "| stream:ns1.* | WRITE  |" in shell("cdap list privileges for group analysts")[1]
     mine = shell("cdap list privileges for USER alice")[1]
     assert "| program:ns1.app.*  | EXECUTE |" in mine
-    assert "| dataset:ns1.orders | READ    |" in mine, "those of a role are told with one's own"
+    assert "| dataset:ns1.orders | READ    |" in mine, "those of a role are listed with the own"
     assert len(shell("cdap list privileges for user nobody")[1].splitlines()) == 4
 
 

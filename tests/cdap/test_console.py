@@ -135,7 +135,7 @@ def test_in_35_names_above_count(db: None, signed_in: Callable[[str], Client]) -
     told = words(signed_in("admin").get(at(root, "name", text="dataset:ns1.orders")))
     assert "alice Read From instance:cdap" in told
     assert "bob Write From namespace:ns1" in told
-    assert "name of an entity that is there" in words(signed_in("admin").get(at(root, "grant")))
+    assert "name of an existing entity" in words(signed_in("admin").get(at(root, "grant")))
 
 
 @pytest.mark.seed("S0-099", "S0-100")
@@ -208,7 +208,7 @@ def test_giving_on_a_pattern_tells_what_it_does_first(admin: Client, world: Node
 def test_giving_before_there_is_anything_says_so(admin: Client, world: Node) -> None:
     asked = form(text="dataset:ns7.*", who=["user:alice"], step="look")
     told = words(admin.post(at(world, "grant"), asked))
-    assert "No dataset is like it now. Those made later will be." in told
+    assert "No dataset matches now. Later ones will." in told
     assert "alice gains what is made later" in told
     exact = words(admin.post(at(world, "grant"), {**asked, "text": "dataset:ns7.new"}))
     assert "It is not there yet; what is made under this name will have these rights." in exact

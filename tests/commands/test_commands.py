@@ -200,7 +200,7 @@ def test_the_lines_that_repair_a_lock_out_run_as_they_stand(shop: Node, shell: S
 @pytest.mark.parametrize(
     ("line", "code", "said"),
     [
-        ("repair demo", 2, "say with --owner who is to own it"),
+        ("repair demo", 2, "name the new owner with --owner"),
         ("repair --owner user:ada", 2, "name the realm that gets another owner"),
         ("repair nowhere --owner user:ada --reason 'They left on Friday'", 1, "there is no realm `nowhere`"),
         ("repair demo --owner user:nobody --reason 'They left on Friday'", 1, "there is no user:nobody"),

@@ -91,7 +91,7 @@ def test_entries_are_given_changed_and_taken(scripts: bool, width: int, visit: V
     box(page, "Execute", "ana").check()
     box(page, "Read", "ana").uncheck()
     if not scripts:
-        page.get_by_role("button", name="See what it changes").click()
+        page.get_by_role("button", name="Preview the change").click()
     page.get_by_text("ana loses Read on SALES").wait_for()
     page.get_by_text("1 loses").first.wait_for()
     save(page)

@@ -209,7 +209,7 @@ def test_nobody_takes_grant_from_themselves_and_keeps_the_rest(herd: Node, sales
     assert held(herd, "olivia", "SALES") == {"READ", "GRANT"}
     sent = turned(sent, off=("READ user:olivia",))
     looked = told(client.post(page, sent | {"step": "look"}).content)
-    assert "SALES is left without anybody who may grant" in looked
+    assert "SALES is left without a holder of Grant" in looked
     assert client.post(page, sent | {"step": "save"}).status_code == 302
     assert held(herd, "olivia", "SALES") == set()
 
@@ -342,7 +342,7 @@ def test_names_differ_in_more_than_their_case(herd: Node, enter: Enter) -> None:
 def test_the_administrator_takes_a_role_back_and_sees_what_is_left_alone(herd: Node, enter: Enter) -> None:
     page, admin = f"/herds/{herd.id}/roles/take?role=DATA_OWNER&who=user:olivia", enter("admin")
     seen = told(admin.get(page).content)
-    assert "can no longer say who may do what in SALES" in seen
+    assert "can no longer decide access in SALES" in seen
     assert "SALES is left without a data owner" in seen
     assert enter("olivia").post(page, {"nonce": "a" * 20}).status_code == 403
     assert admin.post(page, {"nonce": "a" * 20}).status_code == 302
@@ -368,7 +368,7 @@ def test_ones_own_overview_tells_own_and_wildcard_entries_apart(herd: Node, ente
     assert "SALES Read By wildcard *@corp" in seen
     assert "STOCK Write By wildcard *@corp" in seen
     nobody = told(enter("zoe").get(f"/herds/{herd.id}/mine").content)
-    assert "You may do nothing in any namespace yet" in nobody
+    assert "You have no access to any namespace yet" in nobody
     everything = told(enter("admin").get(f"/herds/{herd.id}/mine").content)
     assert "STOCK Read, Write, Execute, Grant" in everything
 

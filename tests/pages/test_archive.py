@@ -62,7 +62,7 @@ def test_the_archive_is_searched_in_plain_sentences(shop: Node, signed_in: Enter
     page = text(marek, "/history/archive?realm=demo&person=ana&q=yearly")
     assert "yearly closing" in page and "dropped table" not in page
     assert "Nobody is called nobody." in text(marek, "/history/archive?realm=demo&person=nobody")
-    assert "Nothing in the archive fits" in text(marek, "/history/archive?realm=demo&q=nowhere")
+    assert "Nothing in the archive matches" in text(marek, "/history/archive?realm=demo&q=nowhere")
     assert 'id="fnd"' not in text(marek, "/history/archive?realm=elsewhere")
 
 

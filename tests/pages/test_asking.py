@@ -83,7 +83,7 @@ def test_asking_deciding_and_using(staff: Node, signed_in: SignedIn) -> None:
     assert "One request waits for you" in text(olivia.get("/requests"))
     assert "One request waits for you" in text(olivia.get("/"))
     decide = text(olivia.get(f"/requests/{row.pk}/decide"))
-    for told in ("Yours to decide", "What a yes adds", "can do nothing with sales.orders", WHY):
+    for told in ("Yours to decide", "What an approval adds", "can do nothing with sales.orders", WHY):
         assert told in decide
     done = olivia.post(
         f"/requests/{row.pk}/decide", {"form": 1, "part": ["0", "1"], "step": "approve", **all_of(row)}
@@ -102,7 +102,7 @@ def all_of(row: AccessRequest) -> dict[str, list[str]]:
     ("changed", "told"),
     [
         ({"on": [], "do": []}, "Name at least one object."),
-        ({"do": []}, "Choose what is to be possible on each of these."),
+        ({"do": []}, "Choose the access you need on each of these."),
         ({"reason": "."}, "Say why, in at least 10 letters."),
         ({"lasts": "date", "date": "2001-01-01T00:00"}, "Give a date and a time that are still to come."),
         ({"from": "date", "begin": ""}, "Give a date and a time that are still to come."),
@@ -193,7 +193,7 @@ def test_a_question_is_answered_and_then_decided(staff: Node, signed_in: SignedI
     told = {"form": 1, "part": ["0", "1"], **all_of(row)}
     olivia.post(f"/requests/{number}/decide", {**told, "step": "ask", "text": "For which quarter?"})
     assert "For which quarter?" in text(ana.get(f"/requests/{number}"))
-    assert "somebody wants to know more" in text(ana.get("/"))
+    assert "an approver has a question" in text(ana.get("/"))
     assert ana.post(f"/requests/{number}/answer", {"answer": "The fourth"}).status_code == 302
     assert "The fourth" in text(olivia.get(f"/requests/{number}"))
     olivia.post(f"/requests/{number}/decide", {**told, "step": "approve"})

@@ -404,7 +404,7 @@ def test_ticked_rows_are_granted_and_revoked_together(scripts: bool, visit: Call
         page.get_by_label(f"Choose {name}", exact=True).check()
     page.get_by_role("button", name="Revoke on chosen").click()
     page.get_by_label("Ana Analyst").check()
-    page.get_by_role("button", name="See what it takes").click()
+    page.get_by_role("button", name="Preview").click()
     page.get_by_text("loses read on orders and refunds").wait_for()
     page.get_by_role("button", name="Revoke from 1 person").click()
     page.get_by_role("status").get_by_text("Revoked on 2 objects").wait_for()

@@ -97,7 +97,7 @@ def test_one_filters_by_name(shop: Node, signed_in: Enter) -> None:
     assert "<b>refunds</b>" not in body
 
 
-# What somebody may grant, and one's own page
+# What somebody may grant, and the own page
 
 
 def test_what_somebody_may_grant_is_told(shop: Node, signed_in: Enter) -> None:

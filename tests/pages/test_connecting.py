@@ -162,7 +162,7 @@ def test_a_connected_source_is_read_with_what_it_brought(
         step="connect",
     )
     page = f"/sync/{Backend.objects.get().pk}/discover"
-    assert "was not read yet" in marek.get(page).content.decode()
+    assert "Not read yet" in marek.get(page).content.decode()
     assert marek.post(page).status_code == 302
     assert "Waiting for a worker" in marek.get(f"{page}/progress").content.decode()
     discoveries.run_waiting()

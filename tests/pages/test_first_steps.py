@@ -81,7 +81,7 @@ def test_a_site_of_herds_needs_no_connection(db: None, settings: Any, signed_in:
     a_herd(owner="admin")
     signed_in("admin")
     sam = signed_in("sam")
-    assert "All is set up." in told(sam, "/first")
+    assert "Setup is complete." in told(sam, "/first")
     assert "This site is new" not in told(sam, "/")
 
 
@@ -106,4 +106,4 @@ def test_every_question_mark_leads_to_a_word(shop: Node, signed_in: Enter) -> No
 def test_words_are_found(asked: str, found: bool, shop: Node, signed_in: Enter) -> None:
     seen = told(signed_in("mia"), f"/help?q={asked}")
     assert ("Left alone until somebody decides." in seen) == found
-    assert ("No word is like" in seen) != found
+    assert ("No word matches" in seen) != found

@@ -140,7 +140,7 @@ def test_lines_may_go_to_different_people_or_stay(ben: Principal, signed_in: Ent
 def test_to_whom_must_be_said(ben: Principal, signed_in: Enter) -> None:
     answer = posted(signed_in("marek"), page_of("ben"), step="save")
     assert answer.status_code == 422
-    assert "Name who gets what is handed over" in answer.content.decode()
+    assert "Name the new holder" in answer.content.decode()
     assert owner_of(the("table", "shop.sales.refunds")) == ben
 
 
@@ -283,7 +283,7 @@ def test_who_is_no_member_is_admitted_along(ben: Principal, signed_in: Enter, se
     )  # marek knows people outside the own realms
     one, marek = a_person("nora"), signed_in("marek")
     body = marek.get(page_of("nora", "same") + "?as=user:ben").content.decode()
-    assert "With the rest: nothing can be given without it" in body
+    assert "Included: nothing can be granted without it" in body
     codes = [f"role-{the('role', 'clerks').id}"]
     answer = posted(marek, page_of("nora", "same"), who="user:ben", pick=codes, step="save")
     assert answer.status_code == 302

@@ -80,7 +80,7 @@ def test_a_revocation_tells_who_loses_and_who_keeps_it(shop: Node, signed_in: En
     asked = [*on(*SALES), ("do", "revoke"), ("who", "user:ana"), ("who", "user:mia")]
     page = post(olivia, [*asked, ("step", "look")])
     assert "loses read on orders and refunds" in page
-    assert "By another path, which this does not touch." in page  # mia, by a group
+    assert "Through another path, which stays." in page  # mia, by a group
     assert "Revoke from 1 person" in page
     sent = [*asked, ("nonce", form_of(page, "nonce")), ("seen", form_of(page, "seen")), ("step", "save")]
     assert post(olivia, sent).startswith("/catalog/")

@@ -221,7 +221,7 @@ def test_it_shows_who_reaches_how_much(shop: Node, signed_in: Callable[[str], Cl
     assert "orders" in exposed
     assert "3 people" in exposed
     assert "sales_read" in page.split("Broadest roles</h2>")[1].split("</section>")[0]
-    assert "It was counted once" in page
+    assert "Only one count so far" in page
 
 
 def test_growth_is_a_line_and_the_same_in_words(shop: Node, signed_in: Callable[[str], Client]) -> None:
@@ -247,7 +247,7 @@ def test_figures_name_nothing_that_one_may_not_see(shop: Node, signed_in: Callab
     run(shop, "effective_access")
     page = text(reviewing(shop, signed_in), f"/overview/{shop.id}")
     assert "Objects" in page
-    assert page.count("None that you may see.") == 3
+    assert page.count("None that you can see.") == 3
     for hidden in ("orders", "sales_read", "olivia"):
         assert hidden not in page
     assert signed_in("olivia").get(f"/overview/{shop.id}").status_code == 403

@@ -154,7 +154,7 @@ def test_personal_roles_belong_to_nobody_and_do_not_wait(marek: Client, signed_i
 @pytest.mark.parametrize("name", ["mia", "ana", "zoe"])
 def test_who_owns_nothing_finds_nothing_to_hand_over(name: str, marek: Client, signed_in: Enter) -> None:
     client = signed_in(name)
-    assert "Nothing here is yours to hand over" in client.get("/owners?of=olivia").content.decode()
+    assert "You cannot hand over anything here" in client.get("/owners?of=olivia").content.decode()
     assert client.get(f"{HAND_OVER}?of=olivia").status_code == 404
     assert client.post(f"{HAND_OVER}?of=olivia", {"who": "user:ana", "step": "save"}).status_code == 404
     assert owner_of(the("schema", "shop.sales")) == a_person("olivia")

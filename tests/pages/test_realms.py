@@ -81,7 +81,7 @@ def test_a_service_admin_makes_a_realm_and_has_nothing_in_it(
         ({"name": "a/b"}, "Give it a name without a slash."),
         ({"name": "demo"}, "already exists"),
         ({"name": "tab\there"}, "no control characters"),
-        ({"owner": ""}, "Say who is to own it."),
+        ({"owner": ""}, "Name its owner."),
         ({"owner": "x" * 256}, "A name has 1 to 255 characters."),
         ({"kind": "cdap", "policy": "9"}, "Choose its generation of rules."),
     ],

@@ -125,7 +125,7 @@ def test_a_review_is_started_and_prepared_in_the_background(sales: Node, signed_
     ("field", "value", "said"),
     [
         ("title", "", "Give it a name"),
-        ("on", "", "Choose what is looked at"),
+        ("on", "", "Choose what to review"),
         ("days", "0", "A number from 1 to 366"),
         ("by", "people", "Name at least one person"),
     ],
@@ -187,7 +187,7 @@ def test_what_removal_does_is_said_before_it_is_submitted(sales: Node, signed_in
     assert "mia keeps read" in said
     page = text(olivia, f"/reviews/{review.pk}/rows/{row.number}")
     assert "keeps read orders" in page
-    assert "By another path, which this does not touch." in page
+    assert "Through another path, which stays." in page
     assert choice_of(review, "mia shop.sales.orders") == ""
 
 
@@ -241,8 +241,8 @@ def test_turning_the_page_keeps_what_is_ready(sales: Node, signed_in: Enter) -> 
     ("choice", "more", "said"),
     [
         ("remove", {}, "Add a reason."),
-        ("end", {"reason": "soon"}, "Say when it ends."),
-        ("reduce", {"reason": "less"}, "Say which rights go."),
+        ("end", {"reason": "soon"}, "Add an end date."),
+        ("reduce", {"reason": "less"}, "Choose the rights to remove."),
     ],
 )
 def test_what_a_decision_still_needs_is_said(
@@ -308,7 +308,7 @@ def test_rows_are_passed_on(sales: Node, signed_in: Enter) -> None:
     review, olivia = a_review(), signed_in("olivia")
     posted(olivia, f"/reviews/{review.pk}/pass", who="user:marek", step="save", reason="on leave")
     assert "Sales data" in text(signed_in("marek"), "/reviews")
-    assert "No row here is yours" in text(olivia, f"/reviews/{review.pk}")
+    assert "You have no row to decide here" in text(olivia, f"/reviews/{review.pk}")
 
 
 # Leading
@@ -392,7 +392,7 @@ def test_paper_and_file_hold_every_row(sales: Node, signed_in: Enter) -> None:
 def test_evidence_is_for_who_may_export_the_history(sales: Node, signed_in: Enter) -> None:
     review, olivia = a_review(), signed_in("olivia")
     address = f"/reviews/{review.pk}/evidence"
-    assert "duty of its own" in text(olivia, f"/reviews/{review.pk}/result")
+    assert "Exporting evidence takes a duty" in text(olivia, f"/reviews/{review.pk}/result")
     assert olivia.post(address).status_code == 302
     assert AccessRecord.objects.filter(kind="refused", operation="export_history").exists()
     duties.give(sales, "export_history", a_person("olivia"), by=BY, authority=AUTHORITY)

@@ -54,7 +54,7 @@ def test_a_role_s_page_tells_what_it_gives_and_who_holds_it(shop: Node, signed_i
     assert "<b>analysts</b>" in body
     assert "mia" in body
     own = signed_in("mia").get(f"/roles/{the('role', 'sales_read').id}").content.decode()
-    assert "Who else holds it is shown to those who may give it." in own
+    assert "Other members are shown to people who may give the role." in own
     assert 'aria-describedby="why-not-assign"' in own
 
 
@@ -168,4 +168,4 @@ def test_a_name_that_gravitino_refuses_is_refused_here_too(
 def test_a_role_that_gives_nothing_yet_says_so(shop: Node, signed_in: Callable[[str], Client]) -> None:
     made = a_role(shop, "fresh", held_by=("ana",))
     assert b"Nothing yet." in signed_in("marek").get(f"/roles/{made.id}").content
-    assert b"Nothing that you may see." in signed_in("ana").get(f"/roles/{made.id}").content
+    assert b"Nothing that you can see." in signed_in("ana").get(f"/roles/{made.id}").content

@@ -137,7 +137,7 @@ def test_a_backends_page_tells_its_runs_and_each_step(looked: Backend, signed_in
     assert "Make a role for role browse" in told
     assert "mia joins" in told
     # who may neither run it nor grant on the catalog sees its state and no names
-    assert "is not yours to see" in text(signed_in("mia").get(f"/sync/{looked.pk}"))
+    assert "You cannot see the details" in text(signed_in("mia").get(f"/sync/{looked.pk}"))
     assert signed_in("mia").get(f"/sync/runs/{run.pk}").status_code == 404
     assert signed_in("zoe").get(f"/sync/{looked.pk}").status_code == 404
 
@@ -146,7 +146,7 @@ def test_pausing_and_resuming_from_the_page(looked: Backend, signed_in: Enter) -
     marek, address = signed_in("marek"), f"/sync/{looked.pk}"
     assert "Pause PostgreSQL shop?" in text(marek.get(f"{address}/pause"))
     bad = marek.post(f"{address}/pause", {"until": "2020-01-01T00:00"})
-    assert (bad.status_code, "lies in the past" in text(bad)) == (422, True)
+    assert (bad.status_code, "is in the past" in text(bad)) == (422, True)
     page = text(marek.post(f"{address}/pause", {"reason": "moving"}, follow=True))
     assert "Paused by Marek Malik." in page
     assert Backend.objects.get().state == "paused"

@@ -108,7 +108,7 @@ def test_before_everything_nobody_had_anything(shop: Node, signed_in: SignedIn) 
 
 
 def test_others_past_is_shown_to_those_who_may_look_and_recorded(shop: Node, signed_in: SignedIn) -> None:
-    assert "is not yours to see" in text(signed_in("mia"), "?at=3")
+    assert "is hidden from you" in text(signed_in("mia"), "?at=3")
     assert not AccessRecord.objects.filter(kind="looked").exists()
     text(signed_in("olivia"), "?at=3")
     assert AccessRecord.objects.get(kind="looked").operation == "access in the past"
@@ -124,7 +124,7 @@ def test_evidence_is_for_those_with_the_duty(
     assert "Nobody has the duty to export the history here yet. It is given by marek, who owns demo." in shown
     people.make_account("carl")
     duties.give(shop, "export_history", a_person("carl"), by=BY, authority=AUTHORITY)
-    assert "by who has the duty to export the history here: carl." in text(olivia, "?at=3")
+    assert "people with the duty to export the history here can take evidence: carl." in text(olivia, "?at=3")
     assert olivia.post(address, {"at": "3"}).status_code == 403
     duties.give(shop, "export_history", a_person("olivia"), by=BY, authority=AUTHORITY)
     answer = olivia.post(address, {"at": str(came_and_went[1])})

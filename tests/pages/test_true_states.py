@@ -336,6 +336,6 @@ def test_a_review_says_what_removing_a_foreign_grant_takes() -> None:
     row = ReviewRow(kind="foreign", type="table", privileges=["SELECT"], what="customers", outside=outside)
     told = effect(row, Consequence(), "remove")
     assert told == (
-        "legacy_bi loses read on customers. tomas gave it. What roles and others there give stays."
+        "legacy_bi loses read on customers. tomas gave it. Access from roles and other grantors there stays."
     )
     assert effect(row, Consequence(gone=True), "remove") == "It ended already. No decision is needed."

@@ -1,4 +1,4 @@
-"""Every page of requests, by who comes: a request is seen by whom it concerns and by who may decide it."""
+"""Every page of requests, by who comes: a request is seen by the people it concerns and by its approvers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why: people are found by the names that others call them; one's own question is no refusal."""
+"""Why: people are found by the names that others call them; a question about oneself is no refusal."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ WALKS = (
         "marek",
         "/objects/{sales}/duties",
         "link Give a duty > textbox Who: ana ⏎ > see Ana Analyst > checkbox History > "
-        "button See what this changes > see may read the history of sales > "
+        "button Preview the change > see may read the history of sales > "
         "button Give the duty > see 1 duty on sales",
         lambda: duties.has(a_person("ana"), "view_history", the("schema", "shop.sales")),
     ),
@@ -254,7 +254,7 @@ WALKS = (
         "marek",
         "/roles/{role}",
         "link Set on many objects > checkbox orders > checkbox refunds > "
-        "button Choose rights > radio Deny > button See what this changes > see on orders > "
+        "button Choose rights > radio Deny > button Preview the change > see on orders > "
         "button Change sales_read on 2 tables > see is changed on 2 tables",
         lambda: Grant.objects.open().filter(securable=the("table", "shop.sales.orders").id).exists(),
     ),
@@ -345,8 +345,8 @@ WALKS = (
         "marek",
         "/realms/{demo}/separation",
         "link Make a rule > textbox Name of the rule: Reading and paying > "
-        "combobox A role: sales_read > combobox A role #2: payers > button See who has both > "
-        "see Nobody has both now. > button Make the rule > see Reading and paying",
+        "combobox A role: sales_read > combobox A role #2: payers > button See who holds both > "
+        "see Nobody holds both now. > button Make the rule > see Reading and paying",
         lambda: SeparationRule.objects.filter(name="Reading and paying").exists(),
         busy=True,
     ),
@@ -361,7 +361,8 @@ WALKS = (
         "Inbox: how one is told",
         "olivia",
         "/inbox",
-        "link How you are told > textbox Your mail address: olivia@example.org > button Save > see Saved",
+        "link Notification settings > textbox Your mail address: olivia@example.org > button Save "
+        "> see Saved",
         lambda: User.objects.get(username="olivia").email == "olivia@example.org",
     ),
 )

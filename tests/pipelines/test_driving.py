@@ -191,7 +191,7 @@ def test_a_driver_ends_with_whoever_started_it() -> None:
 
 
 def test_a_driver_that_is_done_ends_by_itself() -> None:
-    """While its standard input is still open, as whoever started it holds it."""
+    """While its standard input is still open, as its parent process holds it."""
     code = "from lakewarden.spark.pipelines.messages import end_with_parent\nend_with_parent()"
     driver = subprocess.Popen(
         [sys.executable, "-c", code],

@@ -1,4 +1,4 @@
-"""What is given ahead of time begins only for who may still hold it then."""
+"""A scheduled grant begins only for a holder who may still hold it then."""
 
 from __future__ import annotations
 

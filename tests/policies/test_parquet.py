@@ -224,7 +224,7 @@ class TestAgain:
         parquet.export(shop, revision(), tmp_path / "input")
         path = tmp_path / "input" / "grants" / parquet.PART
         path.write_bytes(path.read_bytes()[:-1])
-        with pytest.raises(parquet.NoSnapshot, match="not what was written"):
+        with pytest.raises(parquet.NoSnapshot, match="differs from what was written"):
             parquet.check(tmp_path / "input")
         parquet.export(shop, revision(), tmp_path / "input")
         parquet.check(tmp_path / "input")

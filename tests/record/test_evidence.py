@@ -413,7 +413,7 @@ def test_even_the_sites_key_cannot_make_of_ana_what_ana_was_not(site: Site, tmp_
         assert seen in str(broken.value), (what, broken.value)
 
 
-# what is left out is seen by who has the whole record
+# what is left out is seen with the whole record
 
 
 @pytest.mark.parametrize("law", LAWS)
@@ -453,7 +453,7 @@ def fewer_of(lie: Lying, person: str) -> None:
 
 
 def test_the_whole_record_knows_what_was_left_out(site: Site, tmp_path: Path) -> None:
-    """Each of these is believed by who has the evidence alone."""
+    """Each of these is believed with the evidence alone."""
     genuine, record = taken(tmp_path / "e.zip", site.gravitino), the_record(tmp_path / "record.zip")
     for forge, seen in (
         (denial_out_and_answer_in, "which led to user:gus"),

@@ -261,7 +261,7 @@ def test_a_role_does_not_give_what_an_owner_refused_or_cut_down(shop: Node) -> N
     role = a_role(shop, "both", *way, *both)
     request = ask("ana", "read shop.sales.orders", "read shop.sales.customers")
     refuse(request, "theo")
-    with pytest.raises(Invalid, match="refused or cut down"):
+    with pytest.raises(Invalid, match="refused or reduced"):
         approve(request, "gil", role=role.id)
 
 

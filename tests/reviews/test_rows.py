@@ -96,9 +96,9 @@ def test_who_answers_for_a_service_is_asked_about_it(given: Node) -> None:
 
 
 def test_nobody_reviews_what_they_may_not_grant(given: Node) -> None:
-    with pytest.raises(Refused, match="only who may grant"):
+    with pytest.raises(Refused, match="only people who may grant"):
         a_review(the("metalake"), by="olivia")
-    with pytest.raises(Invalid, match="what is to be reviewed"):
+    with pytest.raises(Invalid, match="what to review"):
         start.start(Plan("x", Scope(())), by=acts("marek"))
     assert not Review.objects.exists()
 

@@ -181,7 +181,7 @@ def test_every_page_says_that_a_mere_name_is_enough(
     site: None, simple: None, settings: Any, address: str
 ) -> None:
     for browser in (Client(), enter()):
-        told = "Programs are let in by a mere name"
+        told = "Programs can sign in with a name alone"
         assert told in browser.get(address, follow=True).content.decode()
     settings.LAKEWARDEN_AUTHENTICATORS = frozenset({"session", "token"})
     assert told not in Client().get("/sign-in").content.decode()

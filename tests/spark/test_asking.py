@@ -74,7 +74,7 @@ class Desk:
         self.page.goto("/")
         self.page.get_by_role("link", name="Decide requests").click()
         self.page.get_by_role("link", name="Decide request").click()
-        self.page.get_by_role("heading", name="What a yes adds").wait_for()
+        self.page.get_by_role("heading", name="What an approval adds").wait_for()
         self.shot(f"decide-{self.name}")
         self.page.get_by_role("button", name=button).click()
         self.page.get_by_role("status").get_by_text("approved").wait_for()

@@ -166,7 +166,7 @@ def test_a_grant_that_was_taken_and_given_anew_is_not_accepted_any_more(
 
 
 @pytest.mark.parametrize(
-    ("days", "reason", "told"), [(-1, "so", "lies in the past"), (1, "  ", "Say why it is left")]
+    ("days", "reason", "told"), [(-1, "so", "is in the past"), (1, "  ", "Say why it is left")]
 )
 def test_accepting_wants_a_date_and_a_reason(looked: Backend, days: int, reason: str, told: str) -> None:
     until = timezone.now() + timedelta(days=days)

@@ -104,7 +104,7 @@ def test_a_pause_ends_by_itself(settled: Backend, source: Source, monkeypatch: p
 
 
 def test_only_owners_and_who_has_the_duty_run_a_sync(settled: Backend) -> None:
-    with pytest.raises(Refused, match="its owner may, and who has the duty"):
+    with pytest.raises(Refused, match="only its owner or a holder of the duty"):
         operations.pause(settled, by=acting("olivia"))
     assert Backend.objects.get().state == "in_sync"
     people.make_account("olivia")

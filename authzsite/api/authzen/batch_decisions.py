@@ -131,7 +131,7 @@ class Inquiry:
 
     def may_ask(self, case: Case) -> bool:
         """Everybody about themselves; about others service accounts where a realm admits them, because asking
-        is what pipelines do, people with the duty to look at the object's history, and service admins; a run
+        is what pipelines do, people with the duty to look at the object's history, and site admins; a run
         about itself only."""
         if self.run is not None:
             elsewhere = bool(case.places) and case.places[0].realm_id != self.run.realm

@@ -88,7 +88,7 @@ class Substitutes(Call):
         actor, body = self.require_scope("manage").actor(), NewSubstitute.read(request)
         deputy = named.somebody_known(body["deputy"], self.caller.principal)
         if deputy is None:
-            raise NotFound("There is nobody of that name.")
+            raise NotFound("Nobody has that name.")
         row = substitutes.name(self.caller.principal, deputy, body["starts"], body["ends"], by=actor)
         return respond(SubstituteSerializer(row).data, 201)
 

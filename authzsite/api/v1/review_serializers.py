@@ -75,7 +75,7 @@ class NewReview(Body):
 def plan_of(body: dict[str, Any], by: Actor) -> Plan:
     """The plan that a body describes.  Raises Invalid, NotFound, Refused.
 
-    Objects are what the caller sees; people are looked up for who may review there, and for nobody else.
+    Objects are what the caller sees; people are looked up for callers who may review there, and for nobody else.
     """
     viewer = by.decides_as
     if viewer is None:
@@ -83,7 +83,7 @@ def plan_of(body: dict[str, Any], by: Actor) -> Plan:
     where = tuple(_node(text, viewer) for text in body["resources"])
     given = tuple(_node(text, viewer, "role") for text in body["roles"])
     if not where and not given:
-        raise Invalid("Say what is to be reviewed.")
+        raise Invalid("Choose what to review.")
     start.authority(Scope(where, (), given), by)
     people = tuple(_somebody(text, viewer) for text in body["people"])
     scope = Scope(where, people, given, body["services"], tuple(body["risks"]))
@@ -110,7 +110,7 @@ def _node(text: str, viewer: Principal, type_: str = "") -> Node:
 def _somebody(text: str, viewer: Principal) -> Principal:
     found = named.somebody_known(text, viewer)
     if found is None:
-        raise NotFound(f"There is nobody called {text[:200]}.")
+        raise NotFound(f"Nobody is called {text[:200]}.")
     return found
 
 

@@ -65,7 +65,11 @@ class Reviews(Call):
         return respond(named.listed(review_answers(shown), after, LIST))
 
     @described(
-        "Review access: who may grant there may ask", "manage", ReviewSerializer, body=NewReview, status=201
+        "Review access: for callers who may grant there",
+        "manage",
+        ReviewSerializer,
+        body=NewReview,
+        status=201,
     )
     def post(self, request: Request) -> HttpResponse:
         by, body = self.require_scope("manage").actor(), NewReview.read(request)
@@ -160,7 +164,7 @@ class Decisions(_OfOne):
 
 class Close(_OfOne):
     @described(
-        "End deciding now; what was decided is carried out",
+        "End it now; decisions are carried out",
         "manage",
         ReviewSerializer,
         body=Reason,
@@ -194,7 +198,7 @@ class Cancel(_OfOne):
 
 class Repeat(_OfOne):
     @described(
-        "Have it come again after so many months, or no more",
+        "Repeat it after so many months, or stop",
         "manage",
         ReviewSerializer,
         body=Repetition,
@@ -216,7 +220,7 @@ class Pass(_OfOne):
         body = HandOver.read(request)
         to = _colleague(body["to"], review, caller.principal)
         if to is None:
-            raise NotFound("There is nobody of that name.")
+            raise NotFound("Nobody has that name.")
         chosen = None if body["rows"] is None else worklist.keys(review, body["rows"]).values()
         many = delegation.pass_on(review, to, by=caller.actor(), rows=chosen, reason=body["reason"])
         return respond({"passed": many})
@@ -273,7 +277,9 @@ class Evidence(_OfOne):
         review, standing = self.found(id, caller.principal)
         place = events.place_of(review)
         if not (standing.leads or duties.has(caller.principal, EXPORT, place)):
-            raise Refused("Who leads the review, and who may export the history, take its evidence away.")
+            raise Refused(
+                "Only the review's leader, and people who may export the history, can take its evidence."
+            )
         name = f"review-{review.pk}.zip"
         target = tempfile.TemporaryFile()  # noqa: SIM115 - the answer closes it
         review_evidence.write(target, review, name=name)
@@ -283,4 +289,4 @@ class Evidence(_OfOne):
 
 def _reads(standing: ReviewRole) -> None:
     if not standing.reads:
-        raise Refused("Who leads the review, and who may read the history, see this.")
+        raise Refused("Only the review's leader, and people who may read the history, can see this.")

@@ -45,7 +45,7 @@ from policies.decisions.lookups.visible_objects import realms_of
 from policies.record import inquiries
 
 MOST = 10_000
-OWN_ONLY = "you may tell your own uses; others' are told by the service account that ran the job"
+OWN_ONLY = "you may report your own uses; others' are reported by the service account that ran the job"
 NOT_YOURS = "this run is another's"
 
 
@@ -121,7 +121,7 @@ class Uses(Ranged):
         return self.only_part(request)
 
     @described(
-        "What a run really used; told twice it is one use",
+        "What a run really used; a use reported twice counts once",
         "report",
         ReceivedSerializer,
         body=NewUses,

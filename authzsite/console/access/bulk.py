@@ -53,7 +53,7 @@ class BulkGrantView(GrantView):
         text = "Tick objects in a list of the catalog or of a search, then choose what to do with them."
         heading, steps, seen = "Nothing is chosen", [catalog], self.chosen.seen
         if seen:
-            heading = "None of these is yours to give"
+            heading = "You cannot give access to any of these"
             names = words.listed([place.node.name for place in seen], 5)
             text = f"{names}: their owners change who has access."
             steps.insert(0, Action("Ask for them", ask_for([place.node for place in seen[:MOST]])))
@@ -69,7 +69,7 @@ class BulkGrantView(GrantView):
             lacks = NOBODY if not form["who"].chosen else "Choose what they may do and until when"
             if not form.fields["may"].choices:
                 lacks = "Nothing can be given on all of these; choose objects of one kind"
-            empty = f"{lacks}, and this side tells who gains and who loses."
+            empty = f"{lacks}, and the preview shows who gains and who loses."
             return Plan(empty=empty, notes=tuple(self.chosen.notes()))
         shown = Together(previews.of_grants(form.wishes, self.object.actor))
         return Plan(

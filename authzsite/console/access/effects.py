@@ -138,7 +138,7 @@ class Shown:
             keeps = "keep" if many > 1 else "keeps"
             return f"{keeps} {self._acts(effect.after)}" if effect.after & set(
                 SAID
-            ) else "had nothing by it", "By another path, which this does not touch."
+            ) else "had nothing by it", "Through another path, which stays."
         return (
             "",
             f"Can {self._acts(effect.after)} already; this changes nothing."

@@ -53,7 +53,7 @@ class GrantView(PlannedObjectView):
     def plan(self, form: GrantForm) -> Plan:
         if not form.wishes:
             lacks = "Choose what they may do and until when" if form["who"].chosen else NOBODY
-            return Plan(empty=f"{lacks}, and this side tells who gains and who loses.")
+            return Plan(empty=f"{lacks}, and the preview shows who gains and who loses.")
         shown = Shown(previews.of_grant(form.wishes[0], self.object.actor), self.object.node)
         begin = form["window"].data.begin
         return Plan(

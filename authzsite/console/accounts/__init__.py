@@ -1,1 +1,1 @@
-"""Accounts: who can sign in, service accounts, tokens, sessions, and one's own profile."""
+"""Accounts: who can sign in, service accounts, tokens, sessions, and the own profile."""

@@ -85,7 +85,7 @@ def _show(request: Request, account: User, link: str = "") -> HttpResponse:
         "crumbs": Crumbs((("Accounts", reverse("console:accounts")),)),
         "heading": account.username,
         "kind": "Account",
-        "lead": f"Signs in as {one.label}." if one else "Bound to nobody: it can do nothing yet.",
+        "lead": f"Signs in as {one.label}." if one else "Not linked to a person: it can do nothing yet.",
         "actions": _actions(account, own=own),
         "facts": _facts(account, len(places)),
         "reason": Reason(OWN, "Nobody can disable their own account; another site admin can.")
@@ -211,7 +211,7 @@ class DisableAccountView(AdminChangeView):
         return f"Disable account {self.object.username}?"
 
     def lead(self) -> str:
-        return "What it was given stays in the record and on the objects."
+        return "Its grants and its history stay."
 
     def button(self, form: ConfirmForm) -> str:
         return f"Disable {self.object.username}"

@@ -134,7 +134,7 @@ def _show(request: Request, kept: Kept, form: TokenForm, status: int = 200) -> H
         "crumbs": Crumbs((("Accounts", reverse("console:accounts")),) if kept.runs_the_site else ()),
         "heading": service.label,
         "kind": "Service account",
-        "lead": "A program that acts under a name of its own, with the rights that were given to it.",
+        "lead": "A program that acts under its own name, with its own rights.",
         "actions": kept.actions(),
         "facts": kept.facts(),
         "reason": None if kept.runs_the_site else Reason(ADMIN, text),
@@ -211,7 +211,7 @@ class NewServiceView(AnsweringView):
         return "Make a service account"
 
     def lead(self) -> str:
-        return "A program that acts under a name of its own. A group outlives the people in it."
+        return "A program that acts under its own name. Prefer a group as keeper: groups outlast people."
 
     def button(self, form: NewServiceForm) -> str:
         name = form.cleaned_data.get("name")
@@ -301,7 +301,7 @@ class DisableServiceView(AdminChangeView):
         return f"Disable {self.object.service.label}?"
 
     def lead(self) -> str:
-        return "Programs that use it stop at their next call."
+        return "Programs that use it stop working at their next call."
 
     def button(self, form: ConfirmForm) -> str:
         return f"Disable {self.object.service.label}"

@@ -81,7 +81,7 @@ def room(request: Request) -> HttpResponse:
     found, last = _lines(kind, text, after)
     context = {
         "heading": "Accounts",
-        "lead": "Who can sign in, and which programs act here under a name of their own.",
+        "lead": "People who can sign in, and programs with their own accounts.",
         "actions": [
             Action("Make a service account", reverse("console:service_new")),
             Action("Make an account", reverse("console:account_new"), "primary"),
@@ -290,7 +290,7 @@ class NewAccountForm(ConsoleForm):
     name = TextField(
         label="Name to sign in with",
         max_length=150,
-        help_text="It cannot be changed later. What realms gave to a user of this name waits for them.",
+        help_text="It cannot be changed later. Access that realms gave to this user name will apply.",
         error_messages={"required": "A name has 1 to 255 characters."},
     )
     display_name = TextField(

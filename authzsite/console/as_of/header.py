@@ -14,7 +14,7 @@ from authzsite.console.objects.header import Head
 from catalog.models import Placement
 from policies.models import Change
 
-HIDDEN = "You may read its history. What it holds is not yours to see."
+HIDDEN = "You may read its history, but not its contents."
 
 
 class PastHead(Head):

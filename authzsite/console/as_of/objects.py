@@ -115,7 +115,7 @@ def room(request: Request, id: int) -> HttpResponse:
     head = head_of(place, "object_then")
     if not place.may_look:
         hidden = Empty(
-            f"Who had access to {head.node.name} is not yours to see",
+            f"Who had access to {head.node.name} is hidden from you",
             f"It is shown to those who may grant it: {head.owner_words()}.",
         )
         return _page(request, head, {"hidden": hidden})
@@ -152,7 +152,7 @@ def _whom_to_ask(node: Node) -> str:
     found = {one.holder: None for one in duties.duties_along(node) if one.duty == EXPORT}
     if found:
         who = words.listed([terms.spoken(one) for one in found], 3)
-        return f"Evidence is taken away by who has the duty to export the history here: {who}."
+        return f"Only people with the duty to export the history here can take evidence: {who}."
     owner = owner_of(next(iter(node.above()), node))
     gives = f"{terms.spoken(owner)}, who owns {node.realm}" if owner else f"the owner of {node.realm}"
     return f"Nobody has the duty to export the history here yet. It is given by {gives}."
@@ -282,7 +282,7 @@ def _who(person: Principal) -> Who:
 @writes
 @signed_in
 def take_away(request: Request, id: int) -> HttpResponseBase:
-    """Evidence of a moment as an archive; for who may export the history here."""
+    """Evidence of a moment as an archive; for people with the duty to export the history here."""
     place = visit_past(request, id)
     then = moment_of(request.POST.get("at", "").strip()[:40]) or revisions.latest()
     if not duties.has(place.asker, EXPORT, place.node):
@@ -314,7 +314,7 @@ def _unknown(place: Place, wrong: str) -> Empty:
 def _not_yours(place: Place) -> Empty:
     owner = f"Ask the owner of {place.node.realm} for the duty to export the history."
     return Empty(
-        "Taking the history away is a duty of its own",
+        "Exporting the history takes a duty of its own",
         _whom_to_ask(place.node) if place.may_look else owner,  # who has a duty is not for everybody
         actions=(Action("Back", reverse("console:object_then", args=[place.node.id])),),
     )

@@ -138,9 +138,9 @@ def _answer(asked: Asked, circle: Circle, person: Principal) -> dict[str, Any]:
         "rows": [replace(row, opens=row.node.id in open_) for row in shown],
         "heads": heads(asked, person),
         "pager": replace(_pager(asked, len(rows)), csv=sheet),
-        "empty": Empty("No difference", "Both reach the same, as far as you may know.")
+        "empty": Empty("No difference", "Both have the same access, as far as you can see.")
         if asked.compares
-        else Empty("Nothing was reached then", "No rule that you may know of spoke of anything."),
+        else Empty("No access then", "No rule that you can see gave access."),
     }
 
 
@@ -174,7 +174,7 @@ def _row(left: Reached | None, right: Reached | None) -> Row:
 
 def _said(asked: Asked, person: Principal) -> Note:
     text = "; ".join(heads(asked, person))
-    return Note("warn", "This is the past" if asked.at or asked.to else "Two people beside each other", text)
+    return Note("warn", "This is the past" if asked.at or asked.to else "Compare two people", text)
 
 
 def heads(asked: Asked, person: Principal) -> list[str]:

@@ -131,12 +131,12 @@ def _empty(node: Node, *, filtered: bool) -> Empty:
         everything = Action("Show everything", reverse("console:browse", args=[node.id]))
         return Empty(
             "Nothing matches",
-            "Lists hold what you may see. Drop the filter to see all of it.",
+            "Lists show what you may see. Clear the filter to see all of it.",
             drawn=False,
             actions=(everything,),
         )
     return Empty(
-        f"Nothing you may see is in {node.name}", "Lists hold what you may see; ask its owner for more."
+        f"Nothing you may see is in {node.name}", "Lists show what you may see; ask its owner for more."
     )
 
 
@@ -207,7 +207,7 @@ def _top(place: Place) -> dict[str, Any]:
         "crumbs": Crumbs(tuple(crumbs)) if crumbs else None,
         "heading": node.name,
         "kind": terms.kind_of(node.type),
-        "lead": (detail.comment if detail else "") or "Lists and counts hold what you may see.",
+        "lead": (detail.comment if detail else "") or "Lists and counts show what you may see.",
         "actions": [*_settings(node), reach, grant],
         "reason": reason,
         "facts": Facts(tuple(_facts(place, level, owner))),

@@ -35,7 +35,7 @@ class Told:
         if not many:
             if not self.target.is_pattern:
                 return "It is not there yet; what is made under this name will have these rights."
-            return f"No {self.noun} is like it now. Those made later will be."
+            return f"No {self.noun} matches now. Later ones will."
         if not self.target.is_pattern:
             return "It is there."
         names = [text_of(one).partition(":")[2] for one in self.foretold.entities[:NAMED]]

@@ -72,7 +72,7 @@ def room(request: Request, id: int) -> HttpResponse:
         "heading": node.name if inside else f"Entities of {node.name}",
         "kind": terms.kind_of(node.type) if inside else "",
         "crumbs": desk.crumbs(*_way(desk, node)),
-        "lead": "Everything that is there." if desk.looks else "Lists hold what you may see.",
+        "lead": "Everything that is there." if desk.looks else "Lists show what you may see.",
         "actions": [Action("Who has access", desk.text_url(text_of(node)))] if inside else [],
         "asked": text,
         "inside": inside,

@@ -200,7 +200,7 @@ def _form(draft: Draft, notes: list[Note]) -> dict[str, Any]:
 def _preview(draft: Draft) -> dict[str, Any]:
     if not draft.text or draft.target is None:
         problem = draft.problems.get("text", "") if draft.text else ""
-        empty = "Write a name, and this side tells what it matches, who gains and who loses."
+        empty = "Write a name, and the preview shows what it matches, who gains and who loses."
         return {"preview_empty": problem or empty, "button": draft.button()}
     foretold = previews_patterns.of_grant(draft.at.root, draft.target, draft.holders, draft.may)
     told = Told(draft.at, draft.target, foretold)
@@ -209,7 +209,7 @@ def _preview(draft: Draft) -> dict[str, Any]:
         "tally": told.tally(),
         "diff": told.diff(),
         "sum": told.sum(),
-        "preview_empty": "Name a person, a group or a role, and this side tells who gains.",
+        "preview_empty": "Name a person, a group or a role, and the preview shows who gains.",
         "button": draft.button(),
     }
 

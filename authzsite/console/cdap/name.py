@@ -103,10 +103,8 @@ class Name:
             said = f"{more} came since it was first given."
             return Note("warn", said, "Rights on this name count on those too.")
         if self.target.is_pattern:
-            return Note(
-                "warn", "It matches nothing now.", "What is made later and is like it will be reached."
-            )
-        told = "What is made again under this name has these rights; take them back if that is not meant."
+            return Note("warn", "It matches nothing now.", "Later names that match are covered.")
+        told = "A new entity of this name has these rights; revoke them if that is not intended."
         return Note("warn", "There is no such entity.", told)
 
     def rows(self) -> list[Row]:
@@ -167,12 +165,12 @@ def _context(name: Name) -> dict[str, object]:
         "facts": name.facts(),
         "notes": [warning] if warning else [],
         "rows": name.rows(),
-        "nobody": Empty("Nothing is given on this very name", drawn=False),
+        "nobody": Empty("Nothing is granted on exactly this name", drawn=False),
         "others": name.others(),
         "pattern": target.is_pattern,
         "matched": [_matched(desk, one) for one in name.matched],
         "more": max(0, name.reach.now - SHOWN),
-        "nothing": Empty("Nothing that is there now is like it", drawn=False),
+        "nothing": Empty("Nothing matches it now", drawn=False),
     }
 
 

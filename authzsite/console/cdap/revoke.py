@@ -109,7 +109,7 @@ def _show(request: Request, removal: Removal, form: QueryDict, notes: list[Note]
         words.listed([terms.lower(desk.actions[code]) for code in removal.held.codes]) if removal.held else ""
     )
     if told is None:
-        said = f"There is nothing to revoke: {removal.spoken} holds nothing on this very name."
+        said = f"There is nothing to revoke: {removal.spoken} holds nothing on exactly this name."
         notes = [*notes, Note("", said, "It may have ended, or somebody revoked it before you.")]
     context: dict[str, Any] = {
         "notes": notes,

@@ -113,9 +113,9 @@ def room(request: Request, id: int) -> HttpResponse:
     context = {
         "heading": desk.root.name,
         "kind": "CDAP instance",
-        "lead": "What is given on which names, and what those names match now."
+        "lead": "Access granted on names and patterns, and what they match now."
         if desk.looks
-        else "What you were given, on which names. Lists hold what you may see.",
+        else "Your access on names and patterns. Lists show what you may see.",
         "actions": [
             *_making_roles(desk),
             Action("Entities", desk.url("cdap_entities"), "", "schema"),
@@ -174,8 +174,10 @@ def _empty(desk: Desk, names: Names) -> Empty:
         )
     if names.text:
         everything = Action("Show all", desk.url())
-        return Empty(f"Nothing is given on “{names.text}”", drawn=False, actions=(everything,))
+        return Empty(f"Nothing is granted on “{names.text}”", drawn=False, actions=(everything,))
     if desk.looks:
         how = "Rights are given on names, exact or with * and ?, before or after what they name is there."
-        return Empty("Nothing is given here yet", how if desk.by_pattern else "Rights are given on entities.")
-    return Empty("You were given nothing here yet", f"Access is given by {desk.granting_words()}.")
+        return Empty(
+            "Nothing is granted here yet", how if desk.by_pattern else "Rights are given on entities."
+        )
+    return Empty("You have no access here yet", f"Access is given by {desk.granting_words()}.")

@@ -1,1 +1,1 @@
-"""Emergencies: opened by who has the duty, seen while they last, reviewed by another."""
+"""Emergencies: opened by holders of the duty, seen while they last, reviewed by another."""

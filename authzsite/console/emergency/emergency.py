@@ -52,7 +52,7 @@ def room(request: Request, id: int) -> HttpResponse:
     try:
         if request.POST.get("do") == "close":
             emergency_access.close(row.pk, verdict, by=actor)
-            say(request, "The review is closed with your words")
+            say(request, "The review is closed with your statement")
         else:
             emergency_access.end(row.pk, by=actor)
             say(request, f"{node.name} is no longer open")
@@ -75,7 +75,7 @@ def _show(
         "facts": Facts(tuple(_facts(row, node))),
         "notes": notes,
         "used": used,
-        "no_use": Empty("No job told of a use", "Jobs tell once a run what they used.", drawn=False),
+        "no_use": Empty("No job reported usage", "Jobs report their usage once per run.", drawn=False),
         "changes": _changes_words(traces.changes_of(row)),
         "history": f"{reverse('console:history')}?{urlencode({'person': str(row.person)})}",
         "may_end": state.word == "Open" and (own or governs),
@@ -120,5 +120,5 @@ def _waits_words(row: Emergency, *, own: bool, governs: bool, open_: bool) -> st
     if row.state == "closed" or governs:
         return ""
     if own and not open_:
-        return "Somebody else with authority over the object reviews what you did, and closes it in words."
-    return "" if open_ else "It waits until somebody with authority over the object closes it."
+        return "Another approver of the object reviews what you did and closes it with a statement."
+    return "" if open_ else "It waits until an approver of the object closes it."

@@ -100,7 +100,7 @@ class Desk:
 @reads_and_writes
 @signed_in
 def room(request: Request) -> HttpResponse:
-    """The form for who has the duty; a POST opens."""
+    """The form for holders of the duty; a POST opens."""
     desk = Desk(asker_of(request))
     if request.method == "POST":
         return _open(request, desk)
@@ -143,7 +143,7 @@ def _show(request: Request, desk: Desk, what: str, notes: list[Note], *, status:
         "no_duty": Note(
             "plain",
             "You have no duty for emergencies.",
-            "The owner of a realm gives it beforehand, on an object and all that is below it.",
+            "The owner of a realm gives it in advance, on an object and everything inside.",
         ),
         "what": what[:1000],
         "actions_known": [(code, word, code == request.POST.get("action", READ)) for code, word in ACTIONS],
@@ -156,7 +156,7 @@ def _show(request: Request, desk: Desk, what: str, notes: list[Note], *, status:
         "theirs": list(lines(theirs, places)),
         "mine": list(lines(mine, places)),
         "csv": reverse("console:emergencies_csv"),
-        "empty": Empty("You never opened anything in an emergency", drawn=False),
+        "empty": Empty("You have not used emergency access", drawn=False),
     }
     return page(request, "console/emergency/list.html", context, room="emergency", status=status)
 
@@ -241,7 +241,7 @@ def _items(rows: Sequence[Emergency], places: dict[int, Node]) -> Iterable[Item]
         node = places.get(row.securable_id)
         url = reverse("console:emergency", args=[row.pk])
         look = Action("Review", url, "mini", more=f"what {row.person.label} did")
-        note = f"{words.moment(row.opened)} · “{row.reason[:120]}” · waits for your words"
+        note = f"{words.moment(row.opened)} · “{row.reason[:120]}” · waits for your statement"
         name = terms.short_name(node) if node else ""
         yield Item(
             terms.face_of(row.person), row.person.label, "opened in an emergency", note, look, name, url

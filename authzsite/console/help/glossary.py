@@ -19,11 +19,11 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "realm",
                 "Realm",
-                "One governed world with its own law: a metalake, a Herd or a CDAP instance. "
-                "Nothing given in one counts in another.",
+                "One governed area with its own rules: a metalake, a Herd or a CDAP instance. "
+                "Access in one does not apply in another.",
             ),
-            ("metalake", "Metalake", "A realm of catalogs, schemas, tables and what else data is kept in."),
-            ("herd", "Herd", "A realm of flat namespaces, in each of which data owners give permissions."),
+            ("metalake", "Metalake", "A realm of catalogs, schemas, tables, topics, filesets and models."),
+            ("herd", "Herd", "A realm of flat namespaces; data owners give permissions in each."),
             (
                 "cdap",
                 "CDAP instance",
@@ -46,25 +46,33 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     (
         "How access comes about",
         (
-            ("owner", "Owner", "May do everything with an object and all below it, and give access to it."),
+            (
+                "owner",
+                "Owner",
+                "May do everything with an object and everything inside, and give access to it.",
+            ),
             ("direct", "Direct", "Given to this person alone."),
-            ("role", "Role", "What several people need, given once and to all who hold it."),
+            (
+                "role",
+                "Role",
+                "Access that several people need, granted once to the role and so to all its members.",
+            ),
             (
                 "group",
                 "Group",
-                "People together, as the site or the identity provider says.",
+                "Several people, as the site or the identity provider lists them.",
             ),
-            ("from", "From", "Given on something above, so it is changed there."),
+            ("from", "From", "Granted on a parent object, so it is changed there."),
             (
                 "denied",
                 "Denied",
-                "A rule says no. It wins over every grant, at every level; only who denies can lift it.",
+                "A rule says no. It wins over every grant, at every level; only its author can lift it.",
             ),
-            ("missing-right", "Missing", "Nobody gave it yet. It can be given; nothing denies it."),
+            ("missing-right", "Missing", "Not granted yet. It can be granted; nothing denies it."),
             (
                 "not-usable",
                 "Granted, not yet usable",
-                "The right is there, and something on the way to the object is not.",
+                "The right is granted, but something it needs on the way to the object is missing.",
             ),
             (
                 "how",
@@ -76,16 +84,16 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "rule",
                 "Rule",
-                "One right on one object, allowed or denied, and who or which role has it. Everything else "
+                "One right on one object, allowed or denied, with its holder or role. Everything else "
                 "on a page follows from the rules, the owners and the groups.",
             ),
             (
                 "why",
                 "Why",
-                "The question whether somebody may do something, and its answer with every step. It is the "
-                "answer that jobs and backends get.",
+                "Whether somebody may do something, with every step of the answer. Jobs and backends get the "
+                "same answer.",
             ),
-            ("rests-on", "Rests on", "The facts that, if one of them ended, would end the access."),
+            ("rests-on", "Rests on", "The facts that the access depends on: if one ends, the access ends."),
         ),
     ),
     (
@@ -94,7 +102,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "data-owner",
                 "Data owner",
-                "Holds the role DATA_OWNER, and Grant and Read on a namespace: says who may do what in it.",
+                "Holds the role DATA_OWNER, and Grant and Read on a namespace: decides access in it.",
             ),
             (
                 "administrator",
@@ -104,7 +112,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "wildcard",
                 "Wildcard user",
-                "A user id that begins with *: everybody whose user id ends like its rest, in any case.",
+                "A user id that begins with *: everybody whose user id ends with the rest, in any case.",
             ),
             ("entry", "Entry", "What one user id was given on one namespace."),
         ),
@@ -112,24 +120,24 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     (
         "In the backend",
         (
-            ("backend", "Backend", "The system behind a catalog, in which decisions are made true."),
-            ("in-sync", "In sync", "What was decided here was read back there and found equal."),
+            ("backend", "Backend", "The system behind a catalog, in which decisions are applied."),
+            ("in-sync", "In sync", "The backend was read back and matches the decisions here."),
             ("behind", "Behind", "A change is on its way. Nobody gains anything before it has arrived."),
             (
                 "silent",
                 "Not answering",
-                "It takes calls and gives no answer. What is decided waits until it does.",
+                "It accepts calls but does not answer. Decisions wait until it does.",
             ),
             ("missing", "Missing in a backend", "Decided here, not yet there."),
-            ("extra", "Extra", "There, and no longer decided here."),
+            ("extra", "Extra", "There, but no longer decided here."),
             (
                 "foreign",
                 "Granted outside Lakewarden",
-                "Foreign for short: found in a backend, not made here. Left alone until somebody decides.",
+                "Foreign for short: found in a backend, not granted here. Left alone until somebody decides.",
             ),
-            ("unknown", "Unknown", "Not readable for our account. It is not a no."),
-            ("bypass", "Bypass", "Power that no grant of ours can limit, such as a superuser's."),
-            ("report", "Only report", "What differs is shown, and nothing is changed in the backend."),
+            ("unknown", "Unknown", "Not readable for our account, so unknown."),
+            ("bypass", "Bypass", "Rights that no grant here can limit, such as a superuser's."),
+            ("report", "Only report", "Differences are shown, and nothing is changed in the backend."),
         ),
     ),
     (
@@ -149,7 +157,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "substitute",
                 "While away",
-                "Somebody else decides what waits for a person, for a time. Each decision says for whom.",
+                "Another person decides requests in your place for a time. Each decision names both.",
             ),
             (
                 "given",
@@ -159,7 +167,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "review",
                 "Review",
-                "What was given is looked at again, row by row: keep, remove, end on a date, or not sure. "
+                "Access is checked again, row by row: keep, remove, end on a date, or not sure. "
                 "Nothing is removed before the review ends.",
             ),
             (
@@ -170,31 +178,30 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "notice",
                 "Inbox",
-                "What the console told you: requests, ends, reviews, emergencies. You choose which of it is "
-                "mailed too.",
+                "Your notices: requests, expirations, reviews, emergencies. You choose which are mailed too.",
             ),
             (
                 "emergency",
                 "Emergency access",
                 "Holders of this duty open data for themselves for some hours, with a reason. Its owners "
-                "are told at once, and somebody else reviews it afterwards.",
+                "are notified at once, and somebody else reviews it afterwards.",
             ),
             (
                 "separation",
                 "Separation of duties",
-                "Two things that nobody may have both of, such as paying and packing. A change that would "
+                "Two duties that nobody may hold together, such as paying and packing. A change that would "
                 "give both is stopped; an exception has an end and somebody who answers for it.",
             ),
             (
                 "leaver",
                 "Leaving",
-                "All that somebody has, dealt with in one plan: handed over, removed, or ended.",
+                "Everything a leaver has, in one plan: handed over, removed, or ended.",
             ),
             (
                 "same",
                 "Same as a colleague",
-                "What a colleague was given and this person lacks, to be ticked. What reaches far is not "
-                "ticked.",
+                "Access that a colleague has and this person lacks, to select from. High-risk access is not "
+                "preselected.",
             ),
         ),
     ),
@@ -204,14 +211,13 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "past",
                 "Past",
-                "Who had access at a day or a revision, answered from the facts of that time by the law "
-                "of today.",
+                "Who had access on a day or at a revision: the facts of that time, by the rules of today.",
             ),
             (
                 "integrity",
                 "Whole",
-                "Every change carries the digest of the one before, and the digests are signed. Whoever "
-                "rewrites one line breaks all that follow.",
+                "Every change carries the digest of the one before, and the digests are signed. Changing "
+                "one line breaks all that follow.",
             ),
             (
                 "look",
@@ -232,30 +238,34 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "service-admin",
                 "Site admin",
-                "Makes realms and accounts and repairs a lock-out. Has no access to data by it.",
+                "Makes realms and accounts and repairs lock-outs. This gives no access to data.",
             ),
             (
                 "service",
                 "Service account",
-                "A program with a name of its own; somebody answers for it.",
+                "A program with its own account; a keeper answers for it.",
             ),
-            ("token", "Token", "What a program shows to act as somebody. Its scopes can only narrow that."),
+            (
+                "token",
+                "Token",
+                "A secret with which a program acts as a principal. Its scopes can only narrow that.",
+            ),
             (
                 "pipeline",
                 "Pipeline",
-                "Work over a whole realm at one revision, done each night or when somebody starts it. "
+                "A job over a whole realm at one revision, run each night or when somebody starts it. "
                 "When it fails, the last good result stays.",
             ),
             (
                 "measure",
                 "Overview",
-                "Who reaches how much, as a pipeline counted it at a revision; not what is true this minute.",
+                "How much each person can access, counted by a pipeline at a revision; not live.",
             ),
             (
                 "hint",
                 "Hint",
                 "Access that may no longer be needed, with the reason. Nothing changes until somebody "
-                "mends it, or dismisses it with a reason.",
+                "acts, or dismisses it with a reason.",
             ),
             ("revision", "Revision", "The number of a change. The same everywhere, without gaps."),
         ),
@@ -315,7 +325,7 @@ AVOIDED = {
     "approver": "decider",
     "archive": "cold history",
     "audit-log": "trail, journal",
-    "backend": "system out there, target",
+    "backend": "external system, target",
     "decision": "verdict, answer",
     "drift": "deviation, what is otherwise",
     "emergency": "break-glass, fire alarm",

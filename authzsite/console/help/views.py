@@ -23,7 +23,7 @@ def room(request: Request) -> HttpResponse:
     ]
     context = {
         "heading": "Help and words",
-        "lead": "What the console's words mean. A question mark beside one leads here.",
+        "lead": "The words of the console and their meaning. A question mark beside a word leads here.",
         "asked": text,
         "groups": [(heading, some) for heading, some in groups if some],
     }

@@ -123,7 +123,7 @@ class Told:
         rest = rows.filter(securable=self.desk.node.id, privilege="GRANT").exclude(holder__in=takes)
         if not rest.exists():
             name = self.desk.node.name
-            text = "is left without anybody who may grant; only the administrator can give access then"
+            text = "is left without a holder of Grant; only the administrator can give access then"
             yield DiffLine("lack", name, text)
 
 

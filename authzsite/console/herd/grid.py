@@ -81,7 +81,7 @@ class Grid:
 
     @cached_property
     def _listed(self) -> list[Principal]:
-        """The page's holders and one more; none for who may not review."""
+        """The page's holders and one more; none for viewers who may not review."""
         if not self.desk.may_review:
             return []
         rows = holders_on(self.desk.node, text=self.text, now=self.desk.place.now)

@@ -148,7 +148,7 @@ def _foretold(grid: Grid) -> dict[str, Any]:
     desk = grid.desk
     if not grid.turns:
         return {
-            "preview_empty": "Turn a permission, and this tells who gains and who loses.",
+            "preview_empty": "Change a permission, and the preview shows who gains and who loses.",
             "button": "Save",
         }
     button = f"Save {words.count(len(grid.turns), 'entry', 'entries')}"
@@ -159,7 +159,7 @@ def _foretold(grid: Grid) -> dict[str, Any]:
 
 
 def _blind(grid: Grid) -> Diff:
-    """For who may give but not review: what is given, without what anybody has."""
+    """For viewers who may give but not review: what is given, without what anybody has."""
     name = grid.desk.node.name
     lines = (DiffLine("gain", one.holder.label, f"gets {labels(one.gives)} on {name}") for one in grid.turns)
     return Diff(tuple(lines))
@@ -230,7 +230,7 @@ def _empty(grid: Grid) -> Empty:
     if grid.text:
         every = Action("Show all", reverse("console:namespace", args=[node.id]))
         return Empty(f"No entry matches “{grid.text}”", drawn=False, actions=(every,))
-    return Empty(f"Nobody may do anything in {node.name} yet", "Name a user id, choose, look, then save.")
+    return Empty(f"Nobody has access to {node.name} yet", "Name a user id, choose, look, then save.")
 
 
 def _locked(desk: Desk) -> Reason | None:
@@ -357,7 +357,7 @@ def _confirm(request: Request, desk: Desk) -> HttpResponse:
     if used:
         text = "Somebody else still has an entry in it, or something lies below it. Remove that first."
         notes = [Note("bad", f"{name} is in use and cannot be deleted.", text)]
-    line = DiffLine("lose", name, "is no longer there", "One made later under this name begins with nothing.")
+    line = DiffLine("lose", name, "is no longer there", "A later namespace of this name starts empty.")
     context = {
         "heading": f"Delete namespace {name}?",
         "place": terms.place_words(desk.node),

@@ -220,7 +220,7 @@ def _take(request: Request, desk: Desk, role: Node, holder: Principal) -> HttpRe
 def _confirm(request: Request, desk: Desk, role: Node, holder: Principal) -> HttpResponse:
     context = {
         "heading": f"Take {role.name} back from {terms.spoken(holder)}?",
-        "place": "What was given on namespaces stays; without the role Grant cannot be used.",
+        "place": "Entries on namespaces stay; without the role, Grant cannot be used.",
         "notes": (),
         "nothing": False,
         "diff": Diff(tuple(_losses(desk, role, holder))),
@@ -241,7 +241,7 @@ def _losses(desk: Desk, role: Node, holder: Principal) -> Iterable[DiffLine]:
     places = _namespaces(desk)
     known = data_owners(desk.herd, role, places, desk.place.now)
     mine = [one.name for one in places if any(who.pk == holder.pk for who in known[one.id])]
-    told = f"can no longer say who may do what in {words.listed(mine, 12)}" if mine else "is no data owner"
+    told = f"can no longer decide access in {words.listed(mine, 12)}" if mine else "is no data owner"
     yield DiffLine("lose", holder.label, told)
     alone = [one.name for one in places if [who.pk for who in known[one.id]] == [holder.pk]]
     if alone:

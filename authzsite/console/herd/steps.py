@@ -113,7 +113,7 @@ class Steps:
         text = (
             f"{who.label} has Grant here and cannot use it without the role."
             if who
-            else ("Who is to say what others may do needs the role first.")
+            else ("People who decide access need the role first.")
         )
         url = reverse("console:herd_roles", args=[self.desk.herd.id])
         asked = {"role": DATA_OWNER, "next": str(self.desk.node.id)}
@@ -132,7 +132,7 @@ class Steps:
         return self._offered(title, state, "Grant to give access, Read to review it.", Action("Give it", url))
 
     def _on(self, state: str) -> Step:
-        title = "The data owner says who may do what"
+        title = "The data owner decides access"
         if state == DONE and self.granted_on is not None:
             return Step(title, state, self._by(self.granted_on))
         names = words.listed([one.label for one in self.owners], 3)

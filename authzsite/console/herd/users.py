@@ -130,7 +130,7 @@ def room(request: Request, id: int) -> HttpResponse:
         "csv": f"{reverse('console:herd_user_csv', args=[id])}?{_asked(user)}",
         "locked": _locked(user),
         "empty": Empty(
-            f"No entry of {user.name} that you may see" if user.name else "Name a user id",
+            f"No entry of {user.name} that you can see" if user.name else "Name a user id",
             "You see entries on namespaces that you may read as their data owner.",
             drawn=False,
         ),
@@ -211,7 +211,7 @@ def _confirm(request: Request, user: User) -> HttpResponse:
     many = words.count(len(user.every), "namespace")
     context = {
         "heading": f"Remove {user.name} from {many}?",
-        "place": "What wildcards give stays as it is.",
+        "place": "Rights from wildcards stay.",
         "notes": notes,
         "nothing": bool(user.beyond),
         "diff": Diff(tuple(lines)),

@@ -166,7 +166,7 @@ def room(request: Request, id: int) -> HttpResponse:
     context = {
         "heading": desk.herd.name,
         "kind": "Herd",
-        "lead": "Its namespaces, and who says what others may do in them.",
+        "lead": "Its namespaces and their data owners.",
         "actions": [
             Action("Settings", reverse("console:realm", args=[id]), "plain"),
             Action("Your permissions", reverse("console:herd_mine", args=[id]), "plain", "key"),
@@ -198,7 +198,7 @@ def _empty(herd: Herd) -> Empty:
         return Empty(f"No namespace is called “{herd.text}”", drawn=False, actions=(everything,))
     return Empty(
         "There is no namespace yet",
-        "Anybody signed in may make one. The administrator then says who looks after it.",
+        "Anybody signed in may make one. The administrator then assigns its data owner.",
     )
 
 
@@ -247,7 +247,7 @@ def _make(request: Request, desk: Desk) -> HttpResponse:
             [made] = objects.register(desk.herd, [content], by=actor, authority=authority)
     except PolicyError as problem:
         return _form(request, desk, [Note("bad", "Not made.", f"{problem} Your form is kept.")])
-    say(request, f"Namespace {made.name} is made; nobody may do anything in it yet")
+    say(request, f"Namespace {made.name} is made; nobody has access to it yet")
     return redirect("console:namespace", id=made.id)
 
 
@@ -301,7 +301,7 @@ def mine(request: Request, id: int) -> HttpResponse:
         "rows": list(held_oneself(desk)),
         "csv": reverse("console:herd_mine_csv", args=[id]),
         "empty": Empty(
-            "You may do nothing in any namespace yet",
+            "You have no access to any namespace yet",
             "Its data owners give access; each namespace names them.",
             actions=(Action("See the namespaces", reverse("console:herd", args=[id])),),
             level=2,

@@ -100,7 +100,7 @@ def room(request: Request) -> HttpResponse:
         "problem": problem,
         "rows": _rows(found.records, found.opens),
         "pager": _pager(asked, found, export=bool(duties.held(asker, EXPORT_HISTORY))),
-        "empty": Empty("Nothing is on record", "You see what lies below what you own or look after."),
+        "empty": Empty("Nothing is on record", "You see records about objects you own or look after."),
     }
     return page(request, "console/history/access_log.html", context, room="history", revision=revision_now())
 
@@ -146,7 +146,7 @@ def _found(rows: QuerySet[AccessRecord], seen: Sight, given: frozenset[int]) -> 
 @reads
 @signed_in
 def as_csv(request: Request) -> HttpResponseBase:
-    """The same to its end, for who may take the history away."""
+    """The same to its end, for people with the duty to export the history."""
     asker = asker_of(request)
     seen = to_take_away(asker)
     if seen is None:

@@ -29,7 +29,7 @@ from policies.record.history import Names, Sight
 from policies.services.grants import revision_now
 
 SHOWN = 100
-SLOW = "Its files are read from the newest back, those parts alone in which something may fit."
+SLOW = "Its files are read from the newest back, only where something may match."
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Line:
 @reads
 @signed_in
 def room(request: Request) -> HttpResponse:
-    """A search in the archive of one realm, for who may read the history there."""
+    """A search in the archive of one realm, for readers of the history there."""
     asker = asker_of(request)
     places = _places(asker)
     root = next((one for one in places if one.name == request.GET.get("realm")), None)
@@ -54,13 +54,13 @@ def room(request: Request) -> HttpResponse:
     asked = read(request, seen, realm=root.name if root else "")
     context = {
         "heading": "History",
-        "lead": "What is older than a realm's retention is in files that belong to the same verified chain.",
+        "lead": "Changes older than a realm's retention are in files of the same verified chain.",
         "tabs": tabs("history_archive"),
         **fields(asked, places),
         "slow": Note("plain", "This is slower than the history that is live.", SLOW),
         "none": Empty(
             "Nothing is archived",
-            "A realm keeps all of its history live unless its owner says else.",
+            "A realm keeps all of its history live unless its owner sets a retention.",
             level=2,
         ),
         **(_found(asked, seen, root, request.GET.get("before", "")) if root and not asked.problems else {}),

@@ -29,7 +29,7 @@ from policies.services.grants import revision_now
 CHECKPOINTS = 20
 REASON = Reason(
     "why-not-verify",
-    "The whole record is read for who has the duty to view the history of a realm; its owner gives it.",
+    "Only people with the duty to view the history of a realm can verify; its owner gives the duty.",
 )
 
 

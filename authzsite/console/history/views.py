@@ -37,7 +37,7 @@ from policies.services.grants import revision_now
 SHOWN = 50
 EVERYTHING = ("realm", "request", "kind", "person", "actor", "since", "until", "q", "revision")
 EXPORT_HISTORY = "export_history"
-NO_EXPORT = "The history is taken away by those who have the duty to export it. Nothing was changed."
+NO_EXPORT = "Only people with the duty to export the history can take it. Nothing was changed."
 
 
 @dataclass(frozen=True)
@@ -192,11 +192,14 @@ def _nothing(asked: Question) -> Empty:
         )
         return Empty(
             "No change matches",
-            "All of the history was searched. You see what concerns yourself and what you own or look after.",
+            "All of the history was searched. You see changes about you and your objects.",
             drawn=False,
             actions=(everything,),
         )
-    return Empty("Nothing has changed yet", "Every grant, role, group and owner will stand here, for ever.")
+    return Empty(
+        "Nothing has changed yet",
+        "Every change of grants, roles, groups and owners will be listed here, for ever.",
+    )
 
 
 @reads
@@ -295,7 +298,7 @@ def to_take_away(asker: Principal) -> Sight | None:
 
 
 def not_yours_to_take(request: Request) -> HttpResponse:
-    return show(request, 403, heading="This is not yours to take away", text=NO_EXPORT)
+    return show(request, 403, heading="You cannot export this", text=NO_EXPORT)
 
 
 def _every(asked: Question, seen: Sight) -> Iterator[Sequence[object]]:

@@ -45,7 +45,7 @@ class Here:
         if found is not None:
             text = verifications.in_words(found.broken, found.differences)
             look = Action("Look at it", reverse("console:integrity"), "mini", more="the record")
-            note = "Until somebody knows who did it, nothing that this site says of access is certain"
+            note = "Until the cause is known, nothing that this site says about access is certain"
             yield Item(Face("thing", "warn"), "The record", f": {text}", note, look)
 
     def _ownerless(self) -> Iterable[Item]:
@@ -61,7 +61,7 @@ class Here:
                 url = f"{reverse('console:owners')}?{urlencode({'how': GONE, 'in': realm.id})}"
                 look = Action("Hand over", url, "mini", more=f"objects in {realm.name}")
                 text = f"{words.count(many, 'object')} {belongs} to who cannot sign in"
-                note = "Nobody gives access to them or answers for them · they wait for another owner"
+                note = "Nobody can give access to them · they wait for another owner"
                 yield Item(Face("thing", "key"), realm.name, f": {text}", note, look)
 
     def _ends_now(self) -> Iterable[Item]:

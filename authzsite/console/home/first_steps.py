@@ -115,7 +115,7 @@ class First:
         if state == DONE:
             text = "Done." if self.connected else "Nothing here has catalogs to connect."
             return Step(title, state, text)
-        text = "A database whose rights are to be kept true; it is tried before it is kept."
+        text = "A database whose rights follow the decisions here; it is tested before it is saved."
         root = next((one for one in self.roots if one.type == "metalake"), None)
         if state != NEXT or root is None:
             return Step(title, state, text)
@@ -147,7 +147,7 @@ def room(request: Request) -> HttpResponse:
     first = First(asker_of(request))
     context = {
         "heading": "First steps",
-        "lead": "From an empty site to data that its owners look after.",
+        "lead": "From an empty site to data with owners.",
         "steps": first.steps(),
         "done": first.done,
     }

@@ -84,7 +84,7 @@ def room(request: Request) -> HttpResponse:
         "waiting": waits.items,
         "nothing_waits": Empty(
             "All is done",
-            "Requests, reviews, grants that end soon and backends that fall behind will stand here.",
+            "Requests, reviews, grants that end soon and late backends will be listed here.",
         ),
         "ending": has.ending(),
         "owned": has.own(),
@@ -92,7 +92,7 @@ def room(request: Request) -> HttpResponse:
         "coming": has.coming(),
         "lately": lately(desk.asker),
         "latest": timeline.timeline(timeline.rows(latest.entries)[:6]),
-        "latest_heading": "Latest on what you own" if desk.owned else "Latest changes",
+        "latest_heading": "Latest on your objects" if desk.owned else "Latest changes",
     }
     realm = desk.realms[0].name if len(desk.realms) == 1 else ""
     new = first_steps.note(desk.asker) if site_admins.may(request) else None

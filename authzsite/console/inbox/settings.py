@@ -71,8 +71,8 @@ def _show(request: Request, address: str, problem: str = "", *, status: int = 20
         for kind, how in inbox.choices_of(asker_of(request))
     ]
     context = {
-        "heading": "How you are told",
-        "lead": "What is urgent, such as data opened in an emergency, comes at once whatever you choose.",
+        "heading": "Notification settings",
+        "lead": "Urgent notices, such as emergency access, always come at once.",
         "actions": [Action("Your inbox", reverse("console:inbox"))],
         "lines": lines,
         "ways": How.choices,

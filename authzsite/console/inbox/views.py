@@ -49,8 +49,8 @@ def room(request: Request) -> HttpResponse:
     waiting = account_of(request).unread
     context: dict[str, Any] = {
         "heading": _heading(waiting),
-        "lead": "What you were told, the newest first.",
-        "actions": [Action("How you are told", reverse("console:inbox_settings"))],
+        "lead": "Your notices, the newest first.",
+        "actions": [Action("Notification settings", reverse("console:inbox_settings"))],
         "toggles": [
             Toggle("New", reverse("console:inbox"), not everything, words.number(waiting)),
             Toggle("All", _address({"show": "all"}), everything),
@@ -72,10 +72,10 @@ def _heading(waiting: int) -> str:
 
 def _empty(everything: bool) -> Empty:
     if everything:
-        text = "Requests, reviews and emergencies that concern you will stand here."
-        return Empty("You were told nothing yet", text)
+        text = "Requests, reviews and emergencies that concern you will be listed here."
+        return Empty("No notices yet", text)
     older = Action("All notices", _address({"show": "all"}))
-    return Empty("You have read everything", "What is settled waits for nobody either.", actions=(older,))
+    return Empty("You have read everything", "Settled notices are not listed here.", actions=(older,))
 
 
 def _line(row: Notice) -> Line:

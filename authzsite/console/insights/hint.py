@@ -57,7 +57,7 @@ def _locked(request: Request, told: HintView, deed: str) -> HttpResponse | None:
     if ask.ask(asker, GRANT, node):
         return None
     access_log.refused(asker, ask.operation_for(node, GRANT), node, via="console")
-    text = "That is done by who may give access to what it is about."
+    text = "Only people who may give access to its object can do that."
     verdict = Verdict("no", f"You cannot {deed} hints about {node.name}", text, level=1)
     context = {"verdict": verdict, "actions": (Action("Back", _origin(request)),)}
     return page(request, "errors/refused.html", context, room="hints", realm=node.realm, status=403)
@@ -99,7 +99,7 @@ def _ask(request: Request, told: HintView, notes: list[Note]) -> HttpResponse:
     open_ = Grant.objects.open().filter(pk=told.row.grant or 0).exists()
     tally, diff = _foretold(told) if open_ else (None, None)
     if not open_:
-        notes = [Note("", "It has ended meanwhile.", "The hint goes with the next run.")]
+        notes = [Note("", "It has ended meanwhile.", "The next run removes the hint.")]
     context: dict[str, Any] = {
         "notes": notes,
         "heading": f"{told.mends.partition(';')[0]} on {what(told).name}?",
@@ -130,7 +130,7 @@ def _ask(request: Request, told: HintView, notes: list[Note]) -> HttpResponse:
 def _foretold(told: HintView) -> tuple[Tally | None, Diff]:
     row, node = told.row, told.node
     if row.pattern:
-        text = "is taken from this name; who has it by another name keeps it"
+        text = "is revoked on this name; access through another name stays"
         return None, Diff((DiffLine("change", about_words(told), text),))
     if row.holder is not None and (told.role is None or is_personal(told.role.name)):
         shown = Shown(previews.of_removal(node, (row.holder,), (row.privilege,)), node, removal=True)

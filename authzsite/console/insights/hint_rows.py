@@ -101,7 +101,7 @@ class Drawing:
 def reasons(lines: Sequence[Line]) -> list[Reason]:
     """Why some buttons are locked, each reason once."""
     locked = any(one.mend.reason for one in lines)
-    text = "A hint is mended or dismissed by who may give access to what it is about."
+    text = "Only people who may give access to its object can act on a hint or dismiss it."
     return [Reason(REASON, text)] if locked else []
 
 

@@ -197,7 +197,7 @@ def _nothing(
             "Nothing was dismissed", "Hints that somebody dismissed stand here, with their reasons.", level=2
         )
     if looked:
-        text = "Nothing that you may change was found to be unused, given twice or without an owner."
+        text = "No unused, duplicate or ownerless access that you may change."
         return Empty("Nothing to tighten", text, level=2)
     text = "The pipeline Least privilege looks each night, or when somebody starts it."
     by = actor(asker)

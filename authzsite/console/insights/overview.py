@@ -42,7 +42,7 @@ def site(request: Request) -> HttpResponse:
     lines = list(_lines(places))
     context: dict[str, Any] = {
         "heading": "Overview",
-        "lead": "Who reaches how much, realm by realm, as it was counted last.",
+        "lead": "How much each person can access, realm by realm, by the last count.",
         "lines": lines,
         "heads": ("Objects", "People", "Can read something", "Grants"),
         "empty": Empty(
@@ -81,7 +81,7 @@ def room(request: Request, id: int) -> HttpResponse:
     by = actor(ward.asker)
     if not may_look(by, ward.root):
         heading = f"You cannot see the figures of {ward.root.name}"
-        text = f"They are shown to {ward.owner_words()}, and to who reviews access to it."
+        text = f"They are shown to {ward.owner_words()} and its reviewers."
         return refused(request, ward, heading, text)
     found = overview(ward.root, by)
     starts = control.may_run(by, ward.root)
@@ -116,7 +116,7 @@ def _shown(request: Request, ward: Ward, found: Overview) -> dict[str, Any]:
     lists = figures.Lists(circle_of(request), ward.root, found)
     run_url = reverse("console:pipeline_run", args=[found.run.pk])
     return {
-        "lead": "Counted over the whole realm at one revision; what changed since is not in it.",
+        "lead": "Counted over the whole realm at one revision; later changes are not included.",
         "actions": [Action("See the run", run_url, "plain")],
         "note": _later(found),
         "as_of": figures.as_of(found.run),

@@ -45,7 +45,7 @@ def room(request: Request) -> HttpResponse:
     shown, pager = _page_of(mine, number_in(request.GET.get("before", "")))
     context: dict[str, Any] = {
         "heading": "Pipelines",
-        "lead": "What is worked out over whole realms: who reaches how much, and what nobody needs.",
+        "lead": "Jobs over whole realms: how much each person can access, and what nobody needs.",
         **runs.watching(current, by_realm),
         "realms": runs.offered(places),
         "reason": _no_start(places),

@@ -43,9 +43,7 @@ def waiting(asker: Principal) -> Waits | Iterable[Item]:
 
 def _item(root: Node, many: int, last: datetime) -> Item:
     url = f"{reverse('console:hints')}?{urlencode({'in': root.id})}"
-    note = (
-        f"Found {words.ago(last)} · nothing changes until you mend or dismiss {'it' if many == 1 else 'them'}"
-    )
+    note = f"Found {words.ago(last)} · nothing changes until you act on {'it' if many == 1 else 'them'}"
     look = Action("Look", url, "mini", more=f"at hints in {root.name}")
     subject = words.count(many, "new hint")
     return Item(Face("thing", "hint"), subject, "on what you own in", note, look, root.name, url)

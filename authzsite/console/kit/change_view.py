@@ -86,7 +86,7 @@ class ChangeView(View):
     # What a page says for itself
 
     def site_refusal(self) -> HttpResponseBase | None:
-        """The answer for who may never do such a thing, before anything is looked up."""
+        """The answer for viewers who may never do such a thing, before anything is looked up."""
         return None
 
     def get_object(self) -> Any:
@@ -94,7 +94,7 @@ class ChangeView(View):
         return None
 
     def refusal(self) -> HttpResponseBase | None:
-        """The answer for who may not change it, or where the change is made elsewhere; None lets in."""
+        """The answer for viewers who may not change it, or where the change is made elsewhere; None lets in."""
         return None
 
     def plan(self, form: Any) -> Plan | None:

@@ -17,11 +17,11 @@ from authzsite.console.kit.sign_in import SignInForm, sign_in_page
 
 NOT_FOUND = (
     "There is nothing here",
-    "What you asked for does not exist, or it is not for you to see. Nothing was changed.",
+    "This page does not exist, or you may not see it. Nothing was changed.",
 )
 WORDS = {
     400: ("This request could not be read", "Nothing was changed. Go back and send the form again."),
-    403: ("This is not yours to do", "Nothing was changed."),
+    403: ("You cannot do this", "Nothing was changed."),
     404: NOT_FOUND,
     405: ("This address does not take that", "Nothing was changed. Open the page first, then use its form."),
     500: (

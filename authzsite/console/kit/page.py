@@ -157,7 +157,7 @@ def surroundings(request: Request) -> dict[str, Any]:
 
 _BY_NAME = Note(
     "bad",
-    "Programs are let in by a mere name.",
+    "Programs can sign in with a name alone.",
     "LAKEWARDEN_AUTHENTICATORS has simple, which is for development and tests.",
 )
 
@@ -168,7 +168,9 @@ def _alarm(known: User) -> Note | None:
     if until is None or until <= timezone.now():
         return None
     strong = f"Emergency access is open until {words.said(words.moment(until))}."
-    return Note("warn", strong, "What you do with it is listed.", reverse("console:emergencies"), "See it")
+    return Note(
+        "warn", strong, "Everything you do with it is listed.", reverse("console:emergencies"), "See it"
+    )
 
 
 def say(request: Request, text: str, *, undo: int | None = None) -> None:

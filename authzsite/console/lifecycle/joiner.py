@@ -56,7 +56,7 @@ class Line:
 
 @dataclass
 class Alike:
-    """Two people beside each other, and what of the one is picked for the other."""
+    """Compare two people, and what of the one is picked for the other."""
 
     circle: Circle
     person: Principal
@@ -66,7 +66,7 @@ class Alike:
 
     @cached_property
     def asked(self) -> Among:
-        told_ = "Nobody of that name is known to you."
+        told_ = "You know nobody of that name."
         return Among(self._named, search=self._colleagues, nobody_words=told_, at_most=1)
 
     @cached_property
@@ -216,7 +216,7 @@ def room(request: Request, id: int) -> HttpResponse:
         alike.asked.tell_nobody()
         return _show(request, alike)
     if alike.asked.find or alike.like is None:
-        alike.asked.problems["who"] = "Name the colleague whose access it is to be like."
+        alike.asked.problems["who"] = "Name the colleague to copy from."
     elif not alike.deeds:
         alike.notes = [Note("", "Nothing is picked.", "Mark what is to be given.")]
     if alike.asked.problems or alike.notes:
@@ -239,7 +239,7 @@ def _give(request: Request, alike: Alike) -> HttpResponse:
     failed = [one for one in outcomes if one.trouble]
     if failed:
         strong = f"{words.count(len(failed), 'line')} not given."
-        why = f"{failed[0].trouble} What is in the same realm was left out with it. Your form is kept."
+        why = f"{failed[0].trouble} The rest of that realm was left out with it. Your form is kept."
         again = Alike(alike.circle, alike.person, alike.data, outcomes, [Note("bad", strong, why)])
         return _show(request, again)
     name = like.label if like else ""
@@ -274,7 +274,7 @@ def _show(request: Request, alike: Alike) -> HttpResponse:
         "tally": foretold.tally() if foretold else None,
         "diff": foretold.diff() if foretold else None,
         "sum": foretold.sum() if foretold else "",
-        "preview_empty": "Name a colleague: this side tells what it lets somebody do, object by object.",
+        "preview_empty": "Name a colleague: the preview shows what it allows, object by object.",
         "button": f"Give {words.count(len(alike.deeds), 'line')} to {name}" if alike.deeds else "Give it",
         "done": done,
         "empty": _empty(alike),
@@ -288,8 +288,8 @@ def _show(request: Request, alike: Alike) -> HttpResponse:
 
 
 LEAD = (
-    "What the colleague has and is yours to give is listed; what lets one write or manage is not ticked by "
-    "itself. An object has one owner, so ownership is never given along."
+    "Access of the colleague that you can give is listed; write and manage rights are not preselected. "
+    "An object has one owner, so ownership is not copied."
 )
 
 
@@ -298,7 +298,7 @@ def _facts(alike: Alike) -> Iterable[Fact]:
     yield Fact("Lacks", words.count(len(alike.lacking), "line") if alike.lacking else "Nothing")
     waits = len(alike.lacking) - len(alike.may)
     if waits:
-        yield Fact("Not yours to give", words.count(waits, "line"))
+        yield Fact("You cannot give this", words.count(waits, "line"))
     if alike.owned:
         yield Fact("Owned by the colleague", words.count(alike.owned, "object"), note="stays so")
 
@@ -306,6 +306,6 @@ def _facts(alike: Alike) -> Iterable[Fact]:
 def _empty(alike: Alike) -> Empty | None:
     if alike.like is None:
         return None
-    text = "Through a group or a role they may still differ in what you may not know of."
-    heading = f"{alike.person.label} has all that {alike.like.label} has, as far as you may know"
+    text = "They may still differ in access that you cannot see."
+    heading = f"{alike.person.label} has all that {alike.like.label} has, as far as you can see"
     return Empty(heading, text, level=2)

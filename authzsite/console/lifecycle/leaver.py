@@ -235,7 +235,7 @@ def room(request: Request, id: int) -> HttpResponse:
         plan.asked.problems["who"] = "Choose one of these, or clear the field."
     elif plan.unnamed:
         many = words.count(len(plan.unnamed), "line")
-        plan.asked.problems["who"] = f"Name who gets what is handed over: {many} say so."
+        plan.asked.problems["who"] = f"Name the new holder: {many} say so."
     if plan.asked.problems:
         return _show(request, plan)
     return _carry_out(request, plan)
@@ -248,7 +248,7 @@ def _carry_out(request: Request, plan: Plan) -> HttpResponse:
     failed = [one for one in outcomes if one.trouble]
     if failed:
         done = words.count(len(outcomes) - len(failed), "line")
-        text = "What was not done stands below with its reason; nothing else was changed. Go on from here."
+        text = "Lines that failed are below with their reasons; nothing else was changed. Continue from here."
         strong = f"{done} done, {words.count(len(failed), 'line')} not."
         again = Plan(plan.circle, plan.person, plan.data, outcomes, [Note("bad", strong, text)])
         return _show(request, again)
@@ -282,12 +282,12 @@ def _show(request: Request, plan: Plan) -> HttpResponse:
         "tally": plan.told.tally() if looked else None,
         "diff": plan.told.diff() if looked and plan.deeds else None,
         "sum": plan.told.sum() if looked else "",
-        "preview_empty": "Name who gets it, choose, then look: this side tells who loses what.",
+        "preview_empty": "Name who gets it, choose, then look: the preview shows who loses what.",
         "button": f"Carry out {words.count(len(plan.deeds), 'line')}",
         "done": done,
         "empty": Empty(
-            f"{person.label} has nothing left that you may know of" if not own else "You have nothing here",
-            "What others govern, they deal with on this same page.",
+            f"{person.label} has nothing left that you can see" if not own else "You have nothing here",
+            "Other owners handle their objects on this same page.",
             level=2,
         ),
     }

@@ -206,7 +206,7 @@ class WhoHas:
             yield row
 
     def _later(self, principal: Principal, paths: tuple[Way, ...]) -> Row:
-        """What is given and has not begun, with its beginning where others have their end."""
+        """Scheduled grants that have not begun, with its beginning where others have their end."""
         rules = [path.rule for path in paths]
         direct = [path.rule.privilege for path in paths if path.direct and not path.denies]
         return Row(
@@ -316,7 +316,7 @@ class WhoHas:
         }
         self.locked[depth] = Reason(
             f"why-{key}",
-            f"What is given on {type_} {name} is changed by {owner_words(self, depth)}.",
+            f"Access on {type_} {name} is changed by {owner_words(self, depth)}.",
             f"{reverse('console:why')}?{urlencode({'who': str(self.place.asker), **asked})}",
             "See what you lack",
         )

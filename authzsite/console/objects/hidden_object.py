@@ -54,7 +54,7 @@ def _case(lacks: list[dict[str, Any]], url: str) -> Case:
     owners = [one for one in (_principal(text) for text in dict.fromkeys(map(_owner, lacks))) if one]
     given = words.listed([terms.spoken(one) for one in owners])
     given = given[:1].upper() + given[1:]
-    text = f"The least that opens. {given} can give it." if owners else "The least that opens."
+    text = f"The narrowest way. {given} can give it." if owners else "The narrowest way."
     return Case(
         id="way-0",
         heading="This is lacking",

@@ -171,16 +171,14 @@ def _line(node: Node, owner: Principal | None, *, settable: bool) -> Line:
     place = " / ".join(node.names[:-1]) or terms.kind_of(node.type)
     thing = Who(node.name, Face("thing", terms.icon_of(node.type)), place, terms.page_of(node.id, node.type))
     who = terms.who(owner, owner.name, reverse("console:person", args=[owner.pk])) if owner else None
-    return Line(node.id, thing, who, "" if settable else "not yours to hand over")
+    return Line(node.id, thing, who, "" if settable else "you cannot hand these over")
 
 
 def _empty(chosen: Chosen) -> Empty:
     if not chosen.circle.gives_access:
-        return Empty(
-            "Nothing here is yours to hand over", "Owners are shown to those who own something.", level=2
-        )
+        return Empty("You cannot hand over anything here", "Only owners see this list.", level=2)
     if chosen.data.get("how") in (NOBODY, GONE):
-        return Empty("Everything has an owner who is there", level=2)
+        return Empty("Everything has an active owner", level=2)
     return Empty("Nothing fits", drawn=False, actions=(Action("Show all", "?"),), level=2)
 
 
@@ -224,7 +222,7 @@ class HandOver:
     def tally(self) -> Tally:
         counts = [Count(words.number(len(self.mine)), f"change{'s' * (len(self.mine) == 1)} owner", "gain")]
         if self.not_mine:
-            counts.append(Count(words.number(len(self.not_mine)), "are not yours to hand over"))
+            counts.append(Count(words.number(len(self.not_mine)), "are you cannot hand these over"))
         return Tally(tuple(counts))
 
     def diff(self) -> Diff | None:
@@ -244,7 +242,7 @@ class HandOver:
         if self.not_mine:
             what = f"{words.count(len(self.not_mine), 'object')}"
             lines.append(
-                DiffLine("same", what, "stay as they are: not yours to hand over", _names(self.not_mine))
+                DiffLine("same", what, "stay as they are: you cannot hand these over", _names(self.not_mine))
             )
         return Diff(tuple(lines) or (DiffLine("same", self.to.label, "owns all of this already"),))
 
@@ -301,7 +299,7 @@ class HandOverView(ChangeView):
     def plan(self, form: HandOverForm) -> Plan:
         notes: tuple[Note, ...] = ()
         if len(self.hand_over.all) >= LOOKED:
-            text = f"It goes by {words.number(LOOKED)}; come back for the rest."
+            text = f"It works in batches of {words.number(LOOKED)}; come back for the rest."
             notes = (Note("warn", "These are very many objects.", text),)
         if self.hand_over.to is None:
             text = "Name a person or a group of the realm. A group outlives the people in it."

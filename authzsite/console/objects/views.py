@@ -124,13 +124,13 @@ def _nobody(head: Head) -> Empty:
     if asked.text or asked.how or asked.group:
         heading = f"None of {words.number(len(head.who_has.all))} matches"
         actions = (Action("Show all", "?"), Action("Ask why", reverse("console:why"), "plain", "why"))
-        text = "Who is not here may have no access. Why tells what is lacking."
+        text = "People not listed here may have no access. Why shows what they lack."
         return Empty(
             f"{heading} “{asked.text}”" if asked.text else heading, text, drawn=False, actions=actions
         )
     return Empty(
         f"Nobody has access to {head.node.name} yet",
-        "Grant access to a person for a short need, to a group for a lasting one.",
+        "Grant to a person for a short time, to a group for a lasting need.",
     )
 
 
@@ -155,7 +155,7 @@ def _beside(head: Head) -> dict[str, Any]:
         "sync_url": reverse("console:object_sync", args=[head.node.id]) if there else "",
         "history_url": reverse("console:object_history", args=[head.node.id]),
         "latest": timeline.timeline(head.latest),
-        "latest_empty": "Nothing that you may see has changed.",
+        "latest_empty": "Nothing that you can see has changed.",
     }
 
 
@@ -165,10 +165,10 @@ def _sync_note(there: Behind | None) -> str:
     if there.whole:
         return "Every right decided here was applied and read back."
     if there.row.state in ("failed", "paused", "silent"):
-        return "What you decide is kept and applied when it is back; nobody gains meanwhile."
+        return "Decisions are kept and applied when it is back; nobody gains access until then."
     if there.settled:
-        return "Some of what was decided here is not there. Sync says what, and why."
-    return "What was decided is on its way there."
+        return "Some decisions are not applied there. Sync shows which, and why."
+    return "Decisions are on their way there."
 
 
 def _foreign_note(head: Head) -> str:

@@ -127,7 +127,7 @@ class JoinView(GroupChangeView):
     def plan(self, form: JoinForm) -> Plan:
         who = form["who"].chosen
         if not who:
-            return Plan(empty="Name somebody: this side tells what they gain by it, realm by realm.")
+            return Plan(empty="Name somebody: the preview shows what they gain, realm by realm.")
         moved = of_membership(self.object, who, joins=True)
         foretold = _foretold(self.asker, who, moved)
         return Plan(

@@ -85,7 +85,7 @@ def _nothing(seen: Visit) -> Empty:
     if seen.own:
         browse = Action("Browse the catalog", reverse("console:catalog"))
         return Empty("You reach nothing yet", "Find what you need and ask its owner.", actions=(browse,))
-    return Empty(f"{seen.person.label} reaches nothing that you may know of")
+    return Empty(f"{seen.person.label} has no access that you can see")
 
 
 @reads

@@ -97,8 +97,8 @@ class Visit:
     def reasons(self, actions: list[Action]) -> list[Reason]:
         """Why some of the buttons are locked, each reason once."""
         told = {
-            NO_GIVING: "Access is given by who owns something, or holds Manage grants on it.",
-            NO_REMOVING: "Members are removed by the owner of the realm, or who may manage its users.",
+            NO_GIVING: "Only the owner of an object, or a holder of Manage grants, can give access to it.",
+            NO_REMOVING: "Only the owner of the realm, or a holder of Manage users, can remove members.",
         }
         off = dict.fromkeys(one.reason for one in actions if one.reason in told)
         return [Reason(code, told[code], reverse("console:catalog"), "Find what to ask for") for code in off]

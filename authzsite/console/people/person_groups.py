@@ -54,12 +54,10 @@ def room(request: Request, id: int) -> HttpResponse:
             "groups_action": _joining(seen) if group else None,
             "groups_reason": _no_joining(seen) if group else None,
             "groups_heading": "People in it" if group else "Groups",
-            "groups_empty": "Nobody that you may know is in it."
-            if group
-            else "In no group that you may know.",
+            "groups_empty": "Nobody you can see is in it." if group else "In no group that you can see.",
             "roles": _roles(seen),
             "roles_action": _giving(seen),
-            "roles_empty": "No role that you may see. What is given directly stands under Reach.",
+            "roles_empty": "No role that you can see. What is given directly stands under Reach.",
         },
     )
 

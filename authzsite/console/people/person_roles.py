@@ -102,7 +102,7 @@ class PersonRolesView(ChangeView):
     def plan(self, form: RolesForm) -> Plan:
         window, wanted, person = form["window"].data, form.roles, self.object.person
         if not wanted:
-            text = "Choose roles, then look: this side tells what they let somebody do together."
+            text = "Choose roles, then look: the preview shows what they allow together."
             return Plan(empty=text)
         root = next(iter(self.object.roles[0].above()))
         access_log.looked(self.asker, f"access of {person.pseudonym}", root, via="console")
@@ -145,5 +145,7 @@ class PersonRolesView(ChangeView):
 
 
 NOTHING = Note(
-    "", "No role is yours to give here.", "Roles are given by who owns a realm or manages its grants."
+    "",
+    "You cannot give any role here.",
+    "Only the owner of a realm, or a holder of Manage grants, can give roles.",
 )

@@ -182,7 +182,7 @@ class PagedReach(Reach):
         return dict(zip(given, applied.states(grants), strict=True)) if given else {}
 
     def coming(self) -> list[Coming]:
-        """What is given and has not begun, the soonest first; one line an object and a window."""
+        """Scheduled grants that have not begun, the soonest first; one line an object and a window."""
         return comings(self.later, self.places)
 
     def _row(self, one: Reached) -> Row:

@@ -101,15 +101,15 @@ def _adding(circle: Circle) -> Iterable[Action]:
 def _no_adding(adding: Iterable[Action]) -> Reason | None:
     if not any(one.reason for one in adding):
         return None
-    return Reason(NO_ADD, "Members are added by the owner of a metalake, or who may manage its users.")
+    return Reason(NO_ADD, "Only the owner of a metalake, or a holder of Manage users, can add members.")
 
 
 def _lead(circle: Circle) -> str:
     if circle.runs_the_site:
-        return "Everybody whom this site knows. What they reach is shown where you may know of it."
+        return "Everybody on this site. Their access is shown where you may see it."
     if circle.gives_access:
         return f"People, groups and service accounts of {words.listed([one.name for one in circle.realms])}."
-    return "You and the groups you are in. Others are shown to those who give access."
+    return "You and your groups. Other people are shown to people who give access."
 
 
 def _kinds(circle: Circle, text: str, kind: str) -> tuple[Toggle, ...]:
@@ -194,7 +194,7 @@ def grant(request: Request, id: int) -> HttpResponse:
             "asked": text,
             "rows": found,
             "empty": Empty(
-                f"Nothing called “{text}” is yours to give" if text else "Nothing is yours to give",
+                f"Nothing called “{text}” is yours to give" if text else "You cannot give access to anything",
                 "Its owner can give access to it.",
                 drawn=False,
                 level=2,

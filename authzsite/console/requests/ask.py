@@ -48,7 +48,7 @@ def room(request: Request) -> HttpResponse:
         return _refused(request, form, problem)
     except (Conflict, Refused) as problem:
         return _show(request, form, [Note("bad", f"{problem}", NOT_SENT)])
-    say(request, f"Request {made.pk} is sent; you are told what becomes of it")
+    say(request, f"Request {made.pk} is sent; you will be notified of each decision")
     return redirect("console:request", id=made.pk)
 
 
@@ -82,7 +82,7 @@ def _show(request: Request, form: Form, notes: list[Note], *, bad: bool = False)
     context: dict[str, Any] = {
         "adding": request.method == "POST" and not form.sending,
         "heading": _heading(form),
-        "lead": "Everybody who has to agree is asked at once, and you see what each of them says.",
+        "lead": "Every approver is asked at once, and you see each answer.",
         "notes": notes,
         "here": reverse("console:request_new"),
         "back": reverse("console:requests"),

@@ -177,7 +177,7 @@ class Form:
         if not self.things:
             self.problems["more"] = "Name at least one object."
         elif not all(one.actions for one in self.things):
-            self.problems["do"] = "Choose what is to be possible on each of these."
+            self.problems["do"] = "Choose the access you need on each of these."
         self.problems |= self.when.check()
         return not self.problems
 

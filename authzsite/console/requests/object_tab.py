@@ -46,8 +46,8 @@ def room(request: Request, id: int) -> HttpResponse:
         "pager": Pager("The newest first", "?" if after else "", next_) if next_ or after else None,
         "rules": reverse("console:request_rules", args=[id]) if place.may_grant else "",
         "empty": Empty(
-            f"No request about {place.node.name} that you may see",
-            "Requests about it and about what lies in it stand here, whatever became of them.",
+            f"No request about {place.node.name} that you can see",
+            "All requests about it and everything inside, with their outcome.",
             actions=(Action("Ask for access", ask_for([place.node])),),
         ),
     }

@@ -36,9 +36,7 @@ class Step:
 def shown(form: Form, seen: Foresight | None, problem: str) -> dict[str, Any]:
     """What `console/requests/preview.html` draws."""
     if seen is None:
-        empty = (
-            problem or "Name what you need and choose what is to be possible; this side tells who is asked."
-        )
+        empty = problem or "Name what you need and choose the access; the preview shows who is asked."
         return {"foreseen_empty": empty, "foreseen_problem": bool(problem)}
     found = _places(form, seen)
     steps = _steps(form, seen, found)
@@ -96,7 +94,7 @@ def _step(need: Need, way: tuple[Node, ...], found: Sequence[Approver], form: Fo
     if not _is_whole(need, way):
         return Step(text, "", "an approver", face)
     if not found:
-        return Step(text, "", "Nobody can give it yet; it waits until somebody can", face, nobody=True)
+        return Step(text, "", "Nobody can approve it yet; it waits until somebody can", face, nobody=True)
     first = [one.principal.label for one in found[:NAMED]]
     more = [f"{words.number(len(found) - NAMED)} more"] if len(found) > NAMED else []
     return Step(text, _ground(found[0]), words.either([*first, *more]), face)
@@ -145,7 +143,7 @@ def _denied(seen: Foresight) -> Note | None:
         for one in seen.denials
     ]
     return Note(
-        "warn", f"{words.listed(told, 3)} is denied.", "A grant does not lift a denial; who decides sees it."
+        "warn", f"{words.listed(told, 3)} is denied.", "A grant does not lift a denial; the approver sees it."
     )
 
 

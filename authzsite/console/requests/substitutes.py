@@ -48,7 +48,7 @@ class Naming(Among):
         return cls(
             data,
             search=lambda text: circle.people(text, kind="user").exclude(pk=circle.asker.pk),
-            nobody_words="You know nobody of that name; somebody who decides in the same realm is best.",
+            nobody_words="You know nobody of that name. Choose somebody who decides in the same realm.",
             at_most=1,
         )
 
@@ -89,7 +89,7 @@ def _show(request: Request, circle: Circle, form: Naming, notes: list[Note]) -> 
     context: dict[str, Any] = {
         "crumbs": Crumbs((("Your settings", reverse("console:profile")),)),
         "heading": "While you are away",
-        "lead": "Somebody decides requests in your place; it is recorded who did, and for whom.",
+        "lead": "Somebody decides requests in your place; the history names both.",
         "notes": notes,
         "mine": [_row(row, row.deputy, "decides for you") for row in mine],
         "others": [_row(row, row.person, "you decide for them") for row in others],
@@ -112,5 +112,5 @@ def call_off(request: Request) -> HttpResponse:
         substitutes.call_off(number, by=Actor(asker_of(request), "console"))
     except NotFound:
         raise Http404 from None
-    say(request, "That is called off")
+    say(request, "The substitution is cancelled")
     return redirect("console:substitutes")

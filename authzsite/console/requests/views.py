@@ -146,13 +146,13 @@ class Board:
 
 
 NOTHING = {
-    "decide": ("No request waits for you", "Requests for what you may give access to will stand here."),
-    "mine": ("You have asked for nothing yet", "Ask for what you need; you see here what becomes of it."),
+    "decide": ("No request waits for you", "Requests for objects that you may grant will be listed here."),
+    "mine": ("You have asked for nothing yet", "Ask for what you need; the outcome is shown here."),
     "all": (
-        "There are no requests that you may see",
-        "Your own stand here, and those you decide or decided.",
+        "No requests that you can see",
+        "Your own requests, and those you decide or decided, are listed here.",
     ),
-    "ended": ("None has ended yet", "Every request stays findable, whatever became of it."),
+    "ended": ("None has ended yet", "Every request stays listed after its end."),
 }
 
 
@@ -171,7 +171,7 @@ def room(request: Request) -> HttpResponse:
     shown = board.shown
     context: dict[str, Any] = {
         "heading": _heading(board),
-        "lead": "What people ask for, who decides it, and what becomes of it.",
+        "lead": "What people ask for, who decides, and the outcome.",
         "actions": [Action("Ask for access", reverse("console:request_new"), "" if shown else "primary")],
         "tabs": board.tabs(),
         "asked": board.asked,
@@ -260,5 +260,5 @@ def _item(one: AccessRequest) -> Item:
 
 def _question(one: AccessRequest) -> Item:
     answer = Action("Answer", requests_rows.url_of(one) + "#answer", "mini", more=f"about request {one.pk}")
-    text = f"asks to {requests_rows.wants_words(list(one.wants.all()))}: somebody wants to know more"
+    text = f"asks to {requests_rows.wants_words(list(one.wants.all()))}: an approver has a question"
     return Item(requests_rows.row(one, one.asker).who.face, "Your request", text, f"Request {one.pk}", answer)

@@ -76,7 +76,7 @@ class Visit:
 
 
 def meet(request: Request, id: int) -> Visit:
-    """The review of that number; Http404 for who has nothing to do with it.  That it is looked at is kept."""
+    """The review of that number; Http404 for viewers it does not concern.  The view is recorded."""
     asker = asker_of(request)
     review = Review.objects.filter(pk=id).select_related("realm", "starter", "fallback").first()
     if review is None:

@@ -51,17 +51,17 @@ DEEDS: Mapping[str, Deed] = {
     "cancel": Deed(
         "Call {title} off?",
         "Call it off",
-        "{title} is called off; nothing is removed",
+        "{title} is cancelled; nothing is removed",
         ("open", "building"),
         danger=True,
     ),
-    "remind": Deed("Remind those who owe something?", "Remind them", "Reminded", ("open",)),
+    "remind": Deed("Remind reviewers with open rows?", "Remind them", "Reminded", ("open",)),
     "repeat": Deed(
-        "How often does {title} come again?",
+        "How often should {title} repeat?",
         "Set it",
         "The series is changed",
         ("open", "closing", "proving", "closed"),
-        field=("every", "Every so many months; 0 for no more", "3"),
+        field=("every", "Repeat after how many months; 0 to stop", "3"),
     ),
 }
 
@@ -117,7 +117,11 @@ def _cancel(visit: Visit, by: Actor, reason: str, number: int) -> str:
 
 def _remind(visit: Visit, by: Actor, reason: str, number: int) -> str:
     many = reminders.remind(visit.review, by=by)
-    return f"{words.count(many, 'reviewer')} reminded" if many else "Everybody who owes was told today"
+    return (
+        f"{words.count(many, 'reviewer')} reminded"
+        if many
+        else "Every reviewer with open rows was reminded today"
+    )
 
 
 def _repeat(visit: Visit, by: Actor, reason: str, number: int) -> str:
@@ -136,7 +140,7 @@ _ACTS: Mapping[str, Callable[[Visit, Actor, str, int], str]] = {
 
 def _refused(request: Request, visit: Visit) -> HttpResponse:
     access_log.refused(visit.asker, "review", visit.root, via="console")
-    text = f"{visit.review.starter.label} started it; only who may grant on all that is reviewed leads it."
+    text = f"{visit.review.starter.label} started it; only people who may grant on all of it can lead it."
     context = {
         "verdict": Verdict("no", f"You do not lead {visit.review.title}", text, level=1),
         "actions": (Action("Back to the review", visit.url("review_lead")),),
@@ -178,7 +182,7 @@ def _lines(visit: Visit, deed: str) -> list[DiffLine]:
         lines.append(DiffLine("same", words.count(counts["choice_keep"], "row"), "kept"))
         return lines
     if deed == "cancel":
-        return [DiffLine("same", "Nobody", "loses anything", "What was decided stays on the record.")]
+        return [DiffLine("same", "Nobody", "loses anything", "Decisions stay on the record.")]
     if deed == "remind":
         some = [one.reviewer.label for one in worklist.progress(review) if one.open]
         text = f"{'is' if len(some) == 1 else 'are'} told once today, by inbox and mail"

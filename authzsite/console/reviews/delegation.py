@@ -76,7 +76,7 @@ class DelegationView(ChangeView):
 
     def plan(self, form: DelegationForm) -> Plan:
         if not form["who"].chosen:
-            text = "Name somebody who can sign in. Their own access stays with somebody else."
+            text = "Name somebody who can sign in. Rows about their own access go to somebody else."
             return Plan(empty=text)
         return Plan(diff=Diff(tuple(self._effects(form["who"].chosen[0]))))
 
@@ -107,7 +107,7 @@ class DelegationView(ChangeView):
         return f"Pass {whose} {self.many} on"
 
     def lead(self) -> str:
-        return f"{self.object.review.title}. What is decided stays as it is."
+        return f"{self.object.review.title}. Decided rows stay as they are."
 
     def button(self, form: DelegationForm) -> str:
         chosen = form["who"].chosen

@@ -48,7 +48,7 @@ def evidence(request: Request, id: int) -> HttpResponseBase:
         raise Http404
     if not may_export(visit):
         access_log.refused(visit.asker, EXPORT, visit.root, via="console")
-        say(request, f"Taking evidence away is a duty; ask the owner of {visit.root.name} for it")
+        say(request, f"Exporting evidence takes a duty; ask the owner of {visit.root.name} for it")
         return redirect(visit.url("review_result"))
     access_log.looked(visit.asker, f"evidence of review {id}", visit.root, via="console")
     name = f"review-{id}.zip"

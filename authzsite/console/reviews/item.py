@@ -144,12 +144,12 @@ def _lines(found: Consequence, row: ReviewRow) -> Iterable[DiffLine]:
             acts = words.listed(acts_of(row, lost.actions))
             yield DiffLine(kind, lost.person.label, f"{verb} {acts}", lost.object)
         if len(some) > NAMED:
-            yield DiffLine(kind, words.number(len(some) - NAMED), "more lines are like these.")
+            yield DiffLine(kind, words.number(len(some) - NAMED), "more lines like these.")
     for kept in found.keeps[:NAMED]:
         acts = words.listed(acts_of(row, kept.actions))
         yield DiffLine("same", kept.person.label, f"keeps {acts}, by another path", _ways(kept))
     if found.unseen:
-        yield DiffLine("lack", words.number(found.unseen), "more people are not worked out here.")
+        yield DiffLine("lack", words.number(found.unseen), "more people are not shown here.")
     if row.kind == ReviewRow.Kind.FOREIGN:
         yield DiffLine("lose", "The backend", "takes it from its holders there.")
     elif found.nothing and not found.keeps:

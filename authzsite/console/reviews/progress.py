@@ -119,7 +119,7 @@ def _actions(visit: Visit, counts: Mapping[str, int]) -> list[Action]:
 
 
 def _reason(visit: Visit) -> Reason:
-    text = f"{visit.review.starter.label} started this review; only who may grant there leads it."
+    text = f"{visit.review.starter.label} started this review; only people who may grant there can lead it."
     return Reason(NOT_LEADING, text)
 
 
@@ -148,14 +148,14 @@ def _note(visit: Visit, counts: Mapping[str, int], told: list[Line]) -> Note | N
         return Note(
             "warn",
             f"Nobody can be asked about {words.count(nobody, 'row')}.",
-            "Pass them on to somebody, or silence decides about them.",
+            "Reassign them, or they are handled as rows without a decision.",
             visit.url("review_pass"),
             "Pass them on",
         )
     fast = [one.who.name for one in told if one.stamps]
     if fast:
-        text = "Some of what they decided is drawn by lot, and another person looks at it again."
-        return Note("warn", f"{words.listed(fast, 3)} decided faster than one can read.", text)
+        text = "A random sample of their decisions goes to a second reviewer."
+        return Note("warn", f"{words.listed(fast, 3)} decided too fast to have read the rows.", text)
     return None
 
 

@@ -176,7 +176,7 @@ def _show(request: Request, result: Result) -> HttpResponse:
         "picture": reviews_charts.bar(counts),
         "toggles": _toggles(visit, result, counts),
         "lines": lines,
-        "proof_head": "Why, and who answers for it" if result.show == LEFT else "Proof",
+        "proof_head": "Why, and responsible person" if result.show == LEFT else "Proof",
         "pager": Pager(
             words.count(len(lines), "row"),
             f"?show={result.show}" if result.after else "",
@@ -194,9 +194,9 @@ def _show(request: Request, result: Result) -> HttpResponse:
 def _lead(visit: Visit, counts: Mapping[str, int]) -> str:
     taken, done = _taken(counts), counts["state_proved"]
     if not visit.is_over:
-        return "It is not over yet: nothing is carried out before the end."
+        return "It is still open: nothing is carried out before its end."
     if visit.review.state == "cancelled":
-        return "It was called off: nothing was removed."
+        return "It was cancelled: nothing was removed."
     if not taken:
         return "Nothing was to be removed."
     many = words.count(taken, "removal")
@@ -228,7 +228,7 @@ def _note(visit: Visit, counts: Mapping[str, int]) -> Note | None:
         return Note(
             "bad",
             f"{words.count(failed, 'removal')} could not be carried out.",
-            "Each says why, and who answers for it.",
+            "Each line shows why, and who to ask.",
             "?show=failed",
             "Show them",
         )
@@ -275,7 +275,7 @@ def may_export(visit: Visit) -> bool:
 def _reason(visit: Visit) -> Reason | None:
     if not visit.standing.reads or may_export(visit):
         return None
-    text = f"Taking evidence away is a duty of its own; ask the owner of {visit.root.name} for it."
+    text = f"Exporting evidence takes a duty; ask the owner of {visit.root.name} for it."
     return Reason("why-no-export", text)
 
 
@@ -330,7 +330,7 @@ HEAD = (
 @reads
 @signed_in
 def as_csv(request: Request, id: int) -> HttpResponseBase:
-    """Every row as a line of a file; for who may read the whole review."""
+    """Every row as a line of a file; for readers of the whole review."""
     visit = meet(request, id)
     if not visit.standing.reads:
         raise Http404

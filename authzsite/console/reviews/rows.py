@@ -30,7 +30,7 @@ CHANGED = {
     "new": "New since the last review",
     "more": "Gives more than at the last review",
     "less": "Gives less than at the last review",
-    "other": "Gives something else than at the last review",
+    "other": "Gives other access than at the last review",
 }
 NAMED = 3
 ORDER = ("use", "read", "write", "create", "manage")
@@ -216,7 +216,7 @@ def effect(row: ReviewRow, consequence: Consequence | None, choice: str) -> str:
         return foreign_effect(row)
     told = [*_losses(row, consequence), *_keeps(row, consequence), *_gains(consequence)]
     if consequence.unseen:
-        told.append(f"{words.number(consequence.unseen)} more people are not worked out.")
+        told.append(f"{words.number(consequence.unseen)} more people are not shown.")
     return " ".join(told) or "No one loses access."
 
 
@@ -226,7 +226,7 @@ def foreign_effect(row: ReviewRow) -> str:
     holder = str(row.outside.get("holder", ""))
     giver = f" {row.outside['grantor']} gave it." if row.outside.get("grantor") else ""
     lost = words.listed([terms.lower(one) for one in rights])
-    return f"{holder} loses {lost} on {row.what}.{giver} What roles and others there give stays."
+    return f"{holder} loses {lost} on {row.what}.{giver} Access from roles and other grantors there stays."
 
 
 def _losses(row: ReviewRow, it: Consequence) -> Iterable[str]:

@@ -209,7 +209,7 @@ class Form:
         if not self.title:
             self.problems["title"] = "Give it a name that reviewers know it by."
         if not self.picked:
-            self.problems["what"] = "Choose what is looked at."
+            self.problems["what"] = "Choose what to review."
         if self.by == "people":
             self.reviewers.check_who()
             self.problems |= self.reviewers.problems
@@ -241,7 +241,7 @@ def room(request: Request) -> HttpResponse:
         review = starting.start(form.plan, by=_actor(request, circle))
     except PolicyError as problem:
         return _show(request, form, [Note("bad", "Not started.", f"{problem} Your form is kept.")])
-    say(request, f"{review.title} is being prepared; reviewers are told when every row is written down")
+    say(request, f"{review.title} is being prepared; reviewers are notified when all rows are ready")
     return redirect("console:review", id=review.pk)
 
 
@@ -252,7 +252,7 @@ def _actor(request: Request, circle: Circle) -> Actor:
 
 def _refused(request: Request, circle: Circle) -> HttpResponse:
     access_log.refused(circle.asker, "review", None, name=request.path, via="console")
-    text = "A review is started by who may give access to what it is about. Ask an owner to start one."
+    text = "Only people who may give access to an object can start a review of it. Ask an owner."
     context = {
         "verdict": Verdict("no", "You cannot start a review", text, level=1),
         "actions": (Action("Back to Reviews", reverse("console:reviews")),),
@@ -265,7 +265,7 @@ def _show(request: Request, form: Form, notes: list[Note]) -> HttpResponse:
     context: dict[str, Any] = {
         "crumbs": Crumbs((("Reviews", reverse("console:reviews")),)),
         "heading": "Start a review",
-        "lead": "Those who are asked see each piece of access and say whether it is still needed.",
+        "lead": "Reviewers see each access row and decide whether it is still needed.",
         "notes": notes,
         "nonce": secrets.token_hex(12),
         "here": request.path,
@@ -296,7 +296,7 @@ def _show(request: Request, form: Form, notes: list[Note]) -> HttpResponse:
         "problems": form.problems if form.data.get("step") else {},
         "tally": _tally(counted),
         "diff": _diff(counted),
-        "preview_empty": "Choose what is looked at: this side counts it before anything begins.",
+        "preview_empty": "Choose what to review: the preview counts it before anything begins.",
         "button": f"Start it over {words.count(counted.rows, 'row')}" if counted else "Start the review",
     }
     saving = form.data.get("step") == "save"
@@ -338,15 +338,15 @@ def _diff(counted: Estimate | None) -> Diff | None:
         DiffLine("same", words.number(many), KINDS.get(kind, kind)) for kind, many in counted.kinds if many
     ]
     if counted.narrowed:
-        lines.append(DiffLine("lack", "Fewer", "than these: only rows with the chosen risks are asked about"))
+        lines.append(DiffLine("lack", "Fewer", "than these: only rows with the chosen risks are included"))
     return Diff(tuple(lines) or (DiffLine("same", "Nobody", "has access there that could be reviewed."),))
 
 
 KINDS = {
     "direct": "given directly",
     "assigned": "held through a role",
-    "rules": "said by roles that are not yours to give",
+    "rules": "granted by roles that you cannot change",
     "members": "places in groups",
     "owned": "ownerships",
-    "foreign": "found in a backend, not made here",
+    "foreign": "found in a backend, not granted here",
 }

@@ -68,7 +68,7 @@ def room(request: Request) -> HttpResponse:
     mine = {one.review.pk for one in owing}
     context: dict[str, Any] = {
         "heading": "Reviews",
-        "lead": "Who has access is asked again from time to time: does everyone still need it?",
+        "lead": "Check from time to time: does everyone still need their access?",
         "actions": _actions(circle.gives_access),
         "reason": None if circle.gives_access else _no_start(),
         "waiting": [_owed(one) for one in owing],
@@ -116,7 +116,7 @@ def _actions(may: bool) -> list[Action]:
 
 
 def _no_start() -> Reason:
-    text = "A review is started by who may give access to what it is about; ask its owner."
+    text = "Only people who may give access to an object can start a review of it; ask its owner."
     return Reason("why-no-start", text)
 
 

@@ -82,11 +82,11 @@ def _is_news(row: ReviewRow, one: Ready) -> bool:
 def _lacks(review: Review, row: ReviewRow, one: Ready, reason: str) -> str:
     """What a decision still needs before it can go."""
     if one.choice == Choice.END and one.until is None:
-        return "Say when it ends."
+        return "Add an end date."
     if one.choice == Choice.REDUCE and not set(one.takes) < set(row.privileges):
-        return "Say which rights go, and leave at least one."
+        return "Choose the rights to remove, and keep at least one."
     if one.choice == Choice.REDUCE and not one.takes:
-        return "Say which rights go."
+        return "Choose the rights to remove."
     if needs_reason(review, row, one.choice) and not (one.reason or reason).strip(" .-"):
         return "Add a reason."
     return ""
@@ -94,7 +94,7 @@ def _lacks(review: Review, row: ReviewRow, one: Ready, reason: str) -> str:
 
 def _nothing(work: Work, rows: Mapping[int, ReviewRow]) -> Note:
     if not work.problems:
-        return Note("", "Nothing is ready to submit.", "Choose for a row what is to become of it.")
+        return Note("", "Nothing is ready to submit.", "Choose a decision for a row.")
     told = [f"{_named(rows[pk])}: {said}" for pk, said in list(work.problems.items())[:5]]
     return Note("bad", "Nothing is submitted yet.", " ".join(told))
 
@@ -151,7 +151,7 @@ def _overtaken(
     said = list(dict.fromkeys(text for _, text in refused))
     strong = f"{words.count(len(refused), 'decision')} not taken"
     strong += f"; {words.number(done)} taken." if done else "."
-    text = f"{' '.join(said[:5])} It stands so; choose again to change it."
+    text = f"{' '.join(said[:5])} This decision is saved; choose again to change it."
     work.chosen = left
     work.notes.append(Note("bad", strong, text))
     return show(request, work, 409)
@@ -226,7 +226,7 @@ def _lead(work: Work) -> str:
         asked = "Does everyone on this list still need it?"
         until = words.day(review.due)
         return f"{asked} Nothing changes until the end; you can change a decision until {until}."
-    return f"This review is {work.visit.state_words}. What you decided stands below."
+    return f"This review is {work.visit.state_words}. Your decisions are below."
 
 
 def _actions(work: Work) -> list[Action]:
@@ -251,7 +251,7 @@ def _facts(work: Work) -> Iterable[Fact]:
     silence = SILENCE[review.silence]
     if review.stage + 1 < len(review.stages):
         silence = f"{silence}, and the next stage decides" if review.silence == "keep" else silence
-    yield Fact("If you say nothing", silence)
+    yield Fact("Without a decision", silence)
     yield Fact(
         "State under review", f"Revision {words.number(review.revision)}", note=words.day(review.started)
     )
@@ -261,7 +261,7 @@ def _facts(work: Work) -> Iterable[Fact]:
 
 def _empty(work: Work) -> Empty:
     if not work.counts["all"]:
-        return Empty("No row here is yours to decide", "Your own access is decided by somebody else.")
+        return Empty("You have no row to decide here", "Your own access is decided by somebody else.")
     if work.only == "open" and not work.text:
         text = f"You can still change what you decided, until {words.day(work.visit.review.due)}."
         shown = Action("Show what I decided", work.url(only="decided"))

@@ -246,7 +246,7 @@ def _show(request: Request, setting: Setting, notes: list[Note], *, locked: bool
         "button": f"Change {seen.node.name} on {what}",
         "tally": foretold.tally() if looked else None,
         "diff": foretold.diff() if looked else None,
-        "preview_empty": "Choose, then look: this side tells who gains and who loses, on all of them.",
+        "preview_empty": "Choose, then look: the preview shows who gains and who loses, on all of them.",
         "sum": foretold.sum() if looked else "",
     }
     status = 422 if any(one.kind == "bad" for one in notes) else 200

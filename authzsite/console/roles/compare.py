@@ -73,7 +73,7 @@ def room(request: Request) -> HttpResponse:
     context = {
         "crumbs": Crumbs((("Roles", reverse("console:roles")),)),
         "heading": desk.heading,
-        "lead": "What both give, and what only one of them gives: before two roles become one.",
+        "lead": "What both roles give, and what only one gives: for merging two roles.",
         "a": desk.a,
         "b": desk.b,
         "options": desk.options,
@@ -84,7 +84,7 @@ def room(request: Request) -> HttpResponse:
         "toggles": _toggles(desk, lines, only),
         "more": words.number(len(shown) - SHOWN) if len(shown) > SHOWN else "",
         "csv": reverse("console:role_compare_csv") + desk.url(only=only),
-        "empty": Empty("Nothing to compare", "Neither gives anything that you may see."),
+        "empty": Empty("Nothing to compare", "Neither gives anything that you can see."),
     }
     realm, revision = realm_words(desk.circle), revision_now()
     return page(request, "console/roles/compare.html", context, room="roles", realm=realm, revision=revision)
@@ -150,7 +150,7 @@ class Desk:
     def problems(self) -> dict[str, str]:
         sides = (("a", self.a, self.first), ("b", self.b, self.second))
         unknown = [(code, text) for code, text, side in sides if text and side is None]
-        return {code: f"No role or person that you may know is called {text}." for code, text in unknown}
+        return {code: f"You know no role or person called {text}." for code, text in unknown}
 
     def url(self, **changed: object) -> str:
         asked = {"a": self.a, "b": self.b, **changed}

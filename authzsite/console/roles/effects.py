@@ -17,7 +17,7 @@ PEOPLE = 150
 TOLD = {
     "lose": "loses something on",
     "gain": "may do more on",
-    "lacking": "cannot use yet what it gives on",
+    "lacking": "cannot use it yet on",
     "denied": "stays denied on",
 }
 
@@ -56,13 +56,15 @@ class Foretold(OverObjects):
                 text = f"{TOLD[kind]} {words.count(len(names), 'object')}"
                 yield DiffLine(SIGNS[kind], label, text, words.listed(names, NAMES))
         if len(found) > PEOPLE:
-            yield DiffLine("lose", words.number(len(found) - PEOPLE), "more people are concerned likewise.")
+            yield DiffLine(
+                "lose", words.number(len(found) - PEOPLE), "more people are affected in the same way."
+            )
 
     def diff(self) -> Diff:
         lines = self.folded()
         if self.left_out:
             what = words.count(self.left_out, "more object")
-            lines.append(DiffLine("lack", what, "are not foretold here", "They are changed all the same."))
+            lines.append(DiffLine("lack", what, "are not in the preview", "They are changed as well."))
         if not lines:
             lines.append(DiffLine("same", "Nobody", "gains or loses anything by it now."))
         return Diff(tuple(lines))

@@ -79,7 +79,7 @@ class AssignView(RoleChangeView):
     def plan(self, form: AssignForm) -> Plan:
         chosen, window = form["who"].chosen, form["window"].data
         if not chosen or not window.whole:
-            return Plan(empty="Name a person or a group, and this side tells who gains and who loses.")
+            return Plan(empty="Name a person or a group, and the preview shows who gains and who loses.")
         wanted = RoleChange(joins=tuple(chosen), valid_from=window.begin, valid_until=window.end)
         foretold = Foretold.of_role(of_role_change(self.role.node, wanted))
         return Plan(

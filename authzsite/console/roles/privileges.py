@@ -61,7 +61,7 @@ def choose(request: Request, id: int) -> HttpResponse:
         "asked": text,
         "rows": [_choice(seen, one) for one in found if one.realm_id == seen.node.realm_id][:30],
         "empty": Empty(
-            f"Nothing called “{text}” is yours to give" if text else "Nothing is yours to give",
+            f"Nothing called “{text}” is yours to give" if text else "You cannot give access to anything",
             "Its owner can give access to it.",
             drawn=False,
             level=2,
@@ -163,7 +163,7 @@ class RolePrivilegesView(RoleChangeView):
 
     def plan(self, form: StatesForm) -> Plan:
         if form.change is None:
-            return Plan(empty="Choose, then look: this side tells who gains and who loses.")
+            return Plan(empty="Choose, then look: the preview shows who gains and who loses.")
         foretold = Foretold.of_role(of_role_change(self.role.node, form.change))
         tally = foretold.tally() if foretold.parts else None
         return Plan(diff=foretold.diff(), tally=tally, sum=foretold.sum())
@@ -184,7 +184,7 @@ class RolePrivilegesView(RoleChangeView):
     def _check_unchanged(self, since: int) -> None:
         rows = Grant.objects.filter(role=self.role.node.id, securable=self.place.node.id)
         if since and rows.filter(Q(opened__gt=since) | Q(closed__gt=since)).exists():
-            raise Conflict("Somebody changed what this role gives since you opened this page.")
+            raise Conflict("Somebody changed this role since you opened this page.")
 
     def note_of(self, form: StatesForm, problem: Exception) -> Note:
         form.look_again = True

@@ -104,7 +104,7 @@ class Seen:
 
     @property
     def gives_nothing(self) -> bool:
-        """Whether there is nothing at all that it gives, told to who may know all of a role."""
+        """Whether there is nothing at all that it gives, for viewers who may know all of a role."""
         return self.all_holders and not Grant.objects.open().filter(role=self.node.id).exists()
 
     @cached_property
@@ -120,7 +120,7 @@ class Seen:
 
     @cached_property
     def applied(self) -> dict[int, State | None]:
-        """How far what it allows has come outside, by object; for who may know to how many people."""
+        """How far what it allows has come outside, by object; for viewers who may know the number of people."""
         if not self.all_holders:
             return {}
         rows = {
@@ -186,7 +186,7 @@ class Seen:
 
     @cached_property
     def assigned(self) -> list[Assignment]:
-        """Who holds it, by name; of others only for who may know."""
+        """Who holds it, by name; of others only where the viewer may know."""
         rows = Assignment.objects.open().filter(role=self.node.id).select_related("holder")
         if not self.all_holders:
             own = Membership.objects.open().within(self.place.now).filter(member=self.place.asker)
@@ -243,12 +243,12 @@ class Seen:
 
     def reasons(self) -> list[Reason]:
         if self.personal:
-            text = "A personal role is what somebody was granted directly; it changes only with their grants."
+            text = "A personal role holds somebody's direct grants; it changes only with their grants."
             return [
                 Reason(code, text) for code in ("why-not-assign", "why-not-delete")
             ] + self._object_reason()
         told = []
-        givers = f"the owner of {self.root.name} and by who holds Manage grants on it"
+        givers = f"the owner of {self.root.name} and holders of Manage grants on it"
         if not self.may_assign:
             told.append(Reason("why-not-assign", f"Roles are given and taken by {givers}."))
         if not self.may_delete:
@@ -259,7 +259,7 @@ class Seen:
         return told + self._object_reason()
 
     def _object_reason(self) -> list[Reason]:
-        text = "What a role gives on an object is changed by who may give access to that object."
+        text = "Only people who may give access to an object can change what a role gives on it."
         locked = any(self._change(one).reason for one in self.objects)
         return [Reason("why-not-give", text)] if locked else []
 
@@ -319,11 +319,11 @@ def room(request: Request, id: int) -> HttpResponse:
         "facts": seen.facts(holders),
         "reasons": seen.reasons(),
         "gives": gives,
-        "gives_empty": "Nothing that you may see." if gives or not seen.gives_nothing else "Nothing yet.",
+        "gives_empty": "Nothing that you can see." if gives or not seen.gives_nothing else "Nothing yet.",
         "holders": holders,
         "holders_csv": reverse("console:role_holders_csv", args=[id]),
         "gives_csv": reverse("console:role_gives_csv", args=[id]),
-        "others": "" if seen.all_holders else "Who else holds it is shown to those who may give it.",
+        "others": "" if seen.all_holders else "Other members are shown to people who may give the role.",
         "latest": timeline.timeline(timeline.rows(latest.entries)[:6]),
         **on_role(seen.place),
     }

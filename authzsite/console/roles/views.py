@@ -66,7 +66,7 @@ def room(request: Request) -> HttpResponse:
     create, reason = _creating(circle)
     context = {
         "heading": "Roles",
-        "lead": "What several people need, given once and to all of them.",
+        "lead": "Access that several people need, granted once to all of them.",
         "actions": [create] if create else [],
         "reason": reason,
         "asked": text,
@@ -122,7 +122,7 @@ def _creating(circle: Circle) -> tuple[Action | None, Reason | None]:
     for realm in here:
         if ask.ask(circle.asker, roles.operation(realm, "create"), realm):
             return Action("Make a role", f"{reverse('console:role_new')}?in={realm.id}", "primary"), None
-    text = "Roles are made by the owner of the metalake and by who holds Create role on it."
+    text = "Only the owner of the metalake, or a holder of Create role on it, can make roles."
     asked = {"who": str(circle.asker), "action": "create_role", "what": here[0].ref.id, "type": here[0].type}
     why = f"{reverse('console:why')}?{urlencode(asked)}"
     return Action("Make a role", look="primary", reason="why-no-role"), Reason(
@@ -169,7 +169,7 @@ def _empty(text: str) -> Empty:
     if text:
         return Empty(f"No role is called “{text}”", drawn=False, actions=(Action("Show all", "?"),), level=2)
     return Empty(
-        "No role that you may see", "You see the roles you hold, own, or may give to others.", level=2
+        "No role that you can see", "You see the roles you hold, own, or may give to others.", level=2
     )
 
 
@@ -180,7 +180,7 @@ class NewRoleForm(ConsoleForm):
     """A name, and why."""
 
     name = TextField(
-        help_text="What it is for, such as sales_read. You own it; it gives nothing until you add to it.",
+        help_text="By its purpose, such as sales_read. You own it; it gives nothing until you add rights.",
         error_messages={"required": "Give it a name."},
     )
     reason = ReasonField()

@@ -96,7 +96,7 @@ def _pager(text: str, hits: Sequence[tuple[Node, After]], after: After | None) -
         place = f"{int(last.begins)}:{last.key}:{last.folded}"
         next_ = "?" + urlencode({"q": text, "after": place})
     start = "?" + urlencode({"q": text}) if after else ""
-    told = "Names that begin so come before those that hold it"
+    told = "Names that begin with it come first"
     return Pager(told if hits else "Nothing comes after this", start, next_)
 
 
@@ -130,7 +130,7 @@ def _nothing(text: str) -> Empty:
     ask = Action("Ask for it by its full name", reverse("console:request_new"))
     return Empty(
         f"Nothing is called “{text}”",
-        "It may not exist, or not be for you to see. Names of objects, people and groups are searched.",
+        "It may not exist, or you may not see it. Search looks at names of objects, people and groups.",
         drawn=False,
         actions=(browse, ask),
         level=2,

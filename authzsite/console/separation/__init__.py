@@ -1,1 +1,1 @@
-"""Rules of separation of duties: what nobody may have both of, who has it already, and who is let."""
+"""Rules of separation of duties: what they keep apart, conflicts, and exceptions."""

@@ -73,7 +73,7 @@ def desk_at(request: Request, id: int) -> Desk:
 
 
 def rule_at(request: Request, id: int) -> tuple[Desk, SeparationRule]:
-    """A rule with its realm; Http404 for who may not see it, too."""
+    """A rule with its realm; Http404 also where it is hidden."""
     rule = SeparationRule.objects.filter(pk=id).select_related("realm").first()
     if rule is None:
         raise Http404
@@ -104,7 +104,7 @@ def locked(desk: Desk) -> Reason | None:
 def side_words(side: Side, seen: Sight) -> str:
     """Role payer; Write tables or Create tables on shop.stock."""
     if seen.hides(side):
-        return "Something that you may not see"
+        return "Something that you cannot see"
     node = seen.place(side.key)
     if node is None:
         return "Something that was dropped"

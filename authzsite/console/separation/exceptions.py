@@ -35,8 +35,8 @@ class ExceptionForm(ConsoleForm):
     owner = TextField(
         label="Who answers for it",
         max_length=300,
-        help_text="A person’s name; somebody else than who has both.",
-        error_messages={"required": "Say who answers for it."},
+        help_text="A person’s name; not the holder of both sides.",
+        error_messages={"required": "Name the person responsible."},
     )
     date = MomentField(label="Until")
     reason = ReasonField(help_text="Kept in the history for ever. At least 8 characters.")
@@ -82,10 +82,10 @@ class NewExceptionView(RuleChangeView):
 
     def success_message(self, form: ExceptionForm) -> str:
         person, until = form.cleaned_data["who"][0], words.moment(form.cleaned_data["date"])
-        return f"{person.label} may have both until {words.said(until)}"
+        return f"{person.label} may hold both until {words.said(until)}"
 
     def heading(self, form: ExceptionForm) -> str:
-        return "Let somebody have both"
+        return "Allow somebody to hold both"
 
     def lead(self) -> str:
         seen = self.object.seen(only(self.object, self.rule))
@@ -116,7 +116,7 @@ class EndExceptionView(RuleChangeView):
         name = self.person.label
         if (self.rule.pk, self.person.pk) not in self.object.book.exceptions:
             return Plan(nothing=True, notes=(Note("", f"{name} has no exception from this rule."),))
-        kept = DiffLine("change", name, "keeps what there is, as a conflict that is listed")
+        kept = DiffLine("change", name, "keeps the access, listed as a conflict")
         return Plan(diff=Diff((kept,)))
 
     def save(self, form: ConfirmForm, actor: Actor) -> bool:
@@ -128,7 +128,7 @@ class EndExceptionView(RuleChangeView):
     def success_message(self, form: ConfirmForm) -> str:
         if self.revision is None:
             return "Nothing changed: it had ended before"
-        return f"{self.person.label} is let no longer"
+        return f"{self.person.label} has no exception any more"
 
     def heading(self, form: ConfirmForm) -> str:
         return f"End the exception of {self.person.label}?"

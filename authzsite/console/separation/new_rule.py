@@ -206,7 +206,7 @@ def _already(form: Form, notes: list[Note]) -> tuple[list[Line], str]:
     try:
         rule = separation.unsaved(root, form.name or "this rule", *form.whole, owners=form.owners)
     except PolicyError as problem:
-        notes.append(Note("bad", "This cannot be a rule.", str(problem)))
+        notes.append(Note("bad", "This is not a valid rule.", str(problem)))
         return [], ""
     book = Book([rule], {}, form.desk.book.now)
     lines = [line(found, book) for found in form.desk.found(book)]
@@ -215,9 +215,9 @@ def _already(form: Form, notes: list[Note]) -> tuple[list[Line], str]:
 
 def _foretold(many: int) -> str:
     if not many:
-        return "Nobody has both now."
+        return "Nobody holds both now."
     has = "has" if many == 1 else "have"
     people = words.count(many, "person", "people")
     return (
-        f"{people} {has} both already: the rule takes nothing from them, and lists them until it is mended."
+        f"{people} {has} both already: the rule takes nothing from them, and lists them until it is resolved."
     )

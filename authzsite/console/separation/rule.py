@@ -62,9 +62,7 @@ def room(request: Request, id: int) -> HttpResponse:
         "other": other,
         "locked": locked(desk),
         "let": Action("Make an exception", reverse("console:separation_let", args=[rule.pk])),
-        "empty": Empty(
-            "Nobody has both", "A change that would give both to anybody is refused.", drawn=False
-        ),
+        "empty": Empty("Nobody has both", "A change that would give anybody both is refused.", drawn=False),
     }
     return show(request, "console/separation/rule.html", desk.ward, context)
 

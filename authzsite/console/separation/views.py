@@ -47,7 +47,7 @@ def room(request: Request, id: int) -> HttpResponse:
     many = words.spelled(len(rules)) if rules else "No"
     context: dict[str, Any] = {
         "heading": f"{many} {'rule' if len(rules) == 1 else 'rules'} of separation",
-        "lead": f"What nobody in {root.name} may have both of. A change that would give both is refused.",
+        "lead": f"Access that nobody in {root.name} may hold together. Changes that give both are refused.",
         "crumbs": Crumbs((("Realms", reverse("console:realms")), (root.name, desk.ward.url))),
         "actions": [
             Action(
@@ -61,7 +61,7 @@ def room(request: Request, id: int) -> HttpResponse:
         "csv": reverse("console:separation_csv", args=[id]),
         "locked": locked(desk),
         "empty": Empty(
-            "Nothing is kept apart yet",
+            "No rules yet",
             "A rule keeps two duties apart: for example, nobody may both enter payments and approve them.",
         ),
     }

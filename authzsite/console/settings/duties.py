@@ -52,7 +52,7 @@ from policies.services.duties import take as take_duty
 
 NAMES = dict(Securable._meta.permissions)
 NO = "why-not-duty"
-OTHERS = "Other people's duties are shown to who gives access here."
+OTHERS = "Other people's duties are shown to people who give access here."
 
 
 @dataclass(frozen=True)
@@ -150,9 +150,10 @@ def room(request: Request, id: int) -> HttpResponse:
         "reason": office.reason(),
         "others": ""
         if office.may or place.may_look
-        else "Other people's duties are shown to who gives access.",
+        else "Other people's duties are shown to people who give access.",
         "empty": Empty(
-            "Nobody has a duty here", "The law of the realm says who may give access, with or without them."
+            "Nobody has a duty here",
+            "The rules of the realm decide who may give access, with or without duties.",
         ),
     }
     template = "console/objects/duties.html" if inside else "console/objects/duties_bare.html"
@@ -164,7 +165,7 @@ def _bare(place: Place) -> dict[str, Any]:
     return {
         "heading": f"Duties in {place.node.name}",
         "kind": terms.kind_of(place.node.type),
-        "lead": "You are no member of it: you see and give its duties, and nothing that is in it.",
+        "lead": "You are not a member: you see and give duties here, but none of the contents.",
         "actions": [],
     }
 
@@ -243,9 +244,7 @@ class GiveView(DutyChangeView):
     def plan(self, form: GiveForm) -> Plan:
         chosen, wanted = form["who"].chosen, form.cleaned_data.get("duty")
         if not chosen or not wanted:
-            return Plan(
-                empty="Name somebody and choose a duty. A duty gives no data, and data gives no duty."
-            )
+            return Plan(empty="Name somebody and choose a duty. A duty gives no access to data.")
         return Plan(diff=Diff(tuple(_lines(self.node, chosen, wanted))))
 
     def save(self, form: GiveForm, actor: Actor) -> None:

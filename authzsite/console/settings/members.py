@@ -39,8 +39,8 @@ class MemberForm(ConsoleForm):
 
     kind = SegmentsField(error_messages={"required": WHAT, "invalid_choice": WHAT})
     name = TextField(
-        help_text="The name as the sign-in or the identity provider writes it. A member may do nothing yet, "
-        "but can be granted something. A group brings what it holds to the people in it.",
+        help_text="The name as the sign-in or the identity provider writes it. A new member has no access, "
+        "but can be granted some. A group gives its access to its members.",
         error_messages={"required": LENGTH, "max_length": LENGTH},
     )
     reason = ReasonField()
@@ -202,6 +202,4 @@ def _losses(place: Place, one: Principal, inside: list[str]) -> Iterable[DiffLin
         yield DiffLine("lose", one.label, what, words.listed(things, 12))
     if inside and names:
         many = words.count(len(inside), "person", "people")
-        yield DiffLine(
-            "lose", many, f"in {one.label} no longer get anything through it", words.listed(inside, 12)
-        )
+        yield DiffLine("lose", many, f"in {one.label} lose access through it", words.listed(inside, 12))

@@ -8,7 +8,7 @@ from authzsite.console.kit.display.parts import Note, State
 from catalog.models import Mode, Placement
 
 MEANS = {
-    "on": "Its rules decide. Who is not given something cannot do it.",
+    "on": "Its rules decide. Access that is not granted is refused.",
     "off": "Every member may do everything with its data, whatever the rules say. The rules are kept, and "
     "nobody can change them meanwhile.",
     "pass-through": "Nothing is asked of the rules: every member may do everything, change the rules too.",
@@ -31,7 +31,7 @@ def banner_then(realm: str, mode: Mode | None) -> Note | None:
     """The same of a moment of the past."""
     if mode is None or mode.mode == Mode.Choice.ON:
         return None
-    return Note("bad", f"Authorization was {mode.mode} in {realm}.", "Its rules were asked of no member.")
+    return Note("bad", f"Authorization was {mode.mode} in {realm}.", "Its rules were not applied to members.")
 
 
 def state(mode: str) -> State:

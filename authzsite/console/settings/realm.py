@@ -49,8 +49,12 @@ from policies.sync.connections import registration
 
 CDAP = (
     ("authentication", "Authentication", "Off: CDAP's own calls answer that security is not enabled."),
-    ("master_user", "Master user", "As whom programs run without impersonation; has everything in system."),
-    ("admin_group", "Admin group", "Whose members may grant and revoke."),
+    (
+        "master_user",
+        "Master user",
+        "The user that programs run as without impersonation; has full access in namespace system.",
+    ),
+    ("admin_group", "Admin group", "Its members may grant and revoke."),
 )
 
 
@@ -119,11 +123,11 @@ class Ward:
         return reverse("console:realm", args=[self.root.id])
 
     def owner_words(self) -> str:
-        return f"its owner, {terms.spoken(self.owner)}" if self.owner else "nobody: it has no owner"
+        return f"its owner, {terms.spoken(self.owner)}" if self.owner else "its owner (nobody yet)"
 
 
 def realm_at(request: Request, id: int) -> Ward:
-    """The realm of that number, for who may see it and for who runs the site; else the same Http404."""
+    """The realm of that number, for its viewers and for site admins; else the same Http404."""
     node = find_node(id)
     if node is None or len(node.levels) > 1:
         raise Http404
@@ -217,7 +221,10 @@ def _switch(ward: Ward, code: str) -> Action:
 
 def _locked(ward: Ward) -> Reason:
     who = ward.owner_words()
-    return Reason("why-not-switch", f"What is set here is set by {who}. Site admins can set it back to on.")
+    return Reason(
+        "why-not-switch",
+        f"These settings are changed by {who}. Site admins can set authorization back to on.",
+    )
 
 
 def _settings(ward: Ward) -> list[tuple[str, str, str]]:
@@ -246,7 +253,7 @@ def _connect(ward: Ward) -> Action | None:
 
 
 def _no_connect(ward: Ward) -> Reason:
-    text = f"Catalogs are connected by {ward.owner_words()}, and by who has the duty for it."
+    text = f"Only {ward.owner_words()} or a holder of the connect duty can connect catalogs."
     return Reason("why-not-connect", text)
 
 

@@ -128,12 +128,10 @@ class SettingsForm(ConsoleForm):
     )
     master_user = TextField(
         required=False,
-        help_text="As whom programs run without impersonation; has everything in namespace system. "
+        help_text="The user that programs run as without impersonation; has full access in namespace system. "
         "May be left empty.",
     )
-    admin_group = TextField(
-        required=False, help_text="Whose members may grant and revoke. May be left empty."
-    )
+    admin_group = TextField(required=False, help_text="Its members may grant and revoke. May be left empty.")
 
 
 class SettingsView(RealmChangeView):

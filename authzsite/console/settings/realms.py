@@ -154,7 +154,7 @@ class RealmForm(ConsoleForm):
         choices=[(code, f"CDAP {code}") for code in POLICIES],
         initial=POLICIES[0],
         required=False,
-        help_text="It stays as it is chosen.",
+        help_text="It cannot be changed later.",
         error_messages={"invalid_choice": "Choose its generation of rules."},
         widget=forms.Select(attrs={"class": "input"}),
     )
@@ -164,7 +164,7 @@ class RealmForm(ConsoleForm):
     )
     owner = TextField(
         help_text="A user name. The owner decides everything in it; site admins have no access inside.",
-        error_messages={"required": "Say who is to own it.", "max_length": LENGTH},
+        error_messages={"required": "Name its owner.", "max_length": LENGTH},
     )
 
     def clean_name(self) -> str:

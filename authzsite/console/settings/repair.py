@@ -17,7 +17,7 @@ from policies.authority import Actor
 from policies.decisions.site import locked_out_realms
 from policies.services import realm_repair
 
-LOUD = "The record calls it a repair, with your name and your reason, for everybody who reads its history."
+LOUD = "The history shows it as a repair, with your name and your reason."
 
 
 class RepairRealmView(AdminChangeView):
@@ -64,7 +64,7 @@ class RepairRealmView(AdminChangeView):
         return f"Set another owner of {self.object.name}"
 
     def lead(self) -> str:
-        return f"{self.before.label} owns it and cannot sign in. You get no access to it by this."
+        return f"{self.before.label} owns it and cannot sign in. You get no access to it."
 
     def button(self, form: PrincipalForm) -> str:
         chosen = form["who"].chosen

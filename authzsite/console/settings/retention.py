@@ -70,7 +70,7 @@ class RetentionView(RealmChangeView):
     def plan(self, form: RetentionForm) -> Plan:
         begins = live_history.floor(self.object.realm.pk)
         since = f"Live since revision {words.number(begins)}."
-        return Plan(notes=(Note("plain", since, "What was before is archived."),) if begins else ())
+        return Plan(notes=(Note("plain", since, "Earlier changes are archived."),) if begins else ())
 
     def save(self, form: RetentionForm, actor: Actor) -> None:
         ward = self.object
@@ -89,7 +89,7 @@ class RetentionView(RealmChangeView):
     def lead(self) -> str:
         return (
             "What is older moves to the archive: files that stay part of the same verified chain and can be "
-            "searched. Who had access on a day before is then no longer asked of the live pages."
+            "searched. The live pages then no longer show who had access before that day."
         )
 
     def button(self, form: RetentionForm) -> str:

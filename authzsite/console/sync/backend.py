@@ -42,7 +42,7 @@ COUNTED = (
     ("Bypass", ("bypass",)),
 )
 AWAITS = {
-    Backend.Awaits.NEW: "It was connected by somebody who does not run this site.",
+    Backend.Awaits.NEW: "It was connected by somebody who is not a site admin.",
     Backend.Awaits.MOVED: "It leads to another system than before, whatever its address says.",
     Backend.Awaits.SHARED: "Another connection governs the same system, or a part of it. Two that repair the "
     "same undo what the other decided.",
@@ -150,14 +150,14 @@ def _going(one: There) -> Going | None:
 
 def _lead(one: There) -> str:
     if one.row.does == Backend.Policy.REPORT:
-        return "It is only watched: what differs is shown, and nothing is changed in the backend."
-    return "What was decided here is applied there and read back; what others granted there is left alone."
+        return "It is only watched: differences are shown, and nothing is changed in the backend."
+    return "Decisions are applied there and read back; grants made there by others stay."
 
 
 def _reason(one: There) -> Reason | None:
     if one.may_operate:
         return None
-    text = f"The owner of {one.place.node.name} runs its sync, and who has the duty for it."
+    text = f"The owner of {one.place.node.name} or a holder of the sync duty runs its sync."
     return Reason("why-not-operate", text)
 
 
@@ -190,7 +190,7 @@ def _note(one: There) -> Note | None:
     if row.state == Backend.State.PAUSED:
         by = f" by {row.paused_by.label}" if row.paused_by else ""
         until = f" until {words.moment(row.paused_until)}" if row.paused_until else ""
-        return Note("warn", f"Paused{by}{until}.", "What is decided is kept and applied when it is resumed.")
+        return Note("warn", f"Paused{by}{until}.", "Decisions are kept and applied when it is resumed.")
     if row.awaits:
         heading = "It only reports until a site admin of this site agrees."
         return Note("warn", heading, f"{AWAITS[Backend.Awaits(row.awaits)]} {site_admins.who_words()}")
@@ -202,7 +202,7 @@ def _note(one: There) -> Note | None:
         text = "It may be a mistake, so it waits until somebody has looked at it."
         return Note("warn", f"Held: the plan takes something from {losing}.", text)
     if row.error:
-        text = NEXT.get(row.error_kind, "What you decide is kept and applied when it works again.")
+        text = NEXT.get(row.error_kind, "Decisions are kept and applied when it works again.")
         answer = f"{row.get_kind_display()} answered: {row.error[:300]}"
         return Note("bad", answer if one.may_operate else troubled(one.behind), text)
     return None
@@ -259,9 +259,9 @@ def _plan(one: There) -> list[Step]:
 
 def _no_plan(one: There) -> Empty:
     if one.latest and one.latest.state in (SyncRun.State.UNPROVED, SyncRun.State.FAILED):
-        text = "What went wrong stands in the last run. It is tried again."
-        return Empty("All that is to be done was tried", text, drawn=False)
-    return Empty("Nothing is to be done", "At the last look, here and there agreed.", drawn=False)
+        text = "The last run shows the error. It is tried again."
+        return Empty("Every change was tried", text, drawn=False)
+    return Empty("Nothing is to be done", "At the last check both sides matched.", drawn=False)
 
 
 def _plan_text(one: There) -> str:
@@ -325,7 +325,7 @@ def _parked(row: Backend, *, whole: bool) -> list[Stuck]:
 
 def _hidden(one: There) -> Empty:
     return Empty(
-        "What it does in detail is not yours to see",
-        "Plan and runs name people; they are shown to who runs the sync or may grant on the catalog.",
+        "You cannot see the details",
+        "Plan and runs name people; only people who run the sync or may grant on the catalog see them.",
         drawn=False,
     )

@@ -62,7 +62,7 @@ class Behind:
         return self.settled and (self.row.state == Backend.State.IN_SYNC or self.differs == 0)
 
     def plainly(self) -> State:
-        """The same for who may not know how many others it concerns."""
+        """The same for viewers who may not know how many others it concerns."""
         return replace(self.state(), note="")
 
     def state(self) -> State:
@@ -108,7 +108,7 @@ _WORDS = {
 def behind(node: Node, whose: frozenset[str] | None = None) -> Behind | None:
     """The backend that mirrors the catalog an object is in, with what differs there.  Two to five queries.
 
-    `whose`: of these logins alone, for who may not know of others.
+    `whose`: of these logins alone, for viewers who may not know of others.
     """
     row = Backend.objects.filter(catalog__in=node.lineage).first()
     if row is None:

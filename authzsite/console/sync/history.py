@@ -132,7 +132,7 @@ def on_object(request: Request, id: int) -> HttpResponse:
         "applied": [_applied(item, row) for item in found],
         "pager": pager,
         "back": reverse("console:object_sync", args=[id]),
-        "nothing": Empty("Nothing was applied here", "What its backend is told for it will stand here."),
+        "nothing": Empty("Nothing was applied here", "The changes in its backend will be listed here."),
     }
     node = place.node
     return page(request, "console/objects/applied.html", context, room="catalog", realm=node.realm)

@@ -67,7 +67,7 @@ class OperateForm(ConsoleForm):
 
 
 def _until() -> MomentField:
-    help_text = f"In {words.zone()}. Left empty, until somebody resumes it."
+    help_text = f"In {words.zone()}. Empty until somebody resumes it."
     wrong = {"required": "Give a date and a time, or none."}
     return MomentField(label="Until", required=False, help_text=help_text, error_messages=wrong)
 
@@ -78,13 +78,13 @@ def _rate(row: Backend) -> TextField:
         max_length=9,
         required=False,
         initial=row.rate or "",
-        help_text="Rights and memberships, such as 50. Left empty, as many as it takes.",
+        help_text="Rights and memberships, such as 50. Empty for no limit.",
         widget=NumberInput(9),
     )
 
 
 def _share(row: Backend) -> TextField:
-    few = f"A plan that takes from {loss_limit.FEW} people or fewer is never held; at 100 none is."
+    few = f"A plan that takes from {loss_limit.FEW} people or fewer is never held; at 100 no plan is."
     return TextField(
         label="Share of people who would lose something, per cent",
         max_length=4,
@@ -183,7 +183,7 @@ def refused(request: Request, one: There) -> HttpResponse:
     access_log.refused(one.place.asker, operations.DUTY, one.place.node, via="console")
     context = {
         "heading": f"You cannot run the sync of {one.place.node.name}",
-        "text": f"The owner of {one.place.node.name} does, and who has the duty for it.",
+        "text": f"The owner of {one.place.node.name} or a holder of the sync duty can.",
         "status": 403,
     }
     return page(request, "errors/page.html", context, room="sync", realm=one.place.node.realm, status=403)
@@ -191,7 +191,7 @@ def refused(request: Request, one: There) -> HttpResponse:
 
 def _words(one: There, deed: str, run: SyncRun | None) -> dict[str, str]:
     if deed == "pause":
-        text = "Nothing is changed or looked at there until it is resumed: revocations wait too."
+        text = "Nothing is changed or read there until it is resumed: revocations wait too."
         return {"heading": f"Pause {one.name}?", "text": text, "button": "Pause it", "look": "danger primary"}
     if deed == "rate":
         text = "A server that others use too is changed no faster than this, by all workers together."
@@ -212,7 +212,7 @@ def _words(one: There, deed: str, run: SyncRun | None) -> dict[str, str]:
             "button": "Repair it",
             "look": look,
         }
-    text = f"It takes {takes}. What it takes first stands first."
+    text = f"It takes {takes}. Removals come first."
     button = f"Take them from {losing}"
     return {"heading": f"Let the plan for {one.name} go on?", "text": text, "button": button, "look": look}
 

@@ -180,7 +180,7 @@ def run_page(run: SyncRun, row: Backend, *, may_retry: bool) -> dict[str, Any]:
         "errors": list(run.errors),
         "steps": steps_of(run, row, may_retry=may_retry),
         "more": f"{words.count(more, 'more step')} not shown" if more else "",
-        "nothing": Empty("Nothing was to be done", "Here and there agreed.", drawn=False),
+        "nothing": Empty("Nothing was to be done", "Both sides matched.", drawn=False),
         "going": going(run, row),
         "progress_url": reverse("console:sync_progress", args=[row.pk]),
     }

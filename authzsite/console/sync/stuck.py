@@ -54,9 +54,9 @@ def _show(request: Request, one: There, row: BackendFinding) -> HttpResponse:
     about = [place for key, place in places.items() if str(key) in (row.concerns or {})]
     context = {
         "crumbs": Crumbs((("Sync", reverse("console:sync")), (one.name, one.url))),
-        "heading": "What was decided is not there"
+        "heading": "A decision is not applied"
         if row.kind == "missing"
-        else "More is there than was decided",
+        else "The backend has more than was decided",
         "what": spoken_of(row, places),
         "cause": cause(row, one.row, whole=one.may_operate),
         "next": NEXT.get(row.error_kind, "") if row.attempts else "It is tried again by itself.",
@@ -74,4 +74,4 @@ def _show(request: Request, one: There, row: BackendFinding) -> HttpResponse:
 
 
 def _who(one: There) -> str:
-    return f"The owner of {one.place.node.name} runs its sync, and who has the duty for it."
+    return f"The owner of {one.place.node.name} or a holder of the sync duty runs its sync."

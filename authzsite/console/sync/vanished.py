@@ -84,7 +84,7 @@ def _close(request: Request, one: There) -> HttpResponse:
     chosen = {number for text in request.POST.getlist("object") if (number := number_in(text))}
     reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
     if not chosen:
-        note = Note("warn", "Nothing is chosen.", "Choose what is to be closed here.")
+        note = Note("warn", "Nothing is chosen.", "Choose what to close here.")
         return _show(request, one, [note], may=True, status=422)
     closed = []
     if done_before(actor) is None:
@@ -106,7 +106,7 @@ def _show(request: Request, one: There, notes: list[Note], *, may: bool, status:
     node, system = one.place.node, one.row.get_kind_display()
     context: dict[str, Any] = {
         "heading": f"Gone from {one.name}",
-        "lead": f"{system} no longer has these. They stay here, with all that was decided, until closed.",
+        "lead": f"{system} no longer has these. They stay here, with all decisions about them, until closed.",
         "crumbs": Crumbs(((one.name, reverse("console:sync_backend", args=[one.row.pk])),)),
         "notes": notes,
         "rows": _lines(vanished(one.row)),
@@ -114,11 +114,13 @@ def _show(request: Request, one: There, notes: list[Note], *, may: bool, status:
         "may": may,
         "locked": None
         if may
-        else Reason("why-not-close", f"They are closed by who owns {node.name} or has the duty to connect."),
+        else Reason(
+            "why-not-close", f"Only the owner of {node.name} or a holder of the connect duty can close them."
+        ),
         "nonce": nonce_in(request),
         "reason": request.POST.get("reason", ""),
         "back": reverse("console:sync_backend", args=[one.row.pk]),
-        "nothing": Empty("Nothing is gone", "Everything known here was found there.", drawn=False, level=2),
+        "nothing": Empty("Nothing is gone", "Everything here was found there.", drawn=False, level=2),
     }
     return page(request, "console/sync/vanished.html", context, room="sync", realm=node.realm, status=status)
 
@@ -150,4 +152,4 @@ def _goes(gone: Gone, roles: Mapping[int, str]) -> str:
         told.append(f"{many} with it: {words.listed(list(dict.fromkeys(filter(None, named))), NAMED)}")
     if gone.below:
         told.append(f"{words.count(gone.below, 'object')} in it")
-    return "; ".join(told) or "Nothing was given on it"
+    return "; ".join(told) or "Nothing was granted on it"

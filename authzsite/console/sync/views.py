@@ -92,14 +92,14 @@ def _note(there: Behind, *, whole: bool) -> Note | None:
     if not there.row.error:
         return None
     answer = f"{there.system} answered: {there.row.error[:300]}" if whole else troubled(there)
-    return Note("bad", answer, "What you decide is kept and applied when it works again.")
+    return Note("bad", answer, "Decisions are kept and applied when it works again.")
 
 
 def troubled(there: Behind) -> str:
     """The same for who does not run it: the words of a database name people and logins."""
     if there.row.state == Backend.State.FAILED:
-        return f"{there.system} cannot be worked on. Who runs its sync sees why."
-    return f"{there.system} refused something. Who runs its sync sees what and why."
+        return f"{there.system} cannot be worked on. The people who run its sync see why."
+    return f"{there.system} refused something. The people who run its sync see what and why."
 
 
 def one(there: Behind, place: Place, asked: Mapping[str, str]) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def one(there: Behind, place: Place, asked: Mapping[str, str]) -> dict[str, Any]
     words_ = (
         f"Nothing differs on {place.node.name}"
         if place.may_look
-        else "What differs is shown to those who may grant here"
+        else "Differences are shown to people who may grant here"
     )
     return {
         "one_backend": True,
@@ -129,7 +129,7 @@ def one(there: Behind, place: Place, asked: Mapping[str, str]) -> dict[str, Any]
             else []
         ),
         "nothing_differs": Empty(
-            words_, "What was decided here was read back there." if place.may_look else "", drawn=False
+            words_, "Every decision was read back there." if place.may_look else "", drawn=False
         ),
         "pager": differs.pager,
         "applied_url": reverse("console:object_applied", args=[place.node.id]) if place.may_look else "",
@@ -168,14 +168,14 @@ def room(request: Request) -> HttpResponse:
         "lead": "Do your databases match what was decided here? Every change is read back to check.",
         "backends": backends,
         "no_backend": Empty(
-            "No catalog you may see is connected", "Only connected catalogs have a backend to keep true."
+            "No catalog that you can see is connected", "Only connected catalogs have a backend to sync."
         ),
         "toggles": differs.toggles,
         "findings": differs.lines,
         "decided": decided(orders, whole=whole),
         "pager": differs.pager,
         "nothing_differs": Empty(
-            "Nothing differs", "On what you own or may grant, here and there agree.", drawn=False
+            "Nothing differs", "Everything that you own or may grant matches.", drawn=False
         ),
     }
     realm = realms[0].name if len(realms) == 1 else ""

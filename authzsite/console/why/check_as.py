@@ -166,8 +166,8 @@ def _start(request: Request, seen: Visit, eyes: Eyes) -> HttpResponse:
         "count_words": "",
         "pager": None,
         "empty": Empty(
-            "You may not ask about others here",
-            "It takes giving access to something, the duty to read its history, or being a site admin.",
+            "You cannot ask about others here",
+            "Only people who give access here or have the duty to view the history, and site admins, can.",
         ),
     }
     return seen.page(request, "console/why/check_as.html", context)

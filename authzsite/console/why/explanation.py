@@ -16,7 +16,7 @@ from lakewarden.law.explain import Explanation, Lack, Node
 from lakewarden.law.facts import OWNER, Key, Rule, Station
 from policies.decisions.personal_role_names import is_personal
 
-MISSING_NOTE = "Not given to {who}, to a group or to a role, here or above."
+MISSING_NOTE = "Not granted to {who}, to a group or to a role, here or on a parent."
 
 
 @dataclass(frozen=True)
@@ -71,7 +71,7 @@ class Words:
             "service_admin": "Site admin of this site",
             "self": "About yourself",
             "mode": f"Authorization is {part.label}",
-            "unknown": "Nothing in the law speaks of this",
+            "unknown": "No rule covers this",
         }
         if part.kind in told:
             return told[part.kind]
@@ -250,7 +250,7 @@ def verdict_text(explanation: Explanation, speak: Words) -> str:
         return (
             f"Through {terms.lower(words.listed([terms.lower(one) for one in via]))}."
             if via
-            else "By what is given to this person directly."
+            else "By direct grants to this person."
         )
     denied = [lack for lack in explanation.missing if lack.kind == "denied"]
     missing = [lack for lack in explanation.missing if lack.kind != "denied"]
@@ -266,4 +266,4 @@ def verdict_text(explanation: Explanation, speak: Words) -> str:
         ]
     elif missing:
         parts.append("Nothing denies it.")
-    return " ".join(parts) or "Nothing that could be given would allow it."
+    return " ".join(parts) or "No grant would allow it."

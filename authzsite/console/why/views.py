@@ -107,7 +107,7 @@ class Question:
         """The object and the person asked about, or None with the problems named."""
         if len(self.places) != 1:
             if not self.places:
-                self.problems["what"] = "There is nothing of that name that you may see."
+                self.problems["what"] = "You can see nothing of that name."
             return None
         node = self.places[0]
         place = Place(self.asker, node, slices.current(self.asker, node), timezone.now())
@@ -140,7 +140,7 @@ def room(request: Request) -> HttpResponse:
     node = found[0].node if found else None
     context = {
         "heading": "Why",
-        "lead": "Who can do what, and why. The answer is the one that every pipeline and every backend gets.",
+        "lead": "Who can do what, and why. Pipelines and backends get the same answer.",
         "asked": asked,
         "who": _who_words(asked),
         "problems": asked.problems,
@@ -182,7 +182,7 @@ def _unanswered(asked: Question, request: Request) -> dict[str, Any]:
 def _open(asked: Question) -> dict[str, Any]:
     if len(asked.places) > 1 and asked.what:
         choices = [{"label": terms.kind_of(node.type), "url": _url(asked, node)} for node in asked.places]
-        return {"choices": choices, "choices_words": "Several things are called so. Which one:"}
+        return {"choices": choices, "choices_words": "Several objects have this name. Which one:"}
     if asked.problems:
         return {
             "empty": Empty(
@@ -195,7 +195,7 @@ def _open(asked: Question) -> dict[str, Any]:
     return {
         "empty": Empty(
             "Ask about a person, an action and an object",
-            "A no comes with all that is lacking and who can give it; a yes with the facts it rests on.",
+            "A no shows everything that is missing and who can give it; a yes shows the facts behind it.",
             level=2,
         )
     }
@@ -290,7 +290,7 @@ def _no(
     cases = [_case(at, way, speak, place, request, action) for at, way in enumerate(ways)]
     denied = any(lack.kind == "denied" for lack in explanation.missing)
     cases = [*cases[:1], *(_around(case) if denied else case for case in cases[1:])]
-    text = "The way that opens least comes first." if len(cases) > 1 else ""
+    text = "The narrowest way comes first." if len(cases) > 1 else ""
     return {
         "beside_heading": "What would allow it" if cases else "Nothing would allow it",
         "beside_text": text if cases else "No grant, role or ownership leads here.",
@@ -353,11 +353,11 @@ def _case_text(at: int, way: Sequence[Lack], givers: Sequence[Principal]) -> str
     gives = (
         f"{who} can give {many}."
         if givers
-        else "It has no owner who could give it; the operator of this Lakewarden can set one."
+        else "It has no owner to give it; the operator of this Lakewarden can set one."
     )
     if any(lack.kind == "denied" for lack in way):
         gives = f"{who} can lift it." if givers else gives
     if at == 0:
-        return f"The least that opens. {gives}"
-    opens = "It opens far more." if any(lack.kind == "ownership" for lack in way) else ""
+        return f"The narrowest way. {gives}"
+    opens = "It gives far more access." if any(lack.kind == "ownership" for lack in way) else ""
     return f"{opens} {gives}".strip()

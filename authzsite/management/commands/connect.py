@@ -17,9 +17,7 @@ class Command(OperatorCommand):
     help = "Connect a catalog, made when absent, to the system behind it."
 
     def add_arguments(self, parser: Any) -> None:
-        parser.add_argument(
-            "place", metavar="REALM[/CATALOG]", help="a realm alone for what stands for all of it"
-        )
+        parser.add_argument("place", metavar="REALM[/CATALOG]", help="a realm alone for all of it")
         parser.add_argument("kind", metavar="KIND", help=f"one of {', '.join(kinds.codes())}")
         parser.add_argument("--url", required=True, help="$NAME in it is taken from the environment")
         parser.add_argument("--mode", choices=Backend.Policy.values, default=Backend.Policy.REPAIR)

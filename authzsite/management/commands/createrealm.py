@@ -36,7 +36,9 @@ class Command(OperatorCommand):
             "--policy", choices=POLICIES, help=f"its generation of rules; default: {POLICIES[-1]}"
         )
         cdap.add_argument("--authentication", choices=("on", "off"), help="off: its law decides nothing")
-        cdap.add_argument("--master-user", metavar="USER", help="as whom programs run without impersonation")
+        cdap.add_argument(
+            "--master-user", metavar="USER", help="the user that programs run as without impersonation"
+        )
         cdap.add_argument("--admin-group", metavar="GROUP", help="whose members may grant and revoke")
 
     def run(

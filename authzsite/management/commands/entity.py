@@ -26,7 +26,9 @@ class Command(OperatorCommand):
             "entities", nargs="+", metavar="ENTITY", help="TYPE:NAME; delete also takes a pattern"
         )
         parser.add_argument("--as", dest="acting", metavar="user:NAME", help="who asks; the law then decides")
-        parser.add_argument("--principal", default="", metavar="NAME", help="its owner, or whom it runs as")
+        parser.add_argument(
+            "--principal", default="", metavar="NAME", help="its owner, or the user it runs as"
+        )
 
     def run(
         self, *, realm: str, action: str, entities: list[str], acting: str | None, principal: str, **_: Any

@@ -28,7 +28,7 @@ class Command(OperatorCommand):
             "--as-of", metavar="TIME", type=moment, help="ISO 8601; a day is its end, UTC; default now"
         )
         parser.add_argument("--person", metavar="user:NAME", help="of this person alone")
-        parser.add_argument("--sample", metavar="N", type=int, help="only so many people, drawn by chance")
+        parser.add_argument("--sample", metavar="N", type=int, help="only so many people, a random sample")
         parser.add_argument("--seed", default="", help="the same seed draws the same people")
         parser.add_argument("--out", metavar="FILE", type=Path, default=Path("evidence.zip"))
 

@@ -16,7 +16,7 @@ class Command(OperatorCommand):
 
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument("realm", nargs="?", help="what gets another owner; without it all are listed")
-        parser.add_argument("--owner", metavar="user:NAME|group:NAME", help="who is to own it")
+        parser.add_argument("--owner", metavar="user:NAME|group:NAME", help="its new owner")
         parser.add_argument("--reason", default="", help="kept in the realm's history for ever")
         parser.add_argument("--let-in", metavar="NAME", help="forget the wrong passwords of a name")
 
@@ -24,7 +24,7 @@ class Command(OperatorCommand):
         if realm is None and (owner or reason):
             self.fail("name the realm that gets another owner", code=2)
         if realm is not None and not owner:
-            self.fail("say with --owner who is to own it", code=2)
+            self.fail("name the new owner with --owner", code=2)
         if let_in:
             self._let_in(let_in)
         if realm is not None and owner:

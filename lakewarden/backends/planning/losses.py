@@ -48,7 +48,7 @@ class Losses:
         self._decided: dict[Keys, frozenset[Right]] = {}
 
     def revokes(self, step: Step) -> bool:
-        """Whether a step ends something that nobody decided for who has it now."""
+        """Whether a step ends something that nobody decided for its holder."""
         if step.kind == "switch" and step.leaves:
             held = effective(step.leaves, self._observed.roles)
             return not held <= self._of(self._keys(step.person))

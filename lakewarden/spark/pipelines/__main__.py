@@ -1,7 +1,7 @@
 """`python -m lakewarden.spark.pipelines NAME --input FOLDER --output FOLDER [--master URL]`
 
 Runs one pipeline on Spark.  Progress is told as JSON lines on standard output; the process ends when its
-standard input does, so that whoever started it takes it along, unless `--alone` is given.
+standard input does, so that its parent process takes it along, unless `--alone` is given.
 """
 
 from __future__ import annotations

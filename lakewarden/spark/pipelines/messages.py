@@ -1,4 +1,4 @@
-"""What the driver says to whoever started it: a JSON object a line on its standard output."""
+"""What the driver says to its parent process: a JSON object a line on its standard output."""
 
 from __future__ import annotations
 

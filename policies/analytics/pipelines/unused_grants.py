@@ -138,9 +138,9 @@ def _why(data: Mapping[str, Any], *, able: bool, last: datetime | None, now: dat
     if not able:
         return "Cannot sign in any more"
     used = data.get("used")
-    did = f"no job told of a use since {datetime.fromtimestamp(used, now.tzinfo):%Y-%m-%d}" if used else ""
+    did = f"no job reported a use since {datetime.fromtimestamp(used, now.tzinfo):%Y-%m-%d}" if used else ""
     came = f"has not been here since {last:%Y-%m-%d}" if last else "was never seen here"
-    words = f"{came}, {did}" if did else f"{came}, and no job told of a use"
+    words = f"{came}, {did}" if did else f"{came}, and no job reported a use"
     return words[0].upper() + words[1:]
 
 

@@ -75,7 +75,7 @@ TABLES = {
 
 
 class ArchiveBroken(Exception):
-    """An archive is not what was written, or is not there; the message says which."""
+    """An archive differs from what was written, or is not there; the message says which."""
 
 
 def top() -> Path:

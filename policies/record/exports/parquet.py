@@ -92,7 +92,7 @@ def check(folder: Path) -> Manifest:
     for name, table in manifest.tables.items():
         path = folder / name / PART
         if not path.is_file() or columns.digest_of(path) != table.digest:
-            raise NoSnapshot(f"{path} is not what was written")
+            raise NoSnapshot(f"{path} differs from what was written")
     return manifest
 
 

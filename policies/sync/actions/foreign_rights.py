@@ -131,7 +131,7 @@ class Foreign:
         if self._unopened:
             return self._unopened
         if not self.privileges:
-            return "No right here says exactly this. Grant what is meant, then have this taken."
+            return "No right here means exactly this. Grant the access that is meant, then revoke this."
         return ""
 
 
@@ -185,11 +185,11 @@ def hindrance(about: Foreign, code: str, by: Actor) -> str:
     """Why a decision about it would come to nothing, as far as that can be known beforehand; "" otherwise."""
     open_ = ordered(about.rows)
     if code in ("retry", "drop"):
-        return "" if open_ else "Nothing is being done about it any more."
+        return "" if open_ else "Nothing is planned for it any more."
     if code == "reopen":
         return ""
     if open_:
-        return "It is already decided that this goes. Give that up first to decide anew."
+        return "Its removal is already decided. Give that up first to decide anew."
     if code == "accept":
         return ""
     taking = _cannot_take(about)
@@ -315,7 +315,7 @@ def accept(finding: int, until: datetime, *, by: Actor, reason: str) -> Foreign:
     if not reason.strip():
         raise Invalid("Say why it is left: the next reader will ask.")
     if until <= timezone.now():
-        raise Invalid("The date lies in the past.")
+        raise Invalid("The date is in the past.")
     with change(FOREIGN_ACCEPTED, realm=realm_of(about.node), by=by, reason=reason) as current:
         authority = grants.authority_to_grant(about.node, by)
         _undecided(about)
@@ -389,7 +389,7 @@ def _orders(about: Foreign) -> list[ForeignOrder]:
     """The open decisions about it.  Raises Conflict when there is none."""
     found = ordered(about.rows)
     if not found:
-        raise Conflict("Nothing is being done about it any more.")
+        raise Conflict("Nothing is planned for it any more.")
     return list({row.pk: row for row in found.values()}.values())
 
 
@@ -423,7 +423,7 @@ def _key(row: BackendFinding | ForeignOrder, what: str) -> tuple[object, ...]:
 
 def _undecided(about: Foreign) -> None:
     if ordered(about.rows):
-        raise Conflict("It is already decided that this goes; the sync carries it out.")
+        raise Conflict("Its removal is already decided; the sync carries it out.")
 
 
 def _mark(about: Foreign, **values: object) -> None:

@@ -60,14 +60,14 @@ def authority_to_operate(actor: Actor, catalog: Node) -> Authority:
     """The right to run a sync.  Raises Refused."""
     if actor.principal is None and actor.via == "operator":
         return of_operator(actor)
-    otherwise = f"You may not run the sync of {catalog.name}: its owner may, and who has the duty for it."
+    otherwise = f"You may not run the sync of {catalog.name}: only its owner or a holder of the duty may."
     return of_duty(actor, DUTY, held=may_operate(actor, catalog), otherwise=otherwise)
 
 
 def pause(row: Backend, *, by: Actor, reason: str = "", until: datetime | None = None) -> None:
     """Leave a backend alone: it is neither changed nor looked at until it is resumed."""
     if until is not None and until <= timezone.now():
-        raise Invalid("The date lies in the past.")
+        raise Invalid("The date is in the past.")
     state = {
         "state": Backend.State.PAUSED,
         "paused_by": by.decides_as,

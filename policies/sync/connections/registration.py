@@ -25,7 +25,7 @@ from policies.sync.connections import sources
 
 DUTY = "connect_backend"
 ALREADY = (
-    "This system, or a part of it, is governed by another connection already. Only whoever runs this "
+    "This system, or a part of it, is governed by another connection already. Only the operator of this "
     "Lakewarden may let a second one govern it: manage.py connect … --share REASON."
 )
 
@@ -40,7 +40,7 @@ def may_connect(actor: Actor, place: Node) -> bool:
 
 def authority_to_connect(actor: Actor, place: Node) -> Authority:
     """The right to do so.  Raises Refused."""
-    otherwise = f"You may not connect {place.name}: its owner may, and who has the duty for it."
+    otherwise = f"You may not connect {place.name}: only its owner or a holder of the duty may."
     return of_duty(actor, DUTY, held=may_connect(actor, place), otherwise=otherwise)
 
 

@@ -28,7 +28,7 @@ from policies.sync.connections.opening import check_allowed, open_backend
 LONGEST = 255
 OWN = "this is the console's own database"
 OWN_CLUSTER = (
-    "this database lies in the same cluster as the console's own, where whoever governs it comes near that; "
+    "this database lies in the same cluster as the console's own, where its governors come near that; "
     "only the operator of this Lakewarden may let it be connected"
 )
 

@@ -19,7 +19,7 @@ from policies.models import Backend, Notice, OutboxEntry, SyncRun
 from policies.services.grants import revision_now
 from policies.sync import items
 
-PARKED = notices.kind("sync.parked", "changes of yours that a backend refuses")
+PARKED = notices.kind("sync.parked", "your changes that a backend refuses")
 HELD = notices.kind("sync.held", "plans of a sync that take so much that somebody must look first")
 RESTORED = notices.kind("sync.restored", "backends that only report after the database came back from a copy")
 SILENT = notices.kind("sync.silent", "backends that do not answer")
@@ -48,7 +48,7 @@ def look(backend: Backend) -> None:
         row,
         PARKED,
         first_stuck or parked.first(),
-        "refused what was decided, several times; it waits for you.",
+        "refused a decision several times; it waits for you.",
     )
     held = SyncRun.objects.filter(backend=row, state=SyncRun.State.HELD).order_by("-pk")
     first = held.values_list("pk", flat=True).first() if row.state == Backend.State.HELD else None
@@ -75,7 +75,7 @@ def look_at_overdue(now: datetime) -> None:
         # who paused it decided so, and what is parked, held or restored is told by itself
         known = row.state in (Backend.State.PAUSED, Backend.State.HELD) or row.restored
         tell = row.pk in late and not known
-        _say(row, OVERDUE, revision_now() if tell else None, "has not yet taken away what was decided here.")
+        _say(row, OVERDUE, revision_now() if tell else None, "has not yet applied a removal decided here.")
 
 
 def overdue(now: datetime) -> dict[int, tuple[int, datetime]]:

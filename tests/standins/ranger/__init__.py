@@ -2,5 +2,5 @@
 
 It is written from Ranger's documents and its public behaviour, not from its code: what a client can trip
 over is there (one policy a resource, a PUT that replaces, labels that a PUT loses, 404 by name and 400 by id,
-lists without a total, accounts that see a part), and what nobody here asks for is not.
+lists without a total, accounts that see a part), and what no test asks for is not.
 """

@@ -117,7 +117,7 @@ class When:
         if not self.has_end or (self.end is not None and self.end <= now):
             self.problems.setdefault("date", NO_MOMENT)
         elif self._is_empty:
-            self.problems["until"] = "The end lies before the beginning."
+            self.problems["until"] = "The end is before the beginning."
         return self.problems
 
     # In words

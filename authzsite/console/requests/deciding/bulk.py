@@ -115,7 +115,7 @@ def _show(request: Request, plan: Plan, notes: list[Note], *, status: int = 200)
     context: dict[str, Any] = {
         "crumbs": Crumbs((("Requests", reverse("console:requests")),)),
         "heading": f"Approve {many}{together}?" if plan.requests else "Nothing to decide together",
-        "lead": "Each is approved as it was asked, by itself and on its own record.",
+        "lead": "Each request is approved as it is, one by one in the history.",
         "notes": [*notes, *([left] if left else [])],
         "on": [one.pk for one in plan.requests],
         "diff": plan.diff(),

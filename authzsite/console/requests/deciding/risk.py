@@ -21,7 +21,7 @@ SMALL = ("read", "use")
 """The categories of rights that let nobody change anything."""
 REASON = Reason(
     "why-alone",
-    "Only requests to read, for one person and a month at most, are decided together.",
+    "Only requests to read, for one person and at most a month, can be decided together.",
 )
 
 
@@ -41,7 +41,7 @@ def why_alone(request: AccessRequest) -> str:
         known = [law.privilege(code) for code in part.privileges]
         if part.kind != "privilege" or any(one is None or one.category not in SMALL for one in known):
             return "It gives more than to read."
-    return "" if request.state == "asked" else "An answer is awaited."
+    return "" if request.state == "asked" else "It waits for an answer."
 
 
 def _is_short(request: AccessRequest) -> bool:

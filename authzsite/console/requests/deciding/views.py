@@ -88,7 +88,7 @@ def _not_saved(problem: PolicyError) -> Note:
 def _not_yours(request: Request, seen: VisibleRequest) -> HttpResponse:
     row = seen.request
     own = seen.viewer.pk in parties.of(row)
-    text = parties.OWN if own else "It is decided by others, or it was decided already."
+    text = parties.OWN if own else "Others decide it, or it was decided already."
     context = {
         "verdict": Verdict("no", f"You cannot decide request {row.pk}", text, level=1),
         "actions": (Action("See the request", requests_rows.url_of(row)),),

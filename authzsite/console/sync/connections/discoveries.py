@@ -123,7 +123,9 @@ def _show(request: Request, one: There, *, status: int = 200) -> HttpResponse:
         "may": may,
         "locked": None
         if may
-        else Reason("why-not-read", f"It is read for who owns {node.name} or has the duty to connect."),
+        else Reason(
+            "why-not-read", f"Only the owner of {node.name} or a holder of the connect duty can read it."
+        ),
         "reading": _reading(discoveries.latest(one.row)),
         "progress_url": reverse("console:discover_progress", args=[one.row.pk]),
         "read": one.row.read_at is not None,
@@ -248,7 +250,7 @@ class TakeOverView(ChangeView):
         many = words.count(len(self.places), "object")
         return (
             f"{self.name} owns {many} in {self.object.name} and not here. "
-            "What lies in them goes with them. Owners may do everything with what they own, and grant it."
+            "Everything inside goes with them. Owners may do everything with what they own, and grant it."
         )
 
     def button(self, form: ConfirmForm) -> str:

@@ -20,8 +20,8 @@ from policies.models import Backend
 from policies.secrets import decrypt, encrypt
 
 POLICIES = (
-    ("report", "Only report", "What differs is shown. Nothing is changed in the backend."),
-    ("repair", "Repair", "What is decided here is made true there; what others granted is left alone."),
+    ("report", "Only report", "Differences are shown. Nothing is changed in the backend."),
+    ("repair", "Repair", "Decisions are applied there; grants by others stay."),
 )
 SERVER = ("host", "port", "user")
 OWN = "its-"

@@ -77,7 +77,7 @@ def _choose(request: Request, ward: Ward, *, status: int = 200) -> HttpResponse:
     context = {
         "crumbs": Crumbs((("Realms", reverse("console:realms")), (ward.root.name, ward.url))),
         "heading": f"Connect {ward.root.name}",
-        "lead": "Which system is behind it? What you decide here is made true there, and read back.",
+        "lead": "Which system is behind it? Decisions are applied there and read back.",
         "choices": [_choice(ward, one, catalog) for one in known],
         "none": Empty("Nothing can be connected", "No kind of system is installed that this realm can use."),
     }

@@ -54,8 +54,8 @@ def _adopting(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     lines = []
     if about.holder is None:
         lines.append(DiffLine("gain", name, f"becomes a member of {about.node.realm}"))
-    gain = f"keeps {words.listed(rights)} on {about.node.name}; it is decided here from now on"
-    note = f"In {system} a role of ours takes the place of what {about.first.grantor or 'somebody'} gave."
+    gain = f"keeps {words.listed(rights)} on {about.node.name}; decided here from now on"
+    note = f"In {system} a role of Lakewarden replaces the grant by {about.first.grantor or 'somebody'}."
     lines.append(DiffLine("same", name, gain, f"{note} Nobody is cut off in between."))
     for gift in foreign_rights.way(about, by):
         told = terms.lower(terms.right(gift.privilege, gift.node.type, gift.node.kind))
@@ -66,14 +66,14 @@ def _adopting(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
         lines.append(DiffLine("lose", name, "may no longer pass it on to others"))
     if about.left:
         kept = f"{words.listed(about.left)} stays foreign"
-        lines.append(DiffLine("stop", name, kept, "No right here says exactly this and nothing more."))
+        lines.append(DiffLine("stop", name, kept, "No right here means exactly this."))
     return tuple(lines)
 
 
 def _revoking(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     system = about.backend.get_kind_display()
     given = f"Given by {about.first.grantor} in {system}. " if about.first.grantor else ""
-    note = f"{given}What roles and other givers give stays."
+    note = f"{given}Access from roles and other grantors stays."
     return (DiffLine("lose", about.first.holder, f"loses {_what(about)} on {_on(about)}", note),)
 
 

@@ -13,7 +13,7 @@ _GONE = re.compile(r"is no role there any more")
 _KINDS = {
     "rejected": "A rule of {system} forbids it.",
     "misconfigured": "Lakewarden's account in {system} lacks a right that this needs.",
-    "gone": "What it is about is not there any more.",
+    "gone": "Its object is gone.",
     "transient": "{system} was busy or could not be reached.",
 }
 
@@ -30,7 +30,7 @@ def _plainly(row: Tried, system: str) -> str:
     if found := _ACT_AS.search(row.error):
         return f"Lakewarden's account in {system} may not act as {found['who']}, who gave this right."
     if _PASSED_ON.search(row.error):
-        return "It was passed on to others there. What they were given has to go first."
+        return "It was passed on to others there. Their grants have to go first."
     if _GONE.search(row.error):
-        return "Who gave it is not there any more."
+        return "Its grantor is gone."
     return _KINDS.get(row.error_kind, "{system} refused it.").format(system=system)

@@ -94,7 +94,7 @@ class CdapWire:
         roles = self.rest.get(*BASE, "roles") or []
         yield Finding(ok=True, text=f"connected to a CDAP that enforces grants; it has {len(roles)} roles")
         yield from others
-        text = "a CDAP has no list of its users: what somebody holds there who is unknown here is not seen"
+        text = "a CDAP has no list of its users: the access of people unknown here is not seen"
         yield Finding(ok=False, text=text)
 
     def translated(self, refusal: Refused) -> BackendError:

@@ -76,7 +76,7 @@ def take_foreign(places: Places, place: Place, holder: Name, bits: int) -> None:
 
 
 def wanted_bits(node: Node, bits: int) -> int:
-    """What of a person's bits makes sense on this: a file is entered only by who may run it."""
+    """What of a person's bits makes sense on this: a file needs the bit to enter only if it can be run."""
     if node.folder:
         return bits
     return bits & (READ | WRITE) | (bits & ENTER & node.access.owner)

@@ -60,7 +60,7 @@ def _switch(tx: Transaction, identity: Identity, step: Step) -> None:
         options = sql.SQL(" WITH INHERIT TRUE, SET FALSE, ADMIN FALSE" if tx.version >= 16 else "")
         again = sorted(before & set(step.joins))
         if again and tx.version < 16:
-            # there a grant without the option leaves it to who has it
+            # there a grant without the option leaves it to its holder
             tx.run(sql.SQL("REVOKE ADMIN OPTION FOR {} FROM {}").format(_listed(tx, identity, again), person))
         tx.run(sql.SQL("GRANT {} TO {}{}").format(_listed(tx, identity, step.joins), person, options))
     leaves = sorted(before & set(step.leaves))
