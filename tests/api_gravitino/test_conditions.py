@@ -327,7 +327,7 @@ def test_a_list_is_refused_without_what_comes_before(town: Town, row: dict[str, 
         assert names(town, asked) is None, lost
 
 
-# one's own
+# the own
 
 
 @pytest.mark.seed("S4-409", "S4-410", "S4-411")

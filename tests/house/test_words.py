@@ -23,9 +23,32 @@ BANNED = (
     ("her", "them or their, or the name"),
     ("hers", "theirs, or the name"),
     ("herself", "themselves"),
+    ("out there", "in the backend, or there"),
+    ("dear to", "expensive to"),
+    ("how dear", "how expensive"),
+    ("for as long as", "as long as, or while"),
+    ("one's own", "the viewer's own, their own"),
+    ("one may see", "the viewer may see"),
+    ("one may not", "the viewer may not, hidden"),
+    ("put back from a copy", "restored from a copy"),
+    ("hands of its own", "a separate queue"),
+    ("this side tells", "the preview shows"),
+    ("for who may", "for viewers who may, for people who may"),
+    ("for who has", "for holders of"),
+    ("by who may", "by people who may"),
+    ("by who has", "by holders of"),
+    ("to who may", "to people who may"),
+    ("to who has", "to holders of"),
+    ("whoever asked", "the requester"),
+    ("whoever leads", "the leader"),
+    ("whoever runs", "the operator"),
+    ("whoever started", "the starter"),
+    ("service admin", "site admin"),
 )
 ALLOWED: dict[str, tuple[str, ...]] = {
     # for a word, patterns of the text in which it is right
+    "out there": (r"Signed out there",),
+    "service admin": (r"only (a )?service admins? may",),  # what programs read
 }
 
 

@@ -1,6 +1,6 @@
 """Every page, by who comes: nobody signed in, a stranger, a member, a reader, and those with authority.
 
-A stranger gets the answer for what does not exist; a reader gets a refusal that explains itself.  A service
+A stranger gets the answer for what does not exist; a reader gets a refusal that explains itself.  A site
 admin who is no member has no access inside a realm, and a duty gives no data: a reader of the history of
 hidden objects is led to that.
 """

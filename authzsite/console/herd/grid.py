@@ -163,7 +163,7 @@ class Grid:
     @cached_property
     def held(self) -> Mapping[str, dict[str, Grant]]:
         """The grants of each holder that hold now, by permission; what is wanted is all that is known
-        to who may not review."""
+        to viewers without review."""
         found: dict[str, dict[str, Grant]] = {str(one): {} for one in self.holders}
         if not self.desk.may_review:
             return found
