@@ -1,4 +1,4 @@
-"""Hints: shown with their ground to people who may act on them, applied after a preview, dismissed with a reason."""
+"""Hints: shown with their ground to people who may act, applied after a preview, dismissed with a reason."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class NewReview(Body):
 def plan_of(body: dict[str, Any], by: Actor) -> Plan:
     """The plan that a body describes.  Raises Invalid, NotFound, Refused.
 
-    Objects are what the caller sees; people are looked up for callers who may review there, and for nobody else.
+    Objects are what the caller sees; people are looked up for reviewers there, and nobody else.
     """
     viewer = by.decides_as
     if viewer is None:

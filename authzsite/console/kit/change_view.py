@@ -94,7 +94,7 @@ class ChangeView(View):
         return None
 
     def refusal(self) -> HttpResponseBase | None:
-        """The answer for viewers who may not change it, or where the change is made elsewhere; None lets in."""
+        """The refusal of a change that is not allowed here, or made elsewhere; None lets in."""
         return None
 
     def plan(self, form: Any) -> Plan | None:

@@ -120,7 +120,7 @@ class Seen:
 
     @cached_property
     def applied(self) -> dict[int, State | None]:
-        """How far what it allows has come outside, by object; for viewers who may know the number of people."""
+        """How far what it allows has come outside, by object; for viewers who may count the people."""
         if not self.all_holders:
             return {}
         rows = {

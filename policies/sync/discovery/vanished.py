@@ -1,4 +1,4 @@
-"""Objects that their source no longer has: listed with what hangs on them, and closed by people who may connect."""
+"""Objects that their source no longer has: listed with their grants, closed by people who may connect."""
 
 from __future__ import annotations
 
