@@ -15,6 +15,7 @@ from accounts import people
 from catalog.models import Securable
 from catalog.nodes import Node, node
 from lakewarden.backends.base import Desired, Observation, Right
+from lakewarden.backends.kinds import get
 from lakewarden.backends.testing.kit import look
 from lakewarden.law import engine
 from policies.decisions import slices
@@ -26,6 +27,7 @@ from policies.sync.actions import foreign_rights
 from policies.sync.backends.ranger.types import HIVE, TRINO
 from policies.sync.backends.ranger.wanted import CARRIED, wanted
 from policies.sync.connections.opening import open_backend
+from policies.sync.desired import Decided
 from policies.sync.safeguards import loss_limit
 from tests.backends.conftest import ranger_server  # noqa: F401 -- a fixture
 from tests.backends.ranger_world import RangerSite, item, table
@@ -133,7 +135,8 @@ def test_a_grant_ends_by_itself(governed: Backend, site: RangerSite) -> None:
     node_ = node(governed.catalog_id)
     assert isinstance(node_, Node)
     there = open_backend(governed, node_)
-    later, _ = wanted("ranger-hive", there, node_, there.observe(), soon + timedelta(seconds=1))
+    decided = Decided(get("ranger-hive"), node_, soon + timedelta(seconds=1))
+    later, _ = wanted(there, decided, there.observe())
     there.close()
     assert not [key for key, who in later.members.items() if "ana" in who and later.roles[key]]
     assert all(not policy["validitySchedules"] for policy in site.policies().values())
