@@ -170,7 +170,7 @@ def questions(place: Node) -> None:
     start.start(plan, by=Actor(olivia, "console"))
 
 
-def told(place: Node) -> None:
+def report_uses(place: Node) -> None:
     """What the shop's jobs told that they used, run by run; told once, and not beside what others tell."""
     if Use.objects.filter(realm=place.realm_id).exists():
         return

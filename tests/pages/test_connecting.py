@@ -13,8 +13,8 @@ from django.test import Client
 from psycopg.conninfo import conninfo_to_dict
 
 from accounts import people
-from authzsite.console.settings.realm import Ward
-from authzsite.console.sync.connections.form import Wanted, prefilled
+from authzsite.console.settings.realm import RealmAccess
+from authzsite.console.sync.connections.form import ConnectionForm, prefilled
 from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.backends import kinds
@@ -141,10 +141,10 @@ def test_what_only_a_command_says_of_a_server_outlives_a_renewal(
     only = "ca=%2Fetc%2Fown.pem&oauth=https%3A%2F%2Fidp.example.org%2Ftoken&scope=lake&user=admin"
     url = f"gravitino+https://client:secret@lake.example.org:8090/prod?groups=native&{only}"
     registration.connect(lake, "", "gravitino", url, policy="report", by=BY, authority=AUTHORITY)
-    ward = Ward(people.ensure("user", "marek"), lake)
+    ward = RealmAccess(people.ensure("user", "marek"), lake)
     first = prefilled({"kind": "gravitino"}, ward)
     assert first["user"] == "client"
-    wanted = Wanted(ward, {**first, **changed, "password": "newer"})
+    wanted = ConnectionForm(ward, {**first, **changed, "password": "newer"})
     there = urlsplit(wanted.url(kinds.get("gravitino")))
     assert there.password == "newer"
     assert (dict(parse_qsl(there.query)).items() >= dict(parse_qsl(only)).items()) is keeps

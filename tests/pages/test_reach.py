@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from accounts.people import ensure
-from authzsite.console.kit.inputs.visible_principals import Circle
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
 from authzsite.console.people import reach_pages
-from authzsite.console.people.reach import FILTERS, Asked, Reach
+from authzsite.console.people.reach import FILTERS, PersonReach, ReachFilter
 from authzsite.console.people.reach_pages import PagedReach
 from catalog.nodes import Node
 from catalog.past import nodes_at
@@ -35,7 +35,7 @@ def walked(viewer: str, person: str, text: str, how: str) -> list[int]:
     """The objects of all pages, one after another."""
     after, found = 0, list[int]()
     while True:
-        page = reach(PagedReach, viewer, person, Asked(text=text, how=how, after=after))
+        page = reach(PagedReach, viewer, person, ReachFilter(text=text, how=how, after=after))
         found += [one.node.id for one in page.page]
         if not page.next:
             assert page.fitting == len(found)
@@ -43,8 +43,8 @@ def walked(viewer: str, person: str, text: str, how: str) -> list[int]:
         after = page.next
 
 
-def reach(kind: type[Reach], viewer: str, person: str, asked: Asked) -> Reach:
-    return kind(Circle(ensure("user", viewer)), ensure("user", person), asked)
+def reach(kind: type[PersonReach], viewer: str, person: str, asked: ReachFilter) -> PersonReach:
+    return kind(VisiblePrincipals(ensure("user", viewer)), ensure("user", person), asked)
 
 
 @pytest.mark.parametrize("viewer", ["ana", "marek", "olivia", "mia"])
@@ -52,8 +52,8 @@ def test_pages_tell_the_same_as_everything_together(
     viewer: str, busy: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(reach_pages, "SHOWN", 3)
-    whole = reach(Reach, viewer, "ana", Asked())
-    paged = reach(PagedReach, viewer, "ana", Asked())
+    whole = reach(PersonReach, viewer, "ana", ReachFilter())
+    paged = reach(PagedReach, viewer, "ana", ReachFilter())
     for how, _ in FILTERS:
         fitting = {one.node.id for one in whole.all if how in one.fits}
         assert paged.counts[how] == len(fitting), how
@@ -70,7 +70,7 @@ def test_a_text_is_looked_for_in_the_name_and_in_what_is_above(
     monkeypatch.setattr(reach_pages, "SHOWN", 3)
     found = walked("ana", "ana", text, "")
     assert len(found) == len(set(found))
-    every = reach(Reach, "ana", "ana", Asked()).all
+    every = reach(PersonReach, "ana", "ana", ReachFilter()).all
     assert set(found) == {one.node.id for one in every if text.casefold() in one.node.ref.id.casefold()}
 
 
@@ -79,18 +79,18 @@ def test_a_file_holds_what_the_pages_hold_and_says_the_same(
 ) -> None:
     monkeypatch.setattr(reach_pages, "SHOWN", 3)
     monkeypatch.setattr(reach_pages, "PIECE", 2)
-    for asked in (Asked(), Asked(how="owned"), Asked(text="t_"), Asked(text="zzz")):
+    for asked in (ReachFilter(), ReachFilter(how="owned"), ReachFilter(text="t_"), ReachFilter(text="zzz")):
         whole = list(reach(PagedReach, "marek", "ana", asked).whole())
         assert [one.node.id for one, _ in whole] == walked("marek", "ana", asked.text, asked.how)
-    told = {one.node.name: rules for one, rules in reach(PagedReach, "ana", "ana", Asked()).whole()}
+    told = {one.node.name: rules for one, rules in reach(PagedReach, "ana", "ana", ReachFilter()).whole()}
     assert {rule.privilege for rule in told["t_1"]} == {"OWNER", "SELECT_TABLE"}
 
 
 def test_the_path_to_something_of_use_is_drawn_unless_another_is_asked_for(busy: Node) -> None:
     lost = the("table", "shop.stock.items")
-    picked = reach(PagedReach, "ana", "ana", Asked()).picked
+    picked = reach(PagedReach, "ana", "ana", ReachFilter()).picked
     assert picked is not None and picked.can
-    asked = reach(PagedReach, "ana", "ana", Asked(pick=lost.id)).picked
+    asked = reach(PagedReach, "ana", "ana", ReachFilter(pick=lost.id)).picked
     assert asked is not None and asked.node == lost
 
 

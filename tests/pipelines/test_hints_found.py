@@ -72,7 +72,7 @@ def test_used_again_it_is_no_hint(shop: Node) -> None:
 def test_the_demo_has_something_to_take_back(db: None) -> None:
     place = a_demo()
     for _ in range(2):  # the command can be given again
-        world.told(place)
+        world.report_uses(place)
     assert ("sales", "sales_write") in found(place, "unused_grant")
     on_sales = hints.about_object(the("schema", "shop.sales"), acting("olivia"))
     [one] = [one for one in on_sales if one.row.privilege == "MODIFY_TABLE"]

@@ -14,7 +14,7 @@ from accounts import people
 from accounts.models import Principal
 from accounts.text import holdable
 from authzsite.api.strictjson import BadBody
-from authzsite.console.kit.inputs.visible_principals import Circle
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
 from catalog.nodes import Node
 from catalog.resolve import find_all, spelled
 from lakewarden.law import dialects
@@ -118,7 +118,11 @@ def the_object_seen(asked: Asked, viewer: Principal) -> Node | None:
 def somebody_known(text: str, viewer: Principal) -> Principal | None:
     """Whom a name means among those the viewer may look up; anybody else is as if they were not there."""
     found = somebody(text)
-    return found if found is not None and Circle(viewer).people().filter(pk=found.pk).exists() else None
+    return (
+        found
+        if found is not None and VisiblePrincipals(viewer).people().filter(pk=found.pk).exists()
+        else None
+    )
 
 
 def somebody(text: str) -> Principal | None:

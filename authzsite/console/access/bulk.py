@@ -18,7 +18,7 @@ from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Action, Empty
 from authzsite.console.kit.inputs.object_selection import MOST, Chosen, back_of, on_context, show_page
 from authzsite.console.kit.page import page
-from authzsite.console.objects.access import Place
+from authzsite.console.objects.access import ObjectAccess
 from authzsite.console.requests.links import ask_for
 from authzsite.console.separation import warnings
 from policies.authority import Actor
@@ -32,7 +32,7 @@ class BulkGrantView(GrantView):
 
     not_saved = "Not saved, on none of them."
 
-    def get_object(self) -> Place | None:
+    def get_object(self) -> ObjectAccess | None:
         self.chosen = Chosen(self.asker, self.data)
         return self.chosen.mine[0] if self.chosen.mine else None
 

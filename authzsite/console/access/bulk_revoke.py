@@ -21,7 +21,7 @@ from authzsite.console.kit.forms import MANY
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.inputs.object_selection import Chosen, back_of, leave, on_context, show_page
 from authzsite.console.kit.page import say
-from authzsite.console.objects.access import Place
+from authzsite.console.objects.access import ObjectAccess
 from authzsite.console.roles.views import nonce_in
 from catalog.nodes import Node, any_of
 from policies.authority import Actor
@@ -37,7 +37,7 @@ from policies.services.grants import revision_now
 class Removal:
     """Whose direct grants on the chosen objects are to end."""
 
-    places: Sequence[Place]
+    places: Sequence[ObjectAccess]
     data: QueryDict
     problems: dict[str, str] = field(default_factory=dict)
 
@@ -94,7 +94,7 @@ class Removal:
         many = Counter((one.pk, row.securable_id) for one, row in self.held)
         objects = Counter(holder for holder, _ in many)
         for one in self.holders:
-            note = f"{terms.spoken(one)}, directly on {words.count(objects[one.pk], 'object')}"
+            note = f"{terms.principal_name(one)}, directly on {words.count(objects[one.pk], 'object')}"
             yield {"code": str(one), "name": one.label, "note": note, "checked": one in self.chosen}
 
 

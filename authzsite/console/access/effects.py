@@ -12,7 +12,7 @@ from django.urls import reverse
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Count, Diff, DiffLine, Tally
-from authzsite.console.sync.backend_state import Behind
+from authzsite.console.sync.backend_state import BackendState
 from catalog.nodes import Node
 from lakewarden.law.explain import Lack
 from policies.decisions.personal_role_names import is_personal
@@ -226,7 +226,7 @@ def _when(moment: float | None) -> str:
     return words.moment(when) if when else "without end"
 
 
-def out_there(there: Behind | None, *, removal: bool = False) -> str:
+def out_there(there: BackendState | None, *, removal: bool = False) -> str:
     """What becomes of it in the backend."""
     if there is None:
         return ""

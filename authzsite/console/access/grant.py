@@ -12,7 +12,7 @@ from django.urls import reverse
 from authzsite.console.access.effects import Shown, out_there
 from authzsite.console.access.grant_form import GrantForm, RecipientForm
 from authzsite.console.cdap.links import page_of_name
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.conflicts import changed_meanwhile
 from authzsite.console.kit.display import words
@@ -21,7 +21,7 @@ from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.object_change import PlannedObjectView
 from authzsite.console.kit.refusal import refused
-from authzsite.console.objects.access import visit
+from authzsite.console.objects.access import get_object_or_404
 from authzsite.console.separation import warnings
 from authzsite.console.sync.backend_state import behind
 from policies.authority import Actor
@@ -100,10 +100,10 @@ class GrantView(PlannedObjectView):
 
 
 @reads
-@signed_in
+@login_required
 def people(request: Request, id: int) -> HttpResponse:
     """People and groups that match what is being typed, for a script."""
-    place = visit(request, id)
+    place = get_object_or_404(request, id)
     if not place.may_grant:
         return refused(request, place, "grant")
     who = RecipientForm(request.GET, node=place.node)["who"]

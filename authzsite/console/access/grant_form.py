@@ -15,7 +15,7 @@ from authzsite.console.kit.forms import (
     ReasonField,
     WindowField,
 )
-from authzsite.console.objects.access import Place
+from authzsite.console.objects.access import ObjectAccess
 from catalog.nodes import Node
 from lakewarden.law import dialects
 from lakewarden.law.dialects import Privilege
@@ -93,7 +93,7 @@ class GrantForm(RecipientForm):
     window = WindowField()
     reason = ReasonField(help_text=REASON_HELP)
 
-    def __init__(self, data: Any = None, *, places: Sequence[Place], **kwargs: Any) -> None:
+    def __init__(self, data: Any = None, *, places: Sequence[ObjectAccess], **kwargs: Any) -> None:
         super().__init__(data, node=places[0].node, **kwargs)
         self.places = places
         called = "each of them" if len(places) > 1 else ""

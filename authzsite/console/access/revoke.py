@@ -14,7 +14,7 @@ from accounts.models import Principal
 from authzsite.console.access.effects import Shown, out_there
 from authzsite.console.cdap.links import page_of_name
 from authzsite.console.history.views import somebody
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.conflicts import changed_meanwhile
 from authzsite.console.kit.display import terms, words
@@ -112,9 +112,7 @@ class RevokeView(ConfirmObjectView):
         return f"{what} on {name} revoked from {who}"
 
     def heading(self, form: ConfirmForm) -> str:
-        return (
-            f"Revoke {self.rights or 'access'} on {self.object.node.name} from {terms.spoken(self.holder)}?"
-        )
+        return f"Revoke {self.rights or 'access'} on {self.object.node.name} from {terms.principal_name(self.holder)}?"
 
     def button(self, form: ConfirmForm) -> str:
         if self.holder.kind == Principal.Kind.GROUP:
@@ -126,7 +124,7 @@ class RevokeView(ConfirmObjectView):
 
 
 @reads_and_writes
-@signed_in
+@login_required
 def undo(request: Request, revision: int) -> HttpResponse:
     """Undo the viewer's own change by the opposite change; the record keeps both."""
     if request.method != "POST":

@@ -20,7 +20,7 @@ from accounts.models import Keeping, Membership, Principal, Token, User
 from authzsite.console.accounts.admin_change import AdminChangeView, PrincipalForm
 from authzsite.console.accounts.views import admin_only, state_of
 from authzsite.console.history import timeline
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Crumbs, Diff, DiffLine, Fact, Facts, Note, Reason
@@ -51,9 +51,9 @@ def _account(id: int) -> User:
 
 @never_cache
 @reads_and_writes
-@signed_in
+@login_required
 @admin_only
-def room(request: Request, id: int) -> HttpResponse:
+def account_detail(request: Request, id: int) -> HttpResponse:
     """What it is; enabling it again and making a link to set a password are buttons here."""
     account = _account(id)
     if request.method != "POST":
@@ -131,7 +131,7 @@ def _facts(account: User, places: int) -> Facts:
 
 
 @dataclass(frozen=True)
-class Closing:
+class AccountClosing:
     """What disabling an account leaves behind."""
 
     account: User
@@ -192,8 +192,8 @@ class DisableAccountView(AdminChangeView):
         return _account(self.kwargs["id"])
 
     @cached_property
-    def closing(self) -> Closing:
-        return Closing(self.object)
+    def closing(self) -> AccountClosing:
+        return AccountClosing(self.object)
 
     def plan(self, form: ConfirmForm) -> Plan:
         return Plan(diff=Diff(tuple(self.closing.lines())))
@@ -256,7 +256,7 @@ class BindAccountView(AdminChangeView):
 
     def button(self, form: PrincipalForm) -> str:
         chosen = form["who"].chosen
-        return f"Bind to {terms.spoken(chosen[0])}" if chosen else "Bind"
+        return f"Bind to {terms.principal_name(chosen[0])}" if chosen else "Bind"
 
     def back(self) -> str:
         return reverse("console:account", args=[self.object.pk])

@@ -21,7 +21,7 @@ from accounts import sessions
 from accounts.models import Keeping, Membership, Principal, SignIn, User
 from authzsite.console.accounts import tokens
 from authzsite.console.accounts.tokens import TokenForm
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import formats, terms, words
 from authzsite.console.kit.display.parts import Action, Who
 from authzsite.console.kit.forms import ConsoleForm
@@ -34,7 +34,7 @@ from policies.services import accounts
 
 
 @dataclass(frozen=True)
-class Place:
+class SignedInBrowser:
     """One browser in which one is signed in."""
 
     id: int
@@ -48,8 +48,8 @@ class Place:
 @never_cache
 @sensitive_post_parameters("old", "password", "again")
 @reads_and_writes
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def profile_page(request: Request) -> HttpResponse:
     """The page; each of its forms comes back to it."""
     if request.method != "POST":
         return _show(request, TokenForm(who="you"))
@@ -140,9 +140,9 @@ def _sign_out_one(request: Request) -> HttpResponse:
     return redirect("console:profile")
 
 
-def _place(row: SignIn, this: str) -> Place:
+def _place(row: SignIn, this: str) -> SignedInBrowser:
     seen, begun = words.ago(row.seen), words.moment(row.begun)
-    return Place(row.pk, browser(row.agent), row.address, seen, begun, row.key == this)
+    return SignedInBrowser(row.pk, browser(row.agent), row.address, seen, begun, row.key == this)
 
 
 def browser(agent: str) -> str:

@@ -19,7 +19,7 @@ from authzsite.console.accounts.admin_change import AdminChangeView, PrincipalFo
 from authzsite.console.accounts.tokens import TokenForm
 from authzsite.console.accounts.views import service_state
 from authzsite.console.history import timeline
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Crumbs, Diff, DiffLine, Fact, Facts, Reason
@@ -38,7 +38,7 @@ KEEPERS = ("user", "group")
 
 
 @dataclass(frozen=True)
-class Kept:
+class ServiceAccess:
     """A service account as one of its keepers, or a site admin, sees it."""
 
     service: Principal
@@ -91,19 +91,19 @@ class Kept:
         return words.ago(last) if last else "Never"
 
 
-def _service(request: Request, id: int) -> Kept:
+def _service(request: Request, id: int) -> ServiceAccess:
     """The service account; not found for who neither keeps it nor runs the site."""
     asker = asker_of(request)
     found = Principal.objects.filter(pk=id, kind=Principal.Kind.SERVICE).first()
     if found is None or not site_permissions.ask_keeper(asker, found):
         raise Http404
-    return Kept(found, asker)
+    return ServiceAccess(found, asker)
 
 
 @never_cache
 @reads_and_writes
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def service_detail(request: Request, id: int) -> HttpResponse:
     """Its tokens, made and taken back here; enabling it again is a button too."""
     kept = _service(request, id)
     if request.method != "POST":
@@ -125,11 +125,13 @@ def room(request: Request, id: int) -> HttpResponse:
     return redirect("console:service", id=id)
 
 
-def _show(request: Request, kept: Kept, form: TokenForm, status: int = 200) -> HttpResponse:
+def _show(request: Request, kept: ServiceAccess, form: TokenForm, status: int = 200) -> HttpResponse:
     service = kept.service
     seen = history.sight(kept.asker, [])
     latest = history.page(history.Filter(person=service), seen, limit=5).entries
-    text = f"Only a site admin can create, disable or hand over a service account. {site_admins.who_words()}"
+    text = (
+        f"Only a site admin can create, disable or hand over a service account. {site_admins.admin_names()}"
+    )
     context = {
         "crumbs": Crumbs((("Accounts", reverse("console:accounts")),) if kept.runs_the_site else ()),
         "heading": service.label,
@@ -224,7 +226,7 @@ class NewServiceView(AnsweringView):
 class KeeperView(AnsweringView):
     """Who answers for it from now on."""
 
-    def get_object(self) -> Kept:
+    def get_object(self) -> ServiceAccess:
         return _service(self.request, self.kwargs["id"])
 
     def make_form(self, data: Any) -> PrincipalForm:
@@ -249,7 +251,7 @@ class KeeperView(AnsweringView):
 
     def button(self, form: PrincipalForm) -> str:
         chosen = form["who"].chosen
-        return f"Let {terms.spoken(chosen[0])} answer" if chosen else "Name who answers"
+        return f"Let {terms.principal_name(chosen[0])} answer" if chosen else "Name who answers"
 
     def back(self) -> str:
         return reverse("console:service", args=[self.object.service.pk])
@@ -264,7 +266,7 @@ class DisableServiceView(AdminChangeView):
     form_class = ConfirmForm
     template_name = "console/kit/confirm.html"
 
-    def get_object(self) -> Kept:
+    def get_object(self) -> ServiceAccess:
         return _service(self.request, self.kwargs["id"])
 
     def plan(self, form: ConfirmForm) -> Plan:

@@ -14,7 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
 from authzsite.console.kit import form_resume
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.http import Request, account_of
 from authzsite.console.kit.methods import reads, reads_and_writes, writes
 from authzsite.console.kit.page import KEYS_OFF, page
@@ -76,14 +76,14 @@ def sign_out(request: Request) -> HttpResponse:
 
 
 @writes
-@signed_in
+@login_required
 def resume(request: Request) -> HttpResponse:
     """Show a kept form again to who is signed in."""
     return redirect(form_resume.restore(request, request.POST.get("kept", "")) or reverse("console:home"))
 
 
 @writes
-@signed_in
+@login_required
 def preferences(request: Request) -> HttpResponse:
     """Theme and single-letter keys, each sent by a form of its own."""
     theme = request.POST.get("theme")
@@ -98,7 +98,7 @@ def preferences(request: Request) -> HttpResponse:
 
 
 @reads
-@signed_in
+@login_required
 def keys(request: Request) -> HttpResponse:
     """What the keyboard does, and the words this console uses."""
     return page(request, "console/help/keys.html")

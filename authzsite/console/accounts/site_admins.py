@@ -26,9 +26,9 @@ def named() -> list[Principal]:
     return list(rows.order_by("display_name", "name"))
 
 
-def who_words() -> str:
+def admin_names() -> str:
     """Site admins: olivia and sam.  Or a sentence that there is none."""
-    names = [terms.spoken(one) for one in named()]
+    names = [terms.principal_name(one) for one in named()]
     if not names:
         return "No site admin is set up yet."
     return f"{'Site admin' if len(names) == 1 else 'Site admins'}: {words.listed(names)}."
@@ -37,6 +37,6 @@ def who_words() -> str:
 def refused(request: Request, heading: str, *, back: str, back_words: str) -> HttpResponse:
     """The page for everybody but site admins, recorded: what it takes and who can do it."""
     access_log.refused(asker_of(request), ADMIN, None, name=request.path, via="console")
-    text = f"Only a site admin can do this. {who_words()}"
+    text = f"Only a site admin can do this. {admin_names()}"
     context = {"verdict": Verdict("no", heading, text, level=1), "actions": (Action(back_words, back),)}
     return page(request, "errors/refused.html", context, room="accounts", status=403)

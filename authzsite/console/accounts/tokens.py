@@ -31,7 +31,7 @@ SHOWN = 100
 
 
 @dataclass(frozen=True)
-class Line:
+class TokenRow:
     """One token: recognised by how it begins."""
 
     id: int
@@ -98,11 +98,11 @@ def shown(holder: Principal, form: TokenForm, *, who: str, may: bool = True) -> 
     }
 
 
-def _line(row: Token, who: str) -> Line:
+def _line(row: Token, who: str) -> TokenRow:
     over = row.expires is not None and row.expires <= timezone.now()
     ended = State("unknown", "Ended by itself") if over else None
     state = State("paused", "Revoked") if row.revoked else ended
-    return Line(
+    return TokenRow(
         row.pk,
         row.prefix,
         words.listed(row.scopes) or f"all that {who} may",

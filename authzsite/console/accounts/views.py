@@ -19,9 +19,9 @@ from accounts.models import Keeping, Principal, Token, User
 from accounts.text import holdable
 from authzsite.console.accounts import site_admins
 from authzsite.console.accounts.admin_change import AdminChangeView
-from authzsite.console.kit.auth import View, signed_in
+from authzsite.console.kit.auth import View, login_required
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.keyset import ordered, told
+from authzsite.console.kit.display.keyset import ordered, page_bounds
 from authzsite.console.kit.display.lists import Pager, Toggle
 from authzsite.console.kit.display.parts import Action, Empty, Face, State, Who
 from authzsite.console.kit.forms import ConsoleForm, ReasonField, TextField
@@ -45,7 +45,7 @@ KINDS = (
 
 
 @dataclass(frozen=True)
-class Line:
+class AccountRow:
     who: Who
     acts_as: str
     used: str
@@ -72,9 +72,9 @@ def admin_only(view: View) -> View:
 
 
 @reads
-@signed_in
+@login_required
 @admin_only
-def room(request: Request) -> HttpResponse:
+def account_list(request: Request) -> HttpResponse:
     """Accounts by name; who runs the site; realms that nobody can run any more."""
     text, kind = asked_in(request)
     after = number_in(request.GET.get("after", ""))
@@ -91,7 +91,7 @@ def room(request: Request) -> HttpResponse:
         "toggles": _toggles(kind, text),
         "rows": found,
         "pager": Pager(
-            told(found[0].who.name, found[-1].who.name) if found else "",
+            page_bounds(found[0].who.name, found[-1].who.name) if found else "",
             _url(text, kind) if after else "",
             _url(text, kind, last) if last else "",
             reverse("console:accounts_csv") + _url(text, kind),
@@ -170,7 +170,7 @@ def services_of(kind: str, text: str) -> QuerySet[Principal] | None:
     return _services(text) if kind == "services" else _unkept(_services(text))
 
 
-def _lines(kind: str, text: str, after: int | None) -> tuple[list[Line], int]:
+def _lines(kind: str, text: str, after: int | None) -> tuple[list[AccountRow], int]:
     """One page, and the number of its last row when more follow."""
     services = services_of(kind, text)
     if services is not None:
@@ -186,13 +186,13 @@ def _tokens(principal: str) -> Exists:
     return Exists(rows)
 
 
-def _person_line(row: Any) -> Line:
+def _person_line(row: Any) -> AccountRow:
     url = reverse("console:account", args=[row.pk])
     name = row.principal.label if row.principal else row.username
     who = Who(name, Face("person", words.initials(name)), row.username, url)
     used = words.moment(row.last_login) if row.last_login else "Never"
     acts = str(row.principal) if row.principal else "Nobody"
-    return Line(who, acts, used, "Yes" if row.tokens else "None", state_of(row))
+    return AccountRow(who, acts, used, "Yes" if row.tokens else "None", state_of(row))
 
 
 def state_of(account: User) -> State:
@@ -233,12 +233,12 @@ def programs(rows: list[Principal]) -> list[Program]:
     return told
 
 
-def _service_lines(rows: list[Principal]) -> list[Line]:
+def _service_lines(rows: list[Principal]) -> list[AccountRow]:
     lines = []
     for one in programs(rows):
         who = terms.who(one.row, "service account", reverse("console:service", args=[one.row.pk]))
         keeper = one.keeper.label if one.keeper else "Nobody"
-        lines.append(Line(who, keeper, "", "Yes" if one.tokens else "None", one.state))
+        lines.append(AccountRow(who, keeper, "", "Yes" if one.tokens else "None", one.state))
     return lines
 
 

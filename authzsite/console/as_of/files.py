@@ -12,13 +12,13 @@ from django.urls import reverse
 from authzsite.console.as_of import objects as as_of_objects
 from authzsite.console.as_of import people
 from authzsite.console.as_of.roles import gave_then, held_then
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
-from authzsite.console.objects.access import Place, visit_past
-from authzsite.console.people.person_access import visit as visit_person
-from authzsite.console.roles.role import Seen, rights, visit_role
+from authzsite.console.objects.access import ObjectAccess, get_past_object_or_404
+from authzsite.console.people.person_access import get_person_or_404 as visit_person
+from authzsite.console.roles.role import VisibleRole, rights, visit_role
 from authzsite.downloads import csv_file
 from catalog.past import node_at
 from policies.decisions import live_history
@@ -40,10 +40,10 @@ def _at(past: Past) -> list[object]:
 
 
 @reads
-@signed_in
+@login_required
 def of_object(request: Request, id: int) -> HttpResponseBase:
     """Who had access then, or what differs since, or who had it in between; the page says what is wrong."""
-    place = visit_past(request, id)
+    place = get_past_object_or_404(request, id)
     if (place.node.type in terms.ROOMS and not place.only_past) or not place.may_look:
         raise Http404
     asked = as_of_objects.read(request)
@@ -62,12 +62,12 @@ def _back(request: Request, name: str, id: int) -> HttpResponseBase:
     return redirect(f"{reverse(f'console:{name}', args=[id])}?{request.GET.urlencode()}")
 
 
-def _state(place: Place, at: Past, until: Past) -> tuple[list[str], Lines]:
+def _state(place: ObjectAccess, at: Past, until: Past) -> tuple[list[str], Lines]:
     head = ["object", "as of", "revision", "principal", "shown as", "could", "how"]
     return head, _state_lines(place, at)
 
 
-def _state_lines(place: Place, at: Past) -> Lines:
+def _state_lines(place: ObjectAccess, at: Past) -> Lines:
     was = node_at(place.node.id, at.revision)
     if was is None:
         return
@@ -78,7 +78,7 @@ def _state_lines(place: Place, at: Past) -> Lines:
         yield [was.ref.id, *_at(at), person, person.label, could, how]
 
 
-def _changes(place: Place, at: Past, until: Past) -> tuple[list[str], Lines]:
+def _changes(place: ObjectAccess, at: Past, until: Past) -> tuple[list[str], Lines]:
     head = ["object", "since", "since revision", "until", "until revision"]
     head += ["principal", "shown as", "could", "can after"]
     node, edges = place.node, [*_at(at), *_at(until)]
@@ -94,13 +94,13 @@ def _changes(place: Place, at: Past, until: Past) -> tuple[list[str], Lines]:
     )
 
 
-def _between(place: Place, at: Past, until: Past) -> tuple[list[str], Lines]:
+def _between(place: ObjectAccess, at: Past, until: Past) -> tuple[list[str], Lines]:
     head = ["object", "principal", "shown as", "could", "since", "since revision", "until", "until revision"]
     found = compare.courses(place.node, at, until)
     return head, (line for course in found for line in _spells(place, course))
 
 
-def _spells(place: Place, course: Course) -> Lines:
+def _spells(place: ObjectAccess, course: Course) -> Lines:
     told = [place.node.ref.id, course.principal, course.principal.label]
     for spell in course.spells:
         ended = _at(spell.until) if spell.until else ["", ""]
@@ -114,7 +114,7 @@ VIEWS = {"": _state, "changes": _changes, "between": _between}
 
 
 @reads
-@signed_in
+@login_required
 def of_person(request: Request, id: int) -> HttpResponseBase:
     """What somebody reached then, or where that differs from another moment or another person."""
     seen = visit_person(request, id, "person_then")
@@ -122,7 +122,7 @@ def of_person(request: Request, id: int) -> HttpResponseBase:
     rows = people.answered(asked, seen.circle, seen.person)
     if rows is None:
         return _back(request, "person_then", id)
-    sides = people.heads(asked, seen.person)
+    sides = people.comparison_headings(asked, seen.person)
     head = ["object", "type", "first", "first could"]
     if not asked.compares:
         lines = ([row.node.ref.id, row.node.type, *sides, row.left] for row in rows)
@@ -137,7 +137,7 @@ def of_person(request: Request, id: int) -> HttpResponseBase:
 
 
 @reads
-@signed_in
+@login_required
 def of_role(request: Request, id: int) -> HttpResponseBase:
     """What a role gave then; with `show=held` who held it."""
     seen = visit_role(request, id, past=True)
@@ -152,12 +152,12 @@ def of_role(request: Request, id: int) -> HttpResponseBase:
     return csv_file.answer(f"gives-{id}-then", head, _gave(seen, at))
 
 
-def _held(seen: Seen, at: Past) -> Lines:
+def _held(seen: VisibleRole, at: Past) -> Lines:
     for row in held_then(seen, at):
         yield [seen.node.name, *_at(at), row.holder]
 
 
-def _gave(seen: Seen, at: Past) -> Lines:
+def _gave(seen: VisibleRole, at: Past) -> Lines:
     for node, rows in gave_then(seen, at):
         for effect in Effect.values:
             told = rights(node, rows, effect)

@@ -9,15 +9,15 @@ from django.urls import reverse
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Facts, Lineage, Note, Station, Tab, Tabs
-from authzsite.console.objects.access import Place
-from authzsite.console.objects.header import Head
+from authzsite.console.objects.access import ObjectAccess
+from authzsite.console.objects.header import ObjectHeader
 from catalog.models import Placement
 from policies.models import Change
 
 HIDDEN = "You may read its history, but not its contents."
 
 
-class PastHead(Head):
+class PastHead(ObjectHeader):
     """Names without links, and the two tabs that tell of the past."""
 
     def context(self) -> dict[str, Any]:
@@ -42,7 +42,7 @@ class PastHead(Head):
     def _lead(self) -> str:
         if self.ended is None:
             return HIDDEN
-        when = words.said(words.moment(self.ended.at))
+        when = words.when_in_words(words.moment(self.ended.at))
         return f"It is gone since {when}, revision {words.number(self.ended.revision)}. Its history stays."
 
     def _end(self) -> list[Action]:
@@ -66,6 +66,6 @@ class PastHead(Head):
         return None
 
 
-def head_of(place: Place, tab: str) -> Head:
+def head_of(place: ObjectAccess, tab: str) -> ObjectHeader:
     """The top of a page about an object's history."""
-    return PastHead(place, tab) if place.only_past else Head(place, tab)
+    return PastHead(place, tab) if place.only_past else ObjectHeader(place, tab)

@@ -17,7 +17,7 @@ from django.utils import timezone
 from accounts.models import Principal
 from authzsite.console.as_of.header import head_of
 from authzsite.console.history.views import somebody
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.links import leading
 from authzsite.console.kit.display.lists import Pager, Toggle
@@ -25,8 +25,8 @@ from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Empty, N
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads, writes
 from authzsite.console.kit.page import page
-from authzsite.console.objects.access import Place, visit_past
-from authzsite.console.objects.header import Head
+from authzsite.console.objects.access import ObjectAccess, get_past_object_or_404
+from authzsite.console.objects.header import ObjectHeader
 from authzsite.console.settings import modes
 from authzsite.downloads import evidence
 from catalog.nodes import Node
@@ -47,7 +47,7 @@ EXPORT = "export_history"
 
 
 @dataclass(frozen=True)
-class Asked:
+class AsOfQuery:
     """Two moments of the past as the address names them, a view, and what was wrong with either."""
 
     at: str
@@ -64,7 +64,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Row:
+class PersonThen:
     """One person then: what they could do and by which ways."""
 
     who: Who
@@ -73,7 +73,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Time:
+class AccessPeriod:
     """One spell of somebody's access, in words."""
 
     who: Who
@@ -82,7 +82,7 @@ class Time:
     until: str
 
 
-def read(request: Request) -> Asked:
+def read(request: Request) -> AsOfQuery:
     """The moments in an address; none means nothing was asked yet."""
     at, to = (request.GET.get(name, "").strip()[:40] for name in ("at", "to"))
     then, until = moment_of(at), moment_of(to) if to else revisions.latest()
@@ -94,7 +94,7 @@ def read(request: Request) -> Asked:
     if then and until and (until.revision, until.moment) < (then.revision, then.moment):
         problems["to"] = "The later moment must not lie before the earlier one."
     view, skipped = request.GET.get("show", ""), number_in(request.GET.get("after", "")) or 0
-    return Asked(at, to, view if view in dict(VIEWS) else "", then, until, problems, skipped)
+    return AsOfQuery(at, to, view if view in dict(VIEWS) else "", then, until, problems, skipped)
 
 
 def moment_of(text: str) -> Past | None:
@@ -106,10 +106,10 @@ def moment_of(text: str) -> Past | None:
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def object_as_of(request: Request, id: int) -> HttpResponse:
     """The Then tab of an object."""
-    place = visit_past(request, id)
+    place = get_past_object_or_404(request, id)
     if place.node.type in terms.ROOMS and not place.only_past:
         return redirect(terms.page_of(id, place.node.type))
     head = head_of(place, "object_then")
@@ -124,7 +124,9 @@ def room(request: Request, id: int) -> HttpResponse:
     return _page(request, head, {"asked": asked, **_form(asked, place), **_answer(asked, place)})
 
 
-def _page(request: Request, head: Head, context: dict[str, Any], *, status: int = 200) -> HttpResponse:
+def _page(
+    request: Request, head: ObjectHeader, context: dict[str, Any], *, status: int = 200
+) -> HttpResponse:
     return page(
         request,
         "console/objects/as_of.html",
@@ -137,7 +139,7 @@ def _page(request: Request, head: Head, context: dict[str, Any], *, status: int 
     )
 
 
-def _form(asked: Asked, place: Place) -> dict[str, Any]:
+def _form(asked: AsOfQuery, place: ObjectAccess) -> dict[str, Any]:
     may = duties.has(place.asker, EXPORT, place.node)
     return {
         "views": [Toggle(label, asked.url(show=code), code == asked.view) for code, label in VIEWS],
@@ -151,14 +153,14 @@ def _whom_to_ask(node: Node) -> str:
     """Who takes evidence away here, and where nobody does, who says who may.  Three or four queries."""
     found = {one.holder: None for one in duties.duties_along(node) if one.duty == EXPORT}
     if found:
-        who = words.listed([terms.spoken(one) for one in found], 3)
+        who = words.listed([terms.principal_name(one) for one in found], 3)
         return f"Only people with the duty to export the history here can take evidence: {who}."
     owner = owner_of(next(iter(node.above()), node))
-    gives = f"{terms.spoken(owner)}, who owns {node.realm}" if owner else f"the owner of {node.realm}"
+    gives = f"{terms.principal_name(owner)}, who owns {node.realm}" if owner else f"the owner of {node.realm}"
     return f"Nobody has the duty to export the history here yet. It is given by {gives}."
 
 
-def _answer(asked: Asked, place: Place) -> dict[str, Any]:
+def _answer(asked: AsOfQuery, place: ObjectAccess) -> dict[str, Any]:
     node = place.node
     if asked.then is None or asked.until is None or asked.problems:
         return {}
@@ -171,7 +173,7 @@ def _answer(asked: Asked, place: Place) -> dict[str, Any]:
     return {"past": _said(asked), **answer}
 
 
-def _said(asked: Asked) -> Note:
+def _said(asked: AsOfQuery) -> Note:
     then, until = asked.then, asked.until
     assert then is not None and until is not None  # noqa: S101 - asked by _answer
     text = f"{words.moment(then.moment)}, revision {words.number(then.revision)}"
@@ -181,7 +183,7 @@ def _said(asked: Asked) -> Note:
     return Note("warn", "This is the past", text, "?", "Back to choosing a moment")
 
 
-def _state(asked: Asked, then: Past, until: Past, place: Place) -> dict[str, Any]:
+def _state(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> dict[str, Any]:
     node = place.node
     was = node_at(node.id, then.revision)
     if was is None:
@@ -214,17 +216,17 @@ def had_by(access: AccessMap, person: Principal, open_: Collection[int] = ()) ->
     return terms.can(had.can, was.type, owns=had.owns), how
 
 
-def _row(access: AccessMap, person: Principal, open_: Collection[int]) -> Row:
-    return Row(_who(person), *had_by(access, person, open_))
+def _row(access: AccessMap, person: Principal, open_: Collection[int]) -> PersonThen:
+    return PersonThen(_who(person), *had_by(access, person, open_))
 
 
-def _pager(asked: Asked, text: str, many: int) -> Pager:
+def _pager(asked: AsOfQuery, text: str, many: int) -> Pager:
     following = asked.after + SHOWN
     next_ = asked.url(after=following) if following < many else ""
     return Pager(text, asked.url() if asked.after else "", next_)
 
 
-def _changes(asked: Asked, then: Past, until: Past, place: Place) -> dict[str, Any]:
+def _changes(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> dict[str, Any]:
     node = place.node
     found = compare.differences(node.id, then, until)
     lines = tuple(_line(row, node.type) for row in found[asked.after : asked.after + SHOWN])
@@ -247,7 +249,7 @@ def _line(row: Difference, type_: str) -> DiffLine:
     return DiffLine(kind, row.principal.label, text)
 
 
-def _between(asked: Asked, then: Past, until: Past, place: Place) -> dict[str, Any]:
+def _between(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> dict[str, Any]:
     node = place.node
     try:
         found = compare.courses(node, then, until)
@@ -262,9 +264,11 @@ def _between(asked: Asked, then: Past, until: Past, place: Place) -> dict[str, A
     }
 
 
-def _times(course: Course, type_: str) -> Iterator[Time]:
+def _times(course: Course, type_: str) -> Iterator[AccessPeriod]:
     for spell in course.spells:
-        yield Time(_who(course.principal), could(spell.actions, type_), _edge(spell.since), _until(spell))
+        yield AccessPeriod(
+            _who(course.principal), could(spell.actions, type_), _edge(spell.since), _until(spell)
+        )
 
 
 def _until(spell: Spell) -> str:
@@ -276,14 +280,16 @@ def _edge(edge: Past) -> str:
 
 
 def _who(person: Principal) -> Who:
-    return Who(person.label, terms.face_of(person), str(person), reverse("console:person", args=[person.pk]))
+    return Who(
+        person.label, terms.avatar_of(person), str(person), reverse("console:person", args=[person.pk])
+    )
 
 
 @writes
-@signed_in
+@login_required
 def take_away(request: Request, id: int) -> HttpResponseBase:
     """Evidence of a moment as an archive; for people with the duty to export the history here."""
-    place = visit_past(request, id)
+    place = get_past_object_or_404(request, id)
     then = moment_of(request.POST.get("at", "").strip()[:40]) or revisions.latest()
     if not duties.has(place.asker, EXPORT, place.node):
         access_log.refused(place.asker, EXPORT, place.node, via="console")
@@ -306,12 +312,12 @@ def take_away(request: Request, id: int) -> HttpResponseBase:
     return response
 
 
-def _unknown(place: Place, wrong: str) -> Empty:
+def _unknown(place: ObjectAccess, wrong: str) -> Empty:
     back = Action("Back", reverse("console:object_then", args=[place.node.id]))
     return Empty(wrong, "Nothing was taken away.", drawn=False, actions=(back,))
 
 
-def _not_yours(place: Place) -> Empty:
+def _not_yours(place: ObjectAccess) -> Empty:
     owner = f"Ask the owner of {place.node.realm} for the duty to export the history."
     return Empty(
         "Exporting the history takes a duty of its own",

@@ -13,16 +13,16 @@ from django.urls import reverse
 from accounts.models import Principal
 from authzsite.console.as_of import objects as as_of_objects
 from authzsite.console.history.views import somebody
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.links import leading
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Empty, Face, Note, Who
 from authzsite.console.kit.http import Request, number_in
-from authzsite.console.kit.inputs.visible_principals import Circle
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
 from authzsite.console.kit.methods import reads
-from authzsite.console.people.person_access import visit
-from authzsite.console.people.reach import Reach, Reached
+from authzsite.console.people.person_access import get_person_or_404
+from authzsite.console.people.reach import PersonReach, Reached
 from catalog.nodes import Node
 from catalog.past import nodes_at
 from lakewarden.law.facts import Slice
@@ -34,7 +34,7 @@ SHOWN = 50
 
 
 @dataclass
-class ReachThen(Reach):
+class ReachThen(PersonReach):
     """The same questions as of today, asked of the facts and names of a moment."""
 
     past: Past = field(default_factory=past.latest)
@@ -55,7 +55,7 @@ class ReachThen(Reach):
 
 
 @dataclass(frozen=True)
-class Asked:
+class AsOfQuery:
     """Whom and when the address asks about; `of` names another person to compare with."""
 
     at: str
@@ -77,7 +77,7 @@ class Asked:
 
 
 @dataclass(frozen=True)
-class Row:
+class ReachRow:
     """One object, what could be done to it at the one side and at the other; `kind` says how they differ.
 
     Its page `opens` to the viewer, who may know of access without seeing its object.
@@ -98,7 +98,7 @@ class Row:
         return Who(node.name, Face("thing", terms.icon_of(node.type)), above, url)
 
 
-def read(request: Request, circle: Circle) -> Asked:
+def read(request: Request, circle: VisiblePrincipals) -> AsOfQuery:
     at, to, of = (request.GET.get(name, "").strip()[:255] for name in ("at", "to", "of"))
     left, right = (as_of_objects.moment_of(text[:40]) if text else past.latest() for text in (at, to))
     other = _other(circle, of)
@@ -107,26 +107,26 @@ def read(request: Request, circle: Circle) -> Asked:
     if of and other is None:
         problems["of"] = f"Nobody is called {of}."
     skipped = number_in(request.GET.get("after", "")) or 0
-    return Asked(at, to, of, skipped, left, right, other, problems)
+    return AsOfQuery(at, to, of, skipped, left, right, other, problems)
 
 
-def _other(circle: Circle, text: str) -> Principal | None:
+def _other(circle: VisiblePrincipals, text: str) -> Principal | None:
     """Another one whom the viewer may know; of nobody else it is said that they exist."""
     found = somebody(text) if text else None
     return circle.people().filter(pk=found.pk).first() if found else None
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def person_as_of(request: Request, id: int) -> HttpResponse:
     """The Past tab of a person."""
-    seen = visit(request, id, "person_then")
+    seen = get_person_or_404(request, id, "person_then")
     asked = read(request, seen.circle)
     context = {"asked": asked, "zone": words.zone(), **_answer(asked, seen.circle, seen.person)}
     return seen.page(request, "console/people/person_as_of.html", context)
 
 
-def _answer(asked: Asked, circle: Circle, person: Principal) -> dict[str, Any]:
+def _answer(asked: AsOfQuery, circle: VisiblePrincipals, person: Principal) -> dict[str, Any]:
     rows = answered(asked, circle, person)
     if rows is None:
         return {}
@@ -136,7 +136,7 @@ def _answer(asked: Asked, circle: Circle, person: Principal) -> dict[str, Any]:
     return {
         "past": _said(asked, person),
         "rows": [replace(row, opens=row.node.id in open_) for row in shown],
-        "heads": heads(asked, person),
+        "heads": comparison_headings(asked, person),
         "pager": replace(_pager(asked, len(rows)), csv=sheet),
         "empty": Empty("No difference", "Both have the same access, as far as you can see.")
         if asked.compares
@@ -144,17 +144,17 @@ def _answer(asked: Asked, circle: Circle, person: Principal) -> dict[str, Any]:
     }
 
 
-def answered(asked: Asked, circle: Circle, person: Principal) -> list[Row] | None:
+def answered(asked: AsOfQuery, circle: VisiblePrincipals, person: Principal) -> list[ReachRow] | None:
     """All that was asked for, by name; None when nothing was asked, or not so that it can be answered."""
     if asked.problems or not (asked.at or asked.compares) or asked.left is None or asked.right is None:
         return None
     left = ReachThen(circle, person, past=asked.left)
     if not asked.compares:
-        return [Row(one.node, one.words) for one in left.all]
+        return [ReachRow(one.node, one.words) for one in left.all]
     return _compared(left, ReachThen(circle, asked.other or person, past=asked.right))
 
 
-def _compared(left: Reach, right: Reach) -> list[Row]:
+def _compared(left: PersonReach, right: PersonReach) -> list[ReachRow]:
     """Every object on which the two differ, by name."""
     one, two = ({reached.node.id: reached for reached in side.all} for side in (left, right))
     found = [_row(one.get(key), two.get(key)) for key in {**one, **two}]
@@ -163,21 +163,21 @@ def _compared(left: Reach, right: Reach) -> list[Row]:
     )
 
 
-def _row(left: Reached | None, right: Reached | None) -> Row:
+def _row(left: Reached | None, right: Reached | None) -> ReachRow:
     reached = left or right
     assert reached is not None  # noqa: S101 - one of the two names the object
     kind = "gain" if left is None else "lose" if right is None else "change"
     sign = {"gain": "+", "lose": "−", "change": "~"}[kind]
     one, other = (side.words if side else "Nothing" for side in (left, right))
-    return Row(reached.node, one, other, kind, sign)
+    return ReachRow(reached.node, one, other, kind, sign)
 
 
-def _said(asked: Asked, person: Principal) -> Note:
-    text = "; ".join(heads(asked, person))
+def _said(asked: AsOfQuery, person: Principal) -> Note:
+    text = "; ".join(comparison_headings(asked, person))
     return Note("warn", "This is the past" if asked.at or asked.to else "Compare two people", text)
 
 
-def heads(asked: Asked, person: Principal) -> list[str]:
+def comparison_headings(asked: AsOfQuery, person: Principal) -> list[str]:
     """Whose reach it is and when; of two sides, when two are compared."""
     sides = [(person, asked.at, asked.left)]
     if asked.compares:
@@ -190,7 +190,7 @@ def _side(person: Principal, text: str, at: Past | None) -> str:
     return f"{person.label}, {when}"
 
 
-def _pager(asked: Asked, many: int) -> Pager:
+def _pager(asked: AsOfQuery, many: int) -> Pager:
     following = asked.after + SHOWN
     what = ("object differs", "objects differ") if asked.compares else ("object", "objects")
     next_ = asked.url(after=following) if following < many else ""

@@ -11,13 +11,13 @@ from django.urls import reverse
 
 from accounts.models import Principal
 from authzsite.console.as_of.objects import moment_of
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Chip, Crumbs, Face, Note, Who
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
-from authzsite.console.roles.role import Seen, rights, visit_role
+from authzsite.console.roles.role import VisibleRole, rights, visit_role
 from catalog.nodes import Node
 from catalog.past import nodes_at
 from policies.decisions import ask, live_history
@@ -31,7 +31,7 @@ WRONG = "Write a day, a day with a time, or a revision that there was."
 
 
 @dataclass(frozen=True)
-class Gave:
+class RoleContents:
     """One object then, what was allowed on it and what denied."""
 
     what: Who
@@ -40,8 +40,8 @@ class Gave:
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def role_as_of(request: Request, id: int) -> HttpResponse:
     """The role's past; nothing until a moment is chosen."""
     seen = visit_role(request, id, past=True)
     at = request.GET.get("at", "").strip()[:40]
@@ -70,11 +70,11 @@ def _said(then: Past) -> Note:
     return Note("warn", "This is the past", text, "?", "Back to choosing a moment")
 
 
-def _gave(seen: Seen, then: Past) -> list[Gave]:
+def _gave(seen: VisibleRole, then: Past) -> list[RoleContents]:
     return [_row(*one) for one in gave_then(seen, then)]
 
 
-def gave_then(seen: Seen, then: Past) -> list[tuple[Node, list[Grant]]]:
+def gave_then(seen: VisibleRole, then: Past) -> list[tuple[Node, list[Grant]]]:
     """What it gave on each object that the viewer may know of, by name."""
     rows: dict[int, list[Grant]] = {}
     facts = Grant.objects.as_of(then.revision).within(then.moment)
@@ -86,21 +86,21 @@ def gave_then(seen: Seen, then: Past) -> list[tuple[Node, list[Grant]]]:
     return [(one, rows[one.id]) for one in sorted(shown, key=lambda one: (one.names, one.type))]
 
 
-def _may_know(seen: Seen, sight: Sight, node: Node) -> bool:
+def _may_know(seen: VisibleRole, sight: Sight, node: Node) -> bool:
     """Whether the viewer may see the object now, or may view its history."""
     place = seen.place
     return sight.sees(node) or bool(ask.may_see(place.slice, node, now=place.now))
 
 
-def _row(node: Node, rows: list[Grant]) -> Gave:
+def _row(node: Node, rows: list[Grant]) -> RoleContents:
     above = " / ".join(node.names[:-1]) or terms.kind_of(node.type)
     face, url = Face("thing", terms.icon_of(node.type)), terms.page_of(node.id, node.type)
     denied = rights(node, rows, Effect.DENY)
     chip = Chip("denied", f"{denied} denied") if denied else None
-    return Gave(Who(node.name, face, above, url), rights(node, rows, Effect.ALLOW), chip)
+    return RoleContents(Who(node.name, face, above, url), rights(node, rows, Effect.ALLOW), chip)
 
 
-def held_then(seen: Seen, then: Past) -> QuerySet[Assignment]:
+def held_then(seen: VisibleRole, then: Past) -> QuerySet[Assignment]:
     """Who held it, by name, as far as the viewer may know."""
     rows = Assignment.objects.as_of(then.revision).within(then.moment).filter(role=seen.node.id)
     if not seen.all_holders:

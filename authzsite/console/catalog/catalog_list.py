@@ -15,7 +15,7 @@ from django.http import QueryDict
 from authzsite.console.catalog.tree import SHOWN, after, inside, mark_of, shown_types
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Letter, Letters, Pager, Toggle
-from authzsite.console.objects.access import Place
+from authzsite.console.objects.access import ObjectAccess
 from catalog.models import Placement
 from catalog.nodes import any_of
 from catalog.queries import holds
@@ -30,10 +30,10 @@ HOW = (("", "All"), ("mine", "Yours"), ("ownerless", "No owner"))
 
 
 @dataclass
-class Shelf:
+class CatalogList:
     """One list; all that was asked of it stands in its address."""
 
-    place: Place
+    place: ObjectAccess
     data: QueryDict
 
     @cached_property

@@ -12,12 +12,12 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Leaf, Nodes
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads
-from authzsite.console.objects.access import Place, visit
+from authzsite.console.objects.access import ObjectAccess, get_object_or_404
 from catalog.models import Placement
 from catalog.nodes import Node
 from lakewarden.law import dialects
@@ -32,7 +32,7 @@ def shown_types(node: Node) -> list[str]:
     return [one for one in dialects.get(node.kind).child_types(node.type) if one not in ASIDE]
 
 
-def inside(place: Place, type_: str = "") -> QuerySet[Any]:
+def inside(place: ObjectAccess, type_: str = "") -> QuerySet[Any]:
     """What the viewer may see directly below an object, by name across kinds."""
     types = [type_] if type_ in shown_types(place.node) else shown_types(place.node)
     return children_of(place.slice, place.node, types, now=place.now)
@@ -53,7 +53,7 @@ def mark_of(row: Placement) -> str:
     return f"{row.pk}:{row.name}"
 
 
-def tree(place: Place, count: int | None = None) -> Nodes:
+def tree(place: ObjectAccess, count: int | None = None) -> Nodes:
     """The way down to where one is, open; each level with its first children.
 
     One list of children for each level, so as many queries as the lineage has levels.  `count`: how many
@@ -63,10 +63,12 @@ def tree(place: Place, count: int | None = None) -> Nodes:
     return Nodes((_branch(place, chain, 0, 1, 1, count),))
 
 
-def _branch(place: Place, chain: Sequence[Node], depth: int, at: int, of: int, known: int | None) -> Leaf:
+def _branch(
+    place: ObjectAccess, chain: Sequence[Node], depth: int, at: int, of: int, known: int | None
+) -> Leaf:
     node = chain[depth]
     below = chain[depth + 1] if depth + 1 < len(chain) else None
-    rows = inside(Place(place.asker, node, place.slice, place.now))
+    rows = inside(ObjectAccess(place.asker, node, place.slice, place.now))
     found = list(rows[:SHOWN])
     count = rows.count() if below or known is None else known
     if below and below.id not in {row.securable_id for row in found}:
@@ -108,10 +110,10 @@ def _more(id_: int, last: Placement, level: int, at: int) -> str:
 
 
 @reads
-@signed_in
+@login_required
 def nodes(request: Request, id: int) -> HttpResponse:
     """Fifty children of the tree, for a script that unfolds it."""
-    place = visit(request, id)
+    place = get_object_or_404(request, id)
     level, at = number_in(request.GET.get("level", "")) or 2, number_in(request.GET.get("at", "")) or 0
     rows = inside(place)
     count = rows.count()

@@ -12,9 +12,9 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite.console.catalog.catalog_list import Shelf
+from authzsite.console.catalog.catalog_list import CatalogList
 from authzsite.console.catalog.tree import leaf, tree
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Nodes
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Face, Fact, Facts, Who
@@ -22,8 +22,8 @@ from authzsite.console.kit.http import Request, asker_of
 from authzsite.console.kit.inputs.object_selection import ticking
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
-from authzsite.console.objects.access import Place, visit
-from authzsite.console.objects.header import Head
+from authzsite.console.objects.access import ObjectAccess, get_object_or_404
+from authzsite.console.objects.header import ObjectHeader
 from authzsite.console.settings.modes import banner
 from authzsite.console.sync.backend_state import behind
 from authzsite.downloads import csv_file
@@ -40,7 +40,7 @@ ASIDE = ("role", "tag", "policy", "job_template", "job", "user", "group", "colum
 
 
 @dataclass(frozen=True)
-class Row:
+class CatalogRow:
     what: Who
     owner: str
     you: str
@@ -53,7 +53,7 @@ class Row:
 
 
 @reads
-@signed_in
+@login_required
 def top(request: Request) -> HttpResponse:
     """The realm one is in, or the choice among several."""
     realms = realms_of(asker_of(request))
@@ -65,7 +65,7 @@ def top(request: Request) -> HttpResponse:
         "lead": "The realms you are a member of.",
         "tree": _forest(request, realms),
         "rows": [
-            Row(
+            CatalogRow(
                 Who(
                     root.name,
                     Face("thing", "lake"),
@@ -95,13 +95,13 @@ def _forest(request: Request, realms: Sequence[Node]) -> Nodes:
 
 
 @reads
-@signed_in
+@login_required
 def browse(request: Request, id: int) -> HttpResponse:
     """What is in a metalake, a catalog or a schema."""
-    place = visit(request, id)
+    place = get_object_or_404(request, id)
     if place.node.type not in terms.CONTAINERS:
         return redirect(terms.page_of(id, place.node.type))
-    shelf = Shelf(place, request.GET)
+    shelf = CatalogList(place, request.GET)
     context = {
         **_top(place),
         "tree": tree(place, None if shelf.filtered else shelf.count),
@@ -140,7 +140,7 @@ def _empty(node: Node, *, filtered: bool) -> Empty:
     )
 
 
-def list_rows(place: Place, found: Sequence[Placement]) -> list[Row]:
+def list_rows(place: ObjectAccess, found: Sequence[Placement]) -> list[CatalogRow]:
     """Rows with owner, what the viewer can do, and the comment.  Two queries, however many rows."""
     keys = [row.securable_id for row in found]
     owners = _owners_of(keys)
@@ -156,10 +156,10 @@ def _owners_of(keys: Sequence[int]) -> dict[int, Principal]:
     return {row.securable_id: row.owner for row in rows}
 
 
-def _row(place: Place, row: Placement, owner: Principal | None, comment: str) -> Row:
+def _row(place: ObjectAccess, row: Placement, owner: Principal | None, comment: str) -> CatalogRow:
     able = _able(place, row)
     url, icon = terms.page_of(row.securable_id, row.type), terms.icon_of(row.type)
-    return Row(
+    return CatalogRow(
         what=Who(row.name, Face("thing", icon), terms.kind_of(row.type), url),
         owner=owner.label if owner else "",
         you=terms.can(able, row.type, owns="drop" in able).replace("Everything", "Own"),
@@ -169,7 +169,7 @@ def _row(place: Place, row: Placement, owner: Principal | None, comment: str) ->
     )
 
 
-def _able(place: Place, row: Placement) -> list[str]:
+def _able(place: ObjectAccess, row: Placement) -> list[str]:
     node = child_of(place.node, row)
     return [
         name
@@ -188,13 +188,13 @@ def child_of(node: Node, row: Placement) -> Node:
     )
 
 
-def _top(place: Place) -> dict[str, Any]:
+def _top(place: ObjectAccess) -> dict[str, Any]:
     node = place.node
     level, owner = _nearest(place)
     detail = Detail.objects.filter(securable=node.id).first()
     crumbs = [(one.name, reverse("console:browse", args=[one.id])) for one in node.above()]
     reach = Action(f"Who reaches {node.name}", reverse("console:object", args=[node.id]))
-    reason = None if place.may_grant else Head(place, "object").grant_reason()
+    reason = None if place.may_grant else ObjectHeader(place, "object").grant_reason()
     grant = Action(
         f"Grant on {node.name}",
         reverse("console:grant", args=[node.id]),
@@ -220,14 +220,14 @@ def _settings(node: Node) -> Iterable[Action]:
         yield Action("Settings", reverse("console:realm", args=[node.id]), "plain")
 
 
-def _nearest(place: Place) -> tuple[str, Principal | None]:
+def _nearest(place: ObjectAccess) -> tuple[str, Principal | None]:
     """Who owns it, or the nearest above that has an owner; and that one's name."""
     owners, node = owners_along(place.node), place.node
     key = next((key for key in reversed(node.lineage) if key in owners), None)
     return (terms.level_of(node, key)[-1], owners[key]) if key is not None else ("", None)
 
 
-def _facts(place: Place, level: str, owner: Principal | None) -> Iterable[Fact]:
+def _facts(place: ObjectAccess, level: str, owner: Principal | None) -> Iterable[Fact]:
     note = f"of {level}" if level != place.node.name else ""
     yield Fact("Owner", owner.label, note=note) if owner else Fact("Owner", "No owner")
     able = [name for name in ("use", "drop", "grant") if place.may(name)]
@@ -238,10 +238,10 @@ def _facts(place: Place, level: str, owner: Principal | None) -> Iterable[Fact]:
 
 
 @reads
-@signed_in
+@login_required
 def as_csv(request: Request, id: int) -> HttpResponseBase:
     """Everything the viewer may see directly below an object, as a file."""
-    place = visit(request, id)
-    rows = Shelf(place, request.GET).rows
+    place = get_object_or_404(request, id)
+    rows = CatalogList(place, request.GET).rows
     lines = ([f"{place.node.ref.id}", row.type, row.name] for row in rows.iterator(2000))
     return csv_file.answer(f"catalog-{id}", ["in", "type", "name"], lines)

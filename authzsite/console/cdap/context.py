@@ -18,7 +18,7 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Crumbs, Face, Reason, State, Who
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.page import page
-from authzsite.console.objects.access import Place, visit
+from authzsite.console.objects.access import ObjectAccess, get_object_or_404
 from catalog.models import Placement, Realm
 from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
@@ -35,10 +35,10 @@ HOLDERS_NAMED = 3
 
 
 @dataclass(frozen=True)
-class Desk:
+class InstanceContext:
     """A CDAP instance as one viewer meets it."""
 
-    place: Place
+    place: ObjectAccess
 
     @property
     def root(self) -> Node:
@@ -137,7 +137,7 @@ class Desk:
 
     def granting_words(self, what: str = "it") -> str:
         """Who says who may do what, as a sentence's end."""
-        names = [terms.spoken(self.administrator)] if self.administrator else []
+        names = [terms.principal_name(self.administrator)] if self.administrator else []
         group = self.realm.settings.get("admin_group")
         names += [f"group {group}"] if group else []
         who = words.listed(names, 3) or "a site admin"
@@ -168,16 +168,16 @@ class Desk:
         )
 
 
-def desk_at(request: Request, id: int) -> Desk:
+def desk_at(request: Request, id: int) -> InstanceContext:
     """The CDAP of that number; the same Http404 for what is absent and for what is none."""
-    place = visit(request, id)
+    place = get_object_or_404(request, id)
     if place.node.type != "instance":
         raise Http404
-    return Desk(place)
+    return InstanceContext(place)
 
 
 @dataclass(frozen=True)
-class Held:
+class PatternGrant:
     """Who has what on one text."""
 
     who: Who
@@ -194,7 +194,7 @@ class Held:
         return min(row.opened for row in self.rows)
 
 
-def held_on(desk: Desk, rows: Iterable[Grant]) -> list[Held]:
+def held_on(desk: InstanceContext, rows: Iterable[Grant]) -> list[PatternGrant]:
     """The holders of some grants on one text, by name, each with all they have there."""
     found: dict[tuple[str, int], list[Grant]] = {}
     for row in rows:
@@ -210,7 +210,7 @@ def held_on(desk: Desk, rows: Iterable[Grant]) -> list[Held]:
     return sorted(held, key=lambda one: (one.who.note, one.who.name.casefold()))
 
 
-def _held(desk: Desk, rows: Sequence[Grant], roles: dict[int, str]) -> Held:
+def _held(desk: InstanceContext, rows: Sequence[Grant], roles: dict[int, str]) -> PatternGrant:
     first = rows[0]
     if first.holder is not None:
         note = "" if first.holder.kind == "user" else first.holder.get_kind_display().capitalize()
@@ -220,11 +220,11 @@ def _held(desk: Desk, rows: Sequence[Grant], roles: dict[int, str]) -> Held:
         name = roles.get(first.role_id or 0, "")
         url = reverse("console:role", args=[first.role_id]) if desk.looks else ""
         who, code = Who(name, Face("thing", "role"), "Role", url), f"role:{name}"
-    return Held(who, code, desk.labels(row.privilege for row in rows), tuple(rows))
+    return PatternGrant(who, code, desk.labels(row.privilege for row in rows), tuple(rows))
 
 
 @dataclass(frozen=True)
-class Reach:
+class MatchCounts:
     """How many entities a text matches now, and how many when it was first given."""
 
     now: int
@@ -244,7 +244,7 @@ class Reach:
         return State("behind", many, self.warning) if self.warning else State("ok", many)
 
 
-def reaches(desk: Desk, texts: Sequence[str]) -> dict[str, Reach]:
+def reaches(desk: InstanceContext, texts: Sequence[str]) -> dict[str, MatchCounts]:
     """What each text matches.  Two queries, however many texts."""
     first = dict(
         Grant.objects.open()
@@ -257,7 +257,7 @@ def reaches(desk: Desk, texts: Sequence[str]) -> dict[str, Reach]:
     asked += [(target, first.get(text)) for target, text in zip(targets, texts, strict=True)]
     found = pattern_matches.counted(desk.root, asked)
     return {
-        text: Reach(now, then if target.is_pattern else now, not target.is_pattern)
+        text: MatchCounts(now, then if target.is_pattern else now, not target.is_pattern)
         for text, target, now, then in zip(texts, targets, found, found[len(texts) :], strict=False)
     }
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from authzsite.console.cdap.context import Desk, noun_of
+from authzsite.console.cdap.context import InstanceContext, noun_of
 from authzsite.console.cdap.links import text_of
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Count, Diff, DiffLine, Tally
@@ -17,10 +17,10 @@ SIGNS = ("lose", "gain", "same")
 
 
 @dataclass(frozen=True)
-class Told:
+class PatternEffects:
     """A foretelling in words; `removal` for what is taken."""
 
-    desk: Desk
+    desk: InstanceContext
     target: Authorizable
     foretold: Foretold
     removal: bool = False
@@ -76,7 +76,7 @@ class Told:
         if first.via and len(effects) > 1:
             subject, note = f"{words.number(len(effects))} of {first.via}", f"{names}."
         else:
-            subject = f"{terms.spoken(first.person)}{f' of {first.via}' if first.via else ''}"
+            subject = f"{terms.principal_name(first.person)}{f' of {first.via}' if first.via else ''}"
             note = ""
         waits = first.kind == "same" and not self.removal and not self.foretold.entities
         return DiffLine("lack" if waits else first.kind, subject, self._outcome(first, len(effects)), note)

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 
-from authzsite.console.cdap.context import Desk, desk_at
+from authzsite.console.cdap.context import InstanceContext, desk_at
 from authzsite.console.cdap.links import text_of
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Action, Empty, Face, Who
@@ -28,17 +28,17 @@ HOLDING = ("namespace", "application")
 
 
 @dataclass(frozen=True)
-class Row:
+class EntityRow:
     what: Who
     kind: str
     you: str
 
 
 @dataclass(frozen=True)
-class Asked:
+class EntityFilter:
     """What the address asks for: what is in an object, with a text in the name."""
 
-    desk: Desk
+    desk: InstanceContext
     node: Node
     inside: str
     text: str
@@ -53,15 +53,15 @@ class Asked:
         return self.desk.url(name, **{name: value for name, value in kept.items() if value})
 
 
-def asked_in(request: Request, desk: Desk) -> Asked:
+def asked_in(request: Request, desk: InstanceContext) -> EntityFilter:
     """Raises Http404 for what is no namespace or application, or not to be seen."""
     inside, text = request.GET.get("in", ""), request.GET.get("q", "").strip()[:255].replace("\0", "")
-    return Asked(desk, _container(desk, inside) if inside else desk.root, inside, text)
+    return EntityFilter(desk, _container(desk, inside) if inside else desk.root, inside, text)
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def entity_list(request: Request, id: int) -> HttpResponse:
     """What is in the instance, in a namespace or in an application."""
     asked = asked_in(request, desk_at(request, id))
     desk, node, inside, text = asked.desk, asked.node, asked.inside, asked.text
@@ -85,7 +85,7 @@ def room(request: Request, id: int) -> HttpResponse:
     return desk.show(request, "console/cdap/entities.html", context)
 
 
-def _container(desk: Desk, text: str) -> Node:
+def _container(desk: InstanceContext, text: str) -> Node:
     """The namespace or application of that name, which the viewer may see.  Raises Http404."""
     target = desk.named(text)
     found = desk.entities(pattern_matches.entities(desk.root, target)[:1])
@@ -94,7 +94,7 @@ def _container(desk: Desk, text: str) -> Node:
     return found[0]
 
 
-def _way(desk: Desk, node: Node) -> list[tuple[str, str]]:
+def _way(desk: InstanceContext, node: Node) -> list[tuple[str, str]]:
     if node.id == desk.root.id:
         return []
     above = [one for one in node.above() if one.id != desk.root.id]
@@ -102,14 +102,14 @@ def _way(desk: Desk, node: Node) -> list[tuple[str, str]]:
     return [entities, *((one.name, desk.url("cdap_entities", **{"in": text_of(one)})) for one in above)]
 
 
-def _row(desk: Desk, node: Node) -> Row:
+def _row(desk: InstanceContext, node: Node) -> EntityRow:
     text = text_of(node)
     url = desk.url("cdap_entities", **{"in": text}) if node.type in HOLDING else desk.text_url(text)
     what = Who(node.name, Face("thing", terms.icon_of(node.type)), url=url)
-    return Row(what, terms.kind_of(node.type), able(desk, node))
+    return EntityRow(what, terms.kind_of(node.type), able(desk, node))
 
 
-def able(desk: Desk, node: Node) -> str:
+def able(desk: InstanceContext, node: Node) -> str:
     """What the viewer may do with an entity, in words."""
     slice_, now = desk.place.slice, desk.place.now
     held = [code for code in desk.actions if ask.answer(slice_, code, node, now=now)]

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from django.http.response import HttpResponseBase
 
 from authzsite.console.cdap.context import desk_at, held_on, reaches
-from authzsite.console.cdap.entities import Asked, able, asked_in
+from authzsite.console.cdap.entities import EntityFilter, able, asked_in
 from authzsite.console.cdap.links import text_of
 from authzsite.console.cdap.views import Names, listed
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
 from authzsite.downloads import csv_file
@@ -18,7 +18,7 @@ from policies.record import access_log
 
 
 @reads
-@signed_in
+@login_required
 def of_names(request: Request, id: int) -> HttpResponseBase:
     """Who was given what on which name, and what that matches now and matched then."""
     names = listed(request, id)
@@ -39,14 +39,14 @@ def _names(names: Names) -> Iterator[list[object]]:
 
 
 @reads
-@signed_in
+@login_required
 def of_entities(request: Request, id: int) -> HttpResponseBase:
     """What is there and exists for the viewer, and what they may do with it."""
     asked = asked_in(request, desk_at(request, id))
     return csv_file.answer(f"entities-{id}", ["entity", "type", "you may"], _entities(asked))
 
 
-def _entities(asked: Asked) -> Iterator[list[object]]:
+def _entities(asked: EntityFilter) -> Iterator[list[object]]:
     for some in csv_file.chunks(asked.rows.iterator(csv_file.CHUNK)):
         for one in asked.desk.entities(some):
             yield [text_of(one), one.type, able(asked.desk, one)]

@@ -12,16 +12,16 @@ from django.shortcuts import redirect, render
 
 from accounts.models import Principal
 from accounts.text import holdable
-from authzsite.console.cdap.context import Desk, desk_at
-from authzsite.console.cdap.effects import Told
+from authzsite.console.cdap.context import InstanceContext, desk_at
+from authzsite.console.cdap.effects import PatternEffects
 from authzsite.console.kit import form_resume
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import RESUMED
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Note
 from authzsite.console.kit.http import Request
-from authzsite.console.kit.inputs.principal_picker import Choosing
+from authzsite.console.kit.inputs.principal_picker import PrincipalPicker
 from authzsite.console.kit.methods import reads, reads_and_writes, writes
 from authzsite.console.kit.page import say
 from authzsite.console.kit.refusal import refused
@@ -41,13 +41,13 @@ ROLES = 200
 
 
 @dataclass
-class Draft(Choosing):
+class PatternGrantForm(PrincipalPicker):
     """What somebody fills in, read from an address or a form, and checked."""
 
-    desk: Desk | None = None
+    desk: InstanceContext | None = None
 
     @property
-    def at(self) -> Desk:
+    def at(self) -> InstanceContext:
         if self.desk is None:
             raise TypeError("a draft is made at a desk")
         return self.desk
@@ -113,21 +113,21 @@ class Draft(Choosing):
 
 
 @reads_and_writes
-@signed_in
+@login_required
 def grant(request: Request, id: int) -> HttpResponse:
     """The form: filled from the address, from a kept form, or from itself."""
     desk = desk_at(request, id)
-    draft = Draft(request.POST if request.method == "POST" else request.GET, desk=desk)
+    draft = PatternGrantForm(request.POST if request.method == "POST" else request.GET, desk=desk)
     if not _allowed(draft):
         return refused(request, desk.place, "grant")
     if request.method == "POST":
         return _save(request, draft) if draft.saving and draft.check() else _again(request, draft)
     again = form_resume.take(request)
-    draft = Draft(again, desk=desk) if again is not None else draft
+    draft = PatternGrantForm(again, desk=desk) if again is not None else draft
     return _show(request, draft, [RESUMED] if again is not None else [])
 
 
-def _allowed(draft: Draft) -> bool:
+def _allowed(draft: PatternGrantForm) -> bool:
     """Whether the viewer may give anything here: everything, or on the name they came with."""
     if draft.at.administers:
         return True
@@ -137,13 +137,13 @@ def _allowed(draft: Draft) -> bool:
         return False
 
 
-def _again(request: Request, draft: Draft) -> HttpResponse:
+def _again(request: Request, draft: PatternGrantForm) -> HttpResponse:
     if not draft.saving:
         draft.tell_nobody()
     return _show(request, draft, [])
 
 
-def _save(request: Request, draft: Draft) -> HttpResponse:
+def _save(request: Request, draft: PatternGrantForm) -> HttpResponse:
     desk, target = draft.at, draft.target
     actor = Actor(desk.place.asker, "console", request_id=draft.nonce)
     if done_before(actor) is None and target is not None:
@@ -162,7 +162,7 @@ def _save(request: Request, draft: Draft) -> HttpResponse:
     return redirect(desk.text_url(str(target)))
 
 
-def _show(request: Request, draft: Draft, notes: list[Note]) -> HttpResponse:
+def _show(request: Request, draft: PatternGrantForm, notes: list[Note]) -> HttpResponse:
     desk = draft.at
     context = {**_form(draft, notes), **_preview(draft)}
     status = 422 if draft.problems and draft.saving else 200
@@ -171,7 +171,7 @@ def _show(request: Request, draft: Draft, notes: list[Note]) -> HttpResponse:
     return desk.show(request, "console/cdap/grant.html", context, status=status)
 
 
-def _form(draft: Draft, notes: list[Note]) -> dict[str, Any]:
+def _form(draft: PatternGrantForm, notes: list[Note]) -> dict[str, Any]:
     desk = draft.at
     roles = below(desk.root, "role").order_by("name").values_list("name", flat=True)[:ROLES]
     role = draft.role.name if draft.role else ""
@@ -197,13 +197,13 @@ def _form(draft: Draft, notes: list[Note]) -> dict[str, Any]:
     }
 
 
-def _preview(draft: Draft) -> dict[str, Any]:
+def _preview(draft: PatternGrantForm) -> dict[str, Any]:
     if not draft.text or draft.target is None:
         problem = draft.problems.get("text", "") if draft.text else ""
         empty = "Write a name, and the preview shows what it matches, who gains and who loses."
         return {"preview_empty": problem or empty, "button": draft.button()}
     foretold = previews_patterns.of_grant(draft.at.root, draft.target, draft.holders, draft.may)
-    told = Told(draft.at, draft.target, foretold)
+    told = PatternEffects(draft.at, draft.target, foretold)
     return {
         "matches": told.matches(),
         "tally": told.tally(),
@@ -215,20 +215,20 @@ def _preview(draft: Draft) -> dict[str, Any]:
 
 
 @reads
-@signed_in
+@login_required
 def people(request: Request, id: int) -> HttpResponse:
     """People and groups that match what is being typed, for a script."""
-    draft = Draft(request.GET, desk=desk_at(request, id))
+    draft = PatternGrantForm(request.GET, desk=desk_at(request, id))
     if not _allowed(draft):
         return refused(request, draft.at.place, "grant")
     return render(request, "console/access/grant_options.html", draft.fields())
 
 
 @writes
-@signed_in
+@login_required
 def preview(request: Request, id: int) -> HttpResponse:
     """What the form would change as it stands, for a script."""
-    draft = Draft(request.POST, desk=desk_at(request, id))
+    draft = PatternGrantForm(request.POST, desk=desk_at(request, id))
     if not _allowed(draft):
         return refused(request, draft.at.place, "grant")
     return render(request, "console/cdap/live.html", _preview(draft))

@@ -9,10 +9,18 @@ from functools import cached_property
 
 from django.http import Http404, HttpResponse
 
-from authzsite.console.cdap.context import Desk, Held, Reach, desk_at, held_on, noun_of, reaches
+from authzsite.console.cdap.context import (
+    InstanceContext,
+    MatchCounts,
+    PatternGrant,
+    desk_at,
+    held_on,
+    noun_of,
+    reaches,
+)
 from authzsite.console.cdap.links import text_of
 from authzsite.console.history import timeline
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Chip, Empty, Face, Fact, Facts, Note, Path, State, Who
 from authzsite.console.kit.http import Request
@@ -27,7 +35,7 @@ SHOWN = 50
 
 
 @dataclass(frozen=True)
-class Row:
+class HolderRow:
     """A holder of rights on the very name."""
 
     who: Who
@@ -37,7 +45,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Reaching:
+class OtherPathRow:
     """A holder who reaches the entity by another name."""
 
     who: Who
@@ -49,7 +57,7 @@ class Reaching:
 class Name:
     """One name as one viewer meets it."""
 
-    desk: Desk
+    desk: InstanceContext
     target: Authorizable
 
     @property
@@ -61,16 +69,16 @@ class Name:
         return self.desk.may_grant(self.target)
 
     @cached_property
-    def held(self) -> list[Held]:
+    def held(self) -> list[PatternGrant]:
         rows = self.desk.grants().filter(pattern=self.text).select_related("holder").order_by("opened")
         return held_on(self.desk, rows)
 
     @cached_property
-    def reach(self) -> Reach:
+    def reach(self) -> MatchCounts:
         if self.held:
             return reaches(self.desk, [self.text])[self.text]
         [now] = pattern_matches.counted(self.desk.root, [(self.target, None)])
-        return Reach(now, now, not self.target.is_pattern)
+        return MatchCounts(now, now, not self.target.is_pattern)
 
     @cached_property
     def matched(self) -> list[Node]:
@@ -107,16 +115,18 @@ class Name:
         told = "A new entity of this name has these rights; revoke them if that is not intended."
         return Note("warn", "There is no such entity.", told)
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[HolderRow]:
         moments = timeline.moments_of({one.since for one in self.held})
         return [self._row(one, moments) for one in self.held]
 
-    def _row(self, one: Held, moments: dict[int, datetime]) -> Row:
+    def _row(self, one: PatternGrant, moments: dict[int, datetime]) -> HolderRow:
         url = self.desk.url("cdap_revoke", text=self.text, who=one.code)
         revoke = Action("Revoke", url, "mini", more=f"from {one.who.name}") if self.may_grant else None
-        return Row(one.who, one.may, words.day(moments[one.since]) if one.since in moments else "", revoke)
+        return HolderRow(
+            one.who, one.may, words.day(moments[one.since]) if one.since in moments else "", revoke
+        )
 
-    def others(self) -> list[Reaching]:
+    def others(self) -> list[OtherPathRow]:
         """Who reaches the entity by names that are like it, or that stand above it where rights come down."""
         if self.target.is_pattern:
             return []
@@ -131,15 +141,15 @@ class Name:
         if self.desk.comes_down:
             yield f"instance:{self.desk.root.name}"
 
-    def _by(self, text: str) -> Iterable[Reaching]:
+    def _by(self, text: str) -> Iterable[OtherPathRow]:
         rows = self.desk.grants().filter(pattern=text).select_related("holder")
         for one in held_on(self.desk, rows):
-            yield Reaching(one.who, one.may, Path((Chip("from", text, self.desk.text_url(text)),)))
+            yield OtherPathRow(one.who, one.may, Path((Chip("from", text, self.desk.text_url(text)),)))
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def name_detail(request: Request, id: int) -> HttpResponse:
     """What it matches now, and who was given what on it."""
     desk = desk_at(request, id)
     target = desk.named(request.GET.get("text", ""))
@@ -174,6 +184,6 @@ def _context(name: Name) -> dict[str, object]:
     }
 
 
-def _matched(desk: Desk, node: Node) -> Who:
+def _matched(desk: InstanceContext, node: Node) -> Who:
     text = text_of(node)
     return Who(text, Face("thing", terms.icon_of(node.type)), url=desk.text_url(text))

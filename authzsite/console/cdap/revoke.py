@@ -10,10 +10,10 @@ from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect
 
 from accounts.models import Principal
-from authzsite.console.cdap.context import Desk, Held, desk_at, held_on
-from authzsite.console.cdap.effects import Told
+from authzsite.console.cdap.context import InstanceContext, PatternGrant, desk_at, held_on
+from authzsite.console.cdap.effects import PatternEffects
 from authzsite.console.kit import form_resume
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import RESUMED
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import terms, words
@@ -37,12 +37,12 @@ from policies.services import patterns
 class Removal:
     """What is to be taken from whom."""
 
-    desk: Desk
+    desk: InstanceContext
     target: Authorizable
     code: str
 
     @cached_property
-    def held(self) -> Held | None:
+    def held(self) -> PatternGrant | None:
         rows = patterns.open_on(self.desk.root, str(self.target)).order_by("privilege")
         return next((one for one in held_on(self.desk, rows) if one.code == self.code), None)
 
@@ -56,19 +56,19 @@ class Removal:
     @property
     def spoken(self) -> str:
         if isinstance(self.holder, Principal):
-            return terms.spoken(self.holder)
+            return terms.principal_name(self.holder)
         return f"role {self.code.partition(':')[2]}"
 
     @cached_property
-    def told(self) -> Told | None:
+    def told(self) -> PatternEffects | None:
         if self.held is None or self.holder is None:
             return None
         foretold = previews_patterns.of_removal(self.desk.root, self.target, self.holder, self.held.rows)
-        return Told(self.desk, self.target, foretold, removal=True)
+        return PatternEffects(self.desk, self.target, foretold, removal=True)
 
 
 @reads_and_writes
-@signed_in
+@login_required
 def revoke(request: Request, id: int) -> HttpResponse:
     """What it would take; then it is done."""
     desk = desk_at(request, id)

@@ -10,8 +10,8 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
 
-from authzsite.console.cdap.context import Desk, Reach, desk_at, held_on, noun_of, reaches
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.cdap.context import InstanceContext, MatchCounts, desk_at, held_on, noun_of, reaches
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Pager, Toggle
 from authzsite.console.kit.display.parts import Action, Empty, Face, Fact, Facts, State, Who
@@ -29,7 +29,7 @@ JUDGED = 500
 
 
 @dataclass(frozen=True)
-class Row:
+class NameRow:
     what: Who
     holders: str
     may: str
@@ -40,7 +40,7 @@ class Row:
 class Names:
     """The names on which something is given, as one page of them."""
 
-    desk: Desk
+    desk: InstanceContext
     text: str
     after: str
     lost: bool
@@ -57,7 +57,7 @@ class Names:
         return list((rows.filter(pattern__gt=self.after) if self.after else rows)[: JUDGED + 1])
 
     @cached_property
-    def judged(self) -> dict[str, Reach]:
+    def judged(self) -> dict[str, MatchCounts]:
         """What each name matches, as far as that is told of so many."""
         return reaches(self.desk, self.every[:JUDGED] if self.lost else self.every[:SHOWN])
 
@@ -74,15 +74,15 @@ class Names:
             by_text[row.pattern].append(row)
         return by_text
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[NameRow]:
         return [self._row(text, rows) for text, rows in self.given(self.found[:SHOWN]).items()]
 
-    def _row(self, text: str, rows: list[Grant]) -> Row:
+    def _row(self, text: str, rows: list[Grant]) -> NameRow:
         target, held = patterns.named(self.desk.root, text), held_on(self.desk, rows)
         what = Who(text, Face("thing", terms.icon_of(target.type)), url=self.desk.text_url(text))
         holders = words.listed([one.who.name for one in held], 3)
         codes = {code for one in held for code in one.codes}
-        return Row(what, holders, self.desk.labels(codes), self.judged[text].state(noun_of(target)))
+        return NameRow(what, holders, self.desk.labels(codes), self.judged[text].state(noun_of(target)))
 
     def url(self, **changed: str) -> str:
         return self.desk.url(**self._asked(**changed)) or "?"
@@ -104,8 +104,8 @@ class Names:
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def instance_detail(request: Request, id: int) -> HttpResponse:
     """What is given on which names: everybody's for reviewers, else the viewer's own."""
     names = listed(request, id)
     desk = names.desk
@@ -140,13 +140,13 @@ def listed(request: Request, id: int) -> Names:
     return Names(desk_at(request, id), text, after, request.GET.get("s") == "lost")
 
 
-def _making_roles(desk: Desk) -> list[Action]:
+def _making_roles(desk: InstanceContext) -> list[Action]:
     if not desk.administers:
         return []
     return [Action("Make a role", f"{reverse('console:role_new')}?in={desk.root.id}", "plain", "role")]
 
 
-def _facts(desk: Desk) -> Facts:
+def _facts(desk: InstanceContext) -> Facts:
     settings = desk.realm.settings
     who = desk.administrator
     switched = mode_of(desk.root.realm_id) == Mode.Choice.ON and settings.get("authentication") != "off"
@@ -164,7 +164,7 @@ def _facts(desk: Desk) -> Facts:
     return Facts(tuple(found))
 
 
-def _empty(desk: Desk, names: Names) -> Empty:
+def _empty(desk: InstanceContext, names: Names) -> Empty:
     if names.lost:
         return Empty(
             "Every name matches what it matched when it was given",

@@ -10,17 +10,17 @@ from django.http.response import HttpResponseBase
 
 from accounts.models import Membership, Principal
 from authzsite.console.accounts import views as accounts_views
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.http import Request, asker_of
-from authzsite.console.kit.inputs.visible_principals import Circle, circle_of
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
 from authzsite.console.kit.methods import reads
-from authzsite.console.objects.access import visit
+from authzsite.console.objects.access import get_object_or_404
 from authzsite.console.objects.owners import Chosen
-from authzsite.console.objects.rules import telling
+from authzsite.console.objects.rules import applies_to
 from authzsite.console.people import views as people_views
 from authzsite.console.roles import compare
 from authzsite.console.roles import views as roles_views
-from authzsite.console.roles.role import Seen, rights, visit_role
+from authzsite.console.roles.role import VisibleRole, rights, visit_role
 from authzsite.console.settings import duties
 from authzsite.console.sync import views as sync_views
 from authzsite.console.sync.drift.differences import asked_for
@@ -38,7 +38,7 @@ from policies.record import access_log
 
 
 @reads
-@signed_in
+@login_required
 def of_people(request: Request) -> HttpResponseBase:
     """Whom the viewer may look up, with their groups."""
     circle = circle_of(request)
@@ -47,7 +47,7 @@ def of_people(request: Request) -> HttpResponseBase:
     return csv_file.answer("people", head, _people(circle, circle.people(*asked).iterator(CHUNK)))
 
 
-def _people(circle: Circle, rows: Iterable[Principal]) -> Iterator[list[object]]:
+def _people(circle: VisiblePrincipals, rows: Iterable[Principal]) -> Iterator[list[object]]:
     for some in chunks(rows):
         groups = people_views.groups_of(circle, some)
         for one in some:
@@ -55,7 +55,7 @@ def _people(circle: Circle, rows: Iterable[Principal]) -> Iterator[list[object]]
 
 
 @reads
-@signed_in
+@login_required
 def of_members(request: Request, id: int) -> HttpResponseBase:
     """The people of a group, or the groups of a person, that the viewer may know of."""
     circle = circle_of(request)
@@ -76,7 +76,7 @@ def of_members(request: Request, id: int) -> HttpResponseBase:
 
 
 @reads
-@signed_in
+@login_required
 @accounts_views.admin_only
 def of_accounts(request: Request) -> HttpResponseBase:
     """Who can sign in, or which programs act here and who answers for them."""
@@ -107,7 +107,7 @@ def _yes(so: object) -> str:
 
 
 @reads
-@signed_in
+@login_required
 def of_what_is_seen(request: Request, id: int) -> HttpResponseBase:
     """What somebody sees below an object, and what they can do with it, as the engine answers."""
     look = check_as.look_at(request, id)
@@ -117,7 +117,7 @@ def of_what_is_seen(request: Request, id: int) -> HttpResponseBase:
 
 
 @reads
-@signed_in
+@login_required
 def of_comparison(request: Request) -> HttpResponseBase:
     """Two roles, or a person and a role, object by object; nothing until both are named."""
     desk, only = compare.asked_in(request)
@@ -125,14 +125,16 @@ def of_comparison(request: Request) -> HttpResponseBase:
     return csv_file.answer("compared", head, _compared(desk, compare.fitting(desk.lines(), only)))
 
 
-def _compared(desk: compare.Desk, lines: Iterable[compare.Line]) -> Iterator[list[object]]:
+def _compared(
+    desk: compare.ComparisonQuery, lines: Iterable[compare.ComparisonRow]
+) -> Iterator[list[object]]:
     for row in lines:
         one, two = ("; ".join(chip.text for chip in side) for side in (row.first, row.second))
         yield [row.node.ref.id, row.node.type, desk.a, one, desk.b, two, row.word]
 
 
 @reads
-@signed_in
+@login_required
 def of_roles(request: Request) -> HttpResponseBase:
     """The roles the viewer may see, with how many hold each and what it is given on."""
     circle = circle_of(request)
@@ -147,14 +149,14 @@ def of_roles(request: Request) -> HttpResponseBase:
     return csv_file.answer("roles", head, _roles(circle, found))
 
 
-def _roles(circle: Circle, found: Iterable[Placement]) -> Iterator[list[object]]:
+def _roles(circle: VisiblePrincipals, found: Iterable[Placement]) -> Iterator[list[object]]:
     for some in chunks(found):
         for row in roles_views.lines(some, circle.realms):
             yield [row.who.name, row.who.note, row.holders, row.gives, row.denies, row.owner]
 
 
 @reads
-@signed_in
+@login_required
 def of_holders(request: Request, id: int) -> HttpResponseBase:
     """Who holds a role, directly or by a group, as far as the viewer may know."""
     seen = visit_role(request, id)
@@ -164,7 +166,7 @@ def of_holders(request: Request, id: int) -> HttpResponseBase:
     return csv_file.answer(f"holders-{id}", head, _holders(seen))
 
 
-def _holders(seen: Seen) -> Iterator[list[object]]:
+def _holders(seen: VisibleRole) -> Iterator[list[object]]:
     for row in seen.assigned:
         held = [seen.node.name, row.holder]
         if row.holder.kind != Principal.Kind.GROUP:
@@ -180,7 +182,7 @@ def _holders(seen: Seen) -> Iterator[list[object]]:
 
 
 @reads
-@signed_in
+@login_required
 def of_gifts(request: Request, id: int) -> HttpResponseBase:
     """What a role allows and denies, on which objects the viewer may see."""
     seen = visit_role(request, id)
@@ -194,7 +196,7 @@ def of_gifts(request: Request, id: int) -> HttpResponseBase:
 
 
 @reads
-@signed_in
+@login_required
 def of_owned(request: Request) -> HttpResponseBase:
     """What the viewer may know of by owner, to its end."""
     chosen = Chosen(circle_of(request), request.GET)
@@ -214,10 +216,10 @@ def _owned(rows: Iterable[Placement]) -> Iterator[list[object]]:
 
 
 @reads
-@signed_in
+@login_required
 def of_rules(request: Request, id: int) -> HttpResponseBase:
     """Every rule on an object and above it, with its holder."""
-    place = visit(request, id)
+    place = get_object_or_404(request, id)
     if not place.may_look:
         raise Http404
     access_log.looked(place.asker, "rules as a file", place.node, via="console")
@@ -228,7 +230,7 @@ def of_rules(request: Request, id: int) -> HttpResponseBase:
 def _rules(node: Node) -> Iterator[list[object]]:
     names = {key: one.ref.id for key, one in nodes(node.lineage).items()}
     rows = Grant.objects.open().filter(securable__in=node.lineage).select_related("holder").order_by("pk")
-    for some in chunks(row for row in rows.iterator(CHUNK) if telling(node, row.privilege)):
+    for some in chunks(row for row in rows.iterator(CHUNK) if applies_to(node, row.privilege)):
         keys = {row.role_id for row in some if row.role_id}
         roles_ = dict(Placement.objects.open().filter(securable__in=keys).values_list("securable", "name"))
         held: dict[int, list[str]] = {}
@@ -243,7 +245,7 @@ def _rules(node: Node) -> Iterator[list[object]]:
 
 
 @reads
-@signed_in
+@login_required
 def of_duties(request: Request, id: int) -> HttpResponseBase:
     """Who has which duty on an object, from it or from above it, as far as the viewer may know."""
     office = duties.visit_office(request, id)
@@ -254,7 +256,7 @@ def of_duties(request: Request, id: int) -> HttpResponseBase:
 
 
 @reads
-@signed_in
+@login_required
 def of_findings(request: Request) -> HttpResponseBase:
     """What differs between here and the backends, on what the viewer owns or may grant."""
     asker = asker_of(request)

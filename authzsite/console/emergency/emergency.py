@@ -12,7 +12,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from authzsite.console.emergency.views import state_of
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Crumbs, Empty, Fact, Facts, Note
 from authzsite.console.kit.http import Request, asker_of
@@ -27,7 +27,7 @@ from policies.models import Emergency
 
 
 @dataclass(frozen=True)
-class Used:
+class UseRow:
     """One use while it was open."""
 
     what: str
@@ -37,8 +37,8 @@ class Used:
 
 
 @reads_and_writes
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def emergency_detail(request: Request, id: int) -> HttpResponse:
     """The page; a POST ends it, or closes its review with words."""
     asker = asker_of(request)
     actor = Actor(asker, "console")
@@ -85,7 +85,7 @@ def _show(
         "verdict": request.POST.get("verdict", "")[: emergency_access.LONGEST],
         "closed": row.state == "closed",
         "words": row.verdict,
-        "closed_by": f"{row.reviewer.label}, {words.said(words.moment(row.reviewed))}"
+        "closed_by": f"{row.reviewer.label}, {words.when_in_words(words.moment(row.reviewed))}"
         if row.reviewer and row.reviewed
         else "",
     }
@@ -101,13 +101,13 @@ def _facts(row: Emergency, node: Node) -> Iterable[Fact]:
     yield Fact("State", state=state_of(row))
 
 
-def _used(row: Emergency) -> Iterable[Used]:
+def _used(row: Emergency) -> Iterable[UseRow]:
     uses = traces.uses_of(row)
     places = nodes(use.securable_id for use in uses) if uses else {}
     for use in uses:
         node = places.get(use.securable_id)
         did = use.action if use.executed else f"prepared to {use.action}"
-        yield Used(terms.short_name(node) if node else "", did, use.run, words.moment(use.at))
+        yield UseRow(terms.short_name(node) if node else "", did, use.run, words.moment(use.at))
 
 
 def _changes_words(many: int) -> str:

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from authzsite.console.home.waiting import Waits, waits
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Item
 from authzsite.console.kit.display.parts import Action, Empty, Note, Reason, State, Who
@@ -49,7 +49,7 @@ STATES = {
 
 
 @dataclass(frozen=True)
-class Line:
+class EmergencyRow:
     who: Who
     what: str
     url: str
@@ -59,7 +59,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Desk:
+class EmergencyContext:
     """One person before the glass."""
 
     asker: Principal
@@ -98,16 +98,16 @@ class Desk:
 
 
 @reads_and_writes
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def emergency_list(request: Request) -> HttpResponse:
     """The form for holders of the duty; a POST opens."""
-    desk = Desk(asker_of(request))
+    desk = EmergencyContext(asker_of(request))
     if request.method == "POST":
         return _open(request, desk)
     return _show(request, desk, request.GET.get("what", ""), [])
 
 
-def _open(request: Request, desk: Desk) -> HttpResponse:
+def _open(request: Request, desk: EmergencyContext) -> HttpResponse:
     what = request.POST.get("what", "").strip()[:1000].replace("\0", "")
     node = desk.named(what)
     if node is None:
@@ -126,11 +126,13 @@ def _open(request: Request, desk: Desk) -> HttpResponse:
         )
     except PolicyError as problem:
         return _show(request, desk, what, [Note("bad", "Not opened.", str(problem))], status=422)
-    say(request, f"{node.name} is open to you until {words.said(words.moment(row.until))}")
+    say(request, f"{node.name} is open to you until {words.when_in_words(words.moment(row.until))}")
     return redirect("console:emergency", id=row.pk)
 
 
-def _show(request: Request, desk: Desk, what: str, notes: list[Note], *, status: int = 200) -> HttpResponse:
+def _show(
+    request: Request, desk: EmergencyContext, what: str, notes: list[Note], *, status: int = 200
+) -> HttpResponse:
     mine = list(emergency_access.of_person(desk.asker)[:SHOWN])
     theirs = to_review(desk.asker)
     places = nodes(row.securable_id for row in (*mine, *theirs))
@@ -161,10 +163,10 @@ def _show(request: Request, desk: Desk, what: str, notes: list[Note], *, status:
     return page(request, "console/emergency/list.html", context, room="emergency", status=status)
 
 
-def lines(rows: Iterable[Emergency], places: dict[int, Node]) -> Iterable[Line]:
+def lines(rows: Iterable[Emergency], places: dict[int, Node]) -> Iterable[EmergencyRow]:
     for row in rows:
         node = places.get(row.securable_id)
-        yield Line(
+        yield EmergencyRow(
             terms.who(row.person),
             terms.short_name(node) if node else "what was dropped",
             reverse("console:emergency", args=[row.pk]),
@@ -175,7 +177,7 @@ def lines(rows: Iterable[Emergency], places: dict[int, Node]) -> Iterable[Line]:
 
 
 @reads
-@signed_in
+@login_required
 def as_csv(request: Request) -> HttpResponseBase:
     """What waits for one's review, then all that one opened."""
     asker = asker_of(request)
@@ -244,5 +246,5 @@ def _items(rows: Sequence[Emergency], places: dict[int, Node]) -> Iterable[Item]
         note = f"{words.moment(row.opened)} · “{row.reason[:120]}” · waits for your statement"
         name = terms.short_name(node) if node else ""
         yield Item(
-            terms.face_of(row.person), row.person.label, "opened in an emergency", note, look, name, url
+            terms.avatar_of(row.person), row.person.label, "opened in an emergency", note, look, name, url
         )

@@ -5,15 +5,15 @@ from __future__ import annotations
 from django.http import HttpResponse
 
 from authzsite.console.help.glossary import GROUPS
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 
 
 @reads
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def glossary_page(request: Request) -> HttpResponse:
     """Every word, by where one meets it."""
     text = request.GET.get("q", "").strip()[:255]
     folded = text.casefold()

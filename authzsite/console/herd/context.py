@@ -12,7 +12,7 @@ from django.http import Http404
 
 from accounts.models import Membership, Principal
 from authzsite.console.kit.http import Request
-from authzsite.console.objects.access import Place, visit
+from authzsite.console.objects.access import ObjectAccess, get_object_or_404
 from catalog.models import Realm
 from catalog.nodes import Node
 from catalog.queries import find
@@ -32,10 +32,10 @@ MOST = 500
 
 
 @dataclass(frozen=True)
-class Desk:
+class HerdContext:
     """A Herd, or one of its namespaces, as one viewer meets it."""
 
-    place: Place
+    place: ObjectAccess
 
     @property
     def node(self) -> Node:
@@ -119,18 +119,18 @@ def holders_of(role: Node, now: datetime) -> list[Principal]:
     return list(people.exclude(kind=Principal.Kind.GROUP).order_by("display_name", "name")[: MOST + 1])
 
 
-def herd_at(request: Request, id: int) -> Desk:
+def herd_at(request: Request, id: int) -> HerdContext:
     """The Herd of that number; the same Http404 for what is absent and for what is no Herd."""
     return _desk(request, id, "herd")
 
 
-def namespace_at(request: Request, id: int) -> Desk:
+def namespace_at(request: Request, id: int) -> HerdContext:
     """The namespace of that number, or Http404."""
     return _desk(request, id, "namespace")
 
 
-def _desk(request: Request, id: int, type_: str) -> Desk:
-    place = visit(request, id)
+def _desk(request: Request, id: int, type_: str) -> HerdContext:
+    place = get_object_or_404(request, id)
     if place.node.type != type_:
         raise Http404
-    return Desk(place)
+    return HerdContext(place)

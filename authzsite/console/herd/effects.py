@@ -8,7 +8,7 @@ from functools import cached_property
 
 from django.urls import reverse
 
-from authzsite.console.herd.context import GRANTING, Desk
+from authzsite.console.herd.context import GRANTING, HerdContext
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Count, Diff, DiffLine, Tally
 from lakewarden.law import engine
@@ -28,10 +28,10 @@ def labels(codes: Iterable[str]) -> str:
 
 
 @dataclass(frozen=True)
-class Told:
+class EntryEffects:
     """The outcomes of some turns on one namespace."""
 
-    desk: Desk
+    desk: HerdContext
     turns: Sequence[Turn]
     outcomes: Sequence[Outcome]
 

@@ -8,11 +8,11 @@ from django.http.response import HttpResponseBase
 
 from accounts.models import Principal
 from authzsite.console.catalog.views import child_of
-from authzsite.console.herd.context import ANY_DATA_OWNER, REVIEW, Desk, herd_at, namespace_at
+from authzsite.console.herd.context import ANY_DATA_OWNER, REVIEW, HerdContext, herd_at, namespace_at
 from authzsite.console.herd.roles import held_by, looks_after
 from authzsite.console.herd.users import user_at
-from authzsite.console.herd.views import Held, Herd, held_oneself, listed
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.herd.views import EntryRow, Herd, held_oneself, listed
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.refusal import refused
@@ -25,7 +25,7 @@ from policies.record import access_log
 
 
 @reads
-@signed_in
+@login_required
 def of_namespaces(request: Request, id: int) -> HttpResponseBase:
     """Every namespace with its data owners, and what the viewer may do in it."""
     herd = listed(request, id)
@@ -44,26 +44,26 @@ def _namespaces(herd: Herd, rows: Iterable[Placement]) -> Iterator[list[object]]
 
 
 @reads
-@signed_in
+@login_required
 def of_mine(request: Request, id: int) -> HttpResponseBase:
     """The viewer's own permissions, namespace by namespace."""
     lines = map(_held, held_oneself(herd_at(request, id)))
     return csv_file.answer(f"mine-{id}", ["namespace", "may", "how"], lines)
 
 
-def _held(one: Held) -> list[object]:
+def _held(one: EntryRow) -> list[object]:
     return [one.what.name, one.may, one.through]
 
 
 @reads
-@signed_in
+@login_required
 def of_roles(request: Request, id: int) -> HttpResponseBase:
     """Who holds which role, and what each data owner looks after."""
     head = ["role", "holder", "shown as", "looks after"]
     return csv_file.answer(f"herd-roles-{id}", head, _roles(herd_at(request, id)))
 
 
-def _roles(desk: Desk) -> Iterator[list[object]]:
+def _roles(desk: HerdContext) -> Iterator[list[object]]:
     for name in (DATA_OWNER, OPS):
         role = desk.roles.get(name)
         after = looks_after(desk, role) if role and name == DATA_OWNER else {}
@@ -72,7 +72,7 @@ def _roles(desk: Desk) -> Iterator[list[object]]:
 
 
 @reads
-@signed_in
+@login_required
 def of_user(request: Request, id: int) -> HttpResponseBase:
     """Every entry of one user id that the viewer may review."""
     user = user_at(request, id)
@@ -84,7 +84,7 @@ def of_user(request: Request, id: int) -> HttpResponseBase:
 
 
 @reads
-@signed_in
+@login_required
 def of_entries(request: Request, id: int) -> HttpResponseBase:
     """The grid of a namespace: each entry with its permissions, `yes` or until when."""
     desk = namespace_at(request, id)
@@ -96,7 +96,7 @@ def of_entries(request: Request, id: int) -> HttpResponseBase:
     return csv_file.answer(f"entries-{id}", head, _entries(desk, rows.iterator(csv_file.CHUNK)))
 
 
-def _entries(desk: Desk, rows: Iterable[Principal]) -> Iterator[list[object]]:
+def _entries(desk: HerdContext, rows: Iterable[Principal]) -> Iterator[list[object]]:
     given = Grant.objects.open().within(desk.place.now).filter(securable=desk.node.id)
     for some in csv_file.chunks(rows):
         held: dict[tuple[int | None, str], str] = {}

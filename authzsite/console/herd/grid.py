@@ -15,7 +15,7 @@ from django.urls import reverse
 from accounts.models import Principal
 from accounts.people import BadName, checked_name
 from accounts.text import holdable
-from authzsite.console.herd.context import Desk
+from authzsite.console.herd.context import HerdContext
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Chip, Who
 from authzsite.console.kit.http import number_in
@@ -48,7 +48,7 @@ class Cell:
 
 
 @dataclass(frozen=True)
-class Row:
+class GridRow:
     code: str
     who: Who
     cells: tuple[Cell, ...]
@@ -59,7 +59,7 @@ class Row:
 class Grid:
     """What a form holds of a namespace's entries; `problems` name, by field, why it cannot be saved."""
 
-    desk: Desk
+    desk: HerdContext
     place_in_list: QueryDict
     data: QueryDict
     problems: dict[str, str] = field(default_factory=dict)
@@ -203,7 +203,7 @@ class Grid:
         told = ((one, self.wanted(one), frozenset(self.held[str(one)])) for one in self.holders)
         return [Turn(one, wanted - held, held - wanted) for one, wanted, held in told if wanted != held]
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[GridRow]:
         new = {str(one) for one in self.holders} - {str(one) for one in self.listed}
         return [self._row(one, new=str(one) in new) for one in self.holders if self._shown(one)]
 
@@ -211,7 +211,7 @@ class Grid:
         """A row that was only named, and is wanted to hold nothing, goes."""
         return holder in self.listed or bool(self.held[str(holder)] or self.wanted(holder))
 
-    def _row(self, holder: Principal, *, new: bool) -> Row:
+    def _row(self, holder: Principal, *, new: bool) -> GridRow:
         code, held, wanted = str(holder), self.held[str(holder)], self.wanted(holder)
         cells = tuple(
             Cell(
@@ -227,7 +227,7 @@ class Grid:
         later = [PERMISSIONS[one].label for one in wanted if one not in self.columns]
         also = f"also {words.listed([terms.lower(one) for one in sorted(later)])}" if later else ""
         note = "; ".join(filter(None, (note_of(holder), also)))
-        return Row(code, terms.who(holder, note, self._url(holder)), cells, new)
+        return GridRow(code, terms.who(holder, note, self._url(holder)), cells, new)
 
     def _url(self, holder: Principal) -> str:
         return user_url(self.desk, holder.name) if self.desk.is_data_owner else ""
@@ -267,7 +267,7 @@ def everybody_like(pattern: str) -> str:
     return f"everybody whose user id ends with {pattern[1:]}" if pattern[1:] else "everybody"
 
 
-def user_url(desk: Desk, name: str) -> str:
+def user_url(desk: HerdContext, name: str) -> str:
     return f"{reverse('console:herd_user', args=[desk.herd.id])}?{urlencode({'id': name})}"
 
 

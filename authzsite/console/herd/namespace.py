@@ -13,15 +13,15 @@ from django.urls import reverse
 
 from accounts import people
 from authzsite.console.cdap.links import page_of_name
-from authzsite.console.herd.context import GRANTING, Desk, namespace_at
-from authzsite.console.herd.effects import Told, labels
+from authzsite.console.herd.context import GRANTING, HerdContext, namespace_at
+from authzsite.console.herd.effects import EntryEffects, labels
 from authzsite.console.herd.grid import Grid
 from authzsite.console.herd.steps import Steps
 from authzsite.console.herd.views import crumbs, permitted, show
 from authzsite.console.history import timeline
 from authzsite.console.history import views as history_views
 from authzsite.console.kit import form_resume
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import RESUMED
 from authzsite.console.kit.conflicts import changed_meanwhile, done_before
 from authzsite.console.kit.display import terms, words
@@ -64,8 +64,8 @@ DROP = "Namespace.deleteNamespace"
 
 
 @reads_and_writes
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def namespace_detail(request: Request, id: int) -> HttpResponse:
     """The grid: filled from the facts, from the address, from a kept form, or from itself."""
     desk = namespace_at(request, id)
     if named := page_of_name(desk.node):  # a namespace of a CDAP
@@ -81,7 +81,7 @@ def room(request: Request, id: int) -> HttpResponse:
     return _show(request, grid, [RESUMED] if again is not None else [])
 
 
-def _posted(request: Request, desk: Desk) -> HttpResponse:
+def _posted(request: Request, desk: HerdContext) -> HttpResponse:
     grid = Grid(desk, request.GET, request.POST)
     sent_before = done_before(Actor(desk.place.asker, "console", request_id=grid.nonce))
     if sent_before is not None:
@@ -133,7 +133,7 @@ def _address(request: Request, id: int) -> str:
 
 
 @writes
-@signed_in
+@login_required
 def preview(request: Request, id: int) -> HttpResponse:
     """What the grid would change as it stands, for a script."""
     desk = namespace_at(request, id)
@@ -154,7 +154,7 @@ def _foretold(grid: Grid) -> dict[str, Any]:
     button = f"Save {words.count(len(grid.turns), 'entry', 'entries')}"
     if not desk.may_review:
         return {"diff": _blind(grid), "button": button}
-    told = Told(desk, grid.turns, of_turns(desk.node, grid.turns, now=desk.place.now))
+    told = EntryEffects(desk, grid.turns, of_turns(desk.node, grid.turns, now=desk.place.now))
     return {"tally": told.tally(), "diff": told.diff(), "sum": told.sum(), "button": button}
 
 
@@ -233,7 +233,7 @@ def _empty(grid: Grid) -> Empty:
     return Empty(f"Nobody has access to {node.name} yet", "Name a user id, choose, look, then save.")
 
 
-def _locked(desk: Desk) -> Reason | None:
+def _locked(desk: HerdContext) -> Reason | None:
     """Why the grid is not the viewer's to change, and who can."""
     if desk.may_grant:
         return None
@@ -247,7 +247,7 @@ def _locked(desk: Desk) -> Reason | None:
     return Reason("why-not-grant", text, url, "See what you lack")
 
 
-def _own(desk: Desk) -> str:
+def _own(desk: HerdContext) -> str:
     if desk.administers:
         return "Everything, as administrator"
     held = permitted(desk.place.slice, desk.node, desk.place.now.timestamp())
@@ -257,7 +257,7 @@ def _own(desk: Desk) -> str:
 # The top and the rest
 
 
-def head(desk: Desk, tab: str) -> dict[str, Any]:
+def head(desk: HerdContext, tab: str) -> dict[str, Any]:
     """The name, the fixed numbers and the parts of a namespace's pages."""
     detail = Detail.objects.filter(securable=desk.node.id).first()
     return {
@@ -284,14 +284,14 @@ def head(desk: Desk, tab: str) -> dict[str, Any]:
     }
 
 
-def _actions(desk: Desk) -> Iterable[Action]:
+def _actions(desk: HerdContext) -> Iterable[Action]:
     asked = {"who": str(desk.place.asker), "action": "read", "what": desk.node.ref.id, "type": "namespace"}
     yield Action("Ask why", f"{reverse('console:why')}?{urlencode(asked)}", "plain", "why")
     if desk.may(DROP):
         yield Action("Delete", reverse("console:namespace_delete", args=[desk.node.id]))
 
 
-def _facts(desk: Desk, detail: Detail | None) -> Iterable[Fact]:
+def _facts(desk: HerdContext, detail: Detail | None) -> Iterable[Fact]:
     owners = [one.label for one in desk.own_data_owners]
     missing = None if owners else State("behind", "No data owner")
     yield Fact("Data owners", words.listed(owners, 3), state=missing)
@@ -304,7 +304,7 @@ def _facts(desk: Desk, detail: Detail | None) -> Iterable[Fact]:
         yield Fact("Charge code", charge)
 
 
-def _below(desk: Desk) -> dict[str, Any]:
+def _below(desk: HerdContext) -> dict[str, Any]:
     steps = Steps(desk)
     asked = Filter(object=desk.node, kinds=timeline.ABOUT_ACCESS)
     latest = past.page(asked, past.sight(desk.place.asker, [desk.herd]), limit=4).entries
@@ -317,7 +317,7 @@ def _below(desk: Desk) -> dict[str, Any]:
 
 
 @reads
-@signed_in
+@login_required
 def history_tab(request: Request, id: int) -> HttpResponse:
     """What changed in the namespace, newest first."""
     desk = namespace_at(request, id)
@@ -329,7 +329,7 @@ def history_tab(request: Request, id: int) -> HttpResponse:
 
 
 @reads_and_writes
-@signed_in
+@login_required
 def delete(request: Request, id: int) -> HttpResponse:
     """What goes with it; then it goes, unless somebody else still has something there."""
     desk = namespace_at(request, id)
@@ -340,7 +340,7 @@ def delete(request: Request, id: int) -> HttpResponse:
     return _confirm(request, desk)
 
 
-def _delete(request: Request, desk: Desk) -> HttpResponse:
+def _delete(request: Request, desk: HerdContext) -> HttpResponse:
     actor = Actor(desk.place.asker, "console", request_id=nonce_in(request))
     reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
     with authorized(OBJECT_DROPPED, desk.node, DROP, by=actor, reason=reason) as authority:
@@ -351,7 +351,7 @@ def _delete(request: Request, desk: Desk) -> HttpResponse:
     return redirect("console:herd", id=desk.herd.id)
 
 
-def _confirm(request: Request, desk: Desk) -> HttpResponse:
+def _confirm(request: Request, desk: HerdContext) -> HttpResponse:
     name, used = desk.node.name, in_use(desk.node, apart_from=desk.place.asker)
     notes = []
     if used:

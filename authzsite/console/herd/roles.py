@@ -16,10 +16,10 @@ from accounts import people
 from accounts.models import Principal
 from accounts.people import BadName
 from authzsite.console.catalog.views import child_of
-from authzsite.console.herd.context import ASSIGN, Desk, data_owners, herd_at
+from authzsite.console.herd.context import ASSIGN, HerdContext, data_owners, herd_at
 from authzsite.console.herd.views import COUNTED, crumbs, show
 from authzsite.console.history.views import somebody
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Note, Reason, Who
@@ -67,8 +67,8 @@ class Role:
 
 
 @reads_and_writes
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def role_list(request: Request, id: int) -> HttpResponse:
     """Who holds which role, and for the administrator the forms to assign them."""
     desk = herd_at(request, id)
     if request.method == "POST":
@@ -78,7 +78,7 @@ def room(request: Request, id: int) -> HttpResponse:
     return _show(request, desk, {}, [])
 
 
-def _assign(request: Request, desk: Desk) -> HttpResponse:
+def _assign(request: Request, desk: HerdContext) -> HttpResponse:
     name, typed = request.POST.get("role", ""), request.POST.get("who", "").strip()
     if name not in desk.roles:
         raise Http404
@@ -113,7 +113,7 @@ def _holder(typed: str) -> Principal:
     return exact[0] if exact else people.ensure("user", typed)
 
 
-def _next(request: Request, desk: Desk) -> str:
+def _next(request: Request, desk: HerdContext) -> str:
     """Back to the namespace whose steps led here, else to the roles."""
     number = number_in(request.POST.get("next", "")) or 0
     if below(desk.herd, "namespace").filter(securable=number).exists():
@@ -121,7 +121,7 @@ def _next(request: Request, desk: Desk) -> str:
     return reverse("console:herd_roles", args=[desk.herd.id])
 
 
-def _show(request: Request, desk: Desk, problems: dict[str, str], notes: list[Note]) -> HttpResponse:
+def _show(request: Request, desk: HerdContext, problems: dict[str, str], notes: list[Note]) -> HttpResponse:
     asked = request.POST if request.method == "POST" else request.GET
     context: dict[str, Any] = {
         "heading": "Data owners and operations",
@@ -139,7 +139,7 @@ def _show(request: Request, desk: Desk, problems: dict[str, str], notes: list[No
     return show(request, "console/herd/roles.html", desk, context, status=422 if problems or notes else 200)
 
 
-def _locked(desk: Desk) -> Reason | None:
+def _locked(desk: HerdContext) -> Reason | None:
     if desk.administers:
         return None
     who = desk.administrator
@@ -147,18 +147,18 @@ def _locked(desk: Desk) -> Reason | None:
     return Reason("why-not-assign", f"These roles are assigned by {name}.")
 
 
-def _role(desk: Desk, name: str, asked: Any, problem: str) -> Role:
+def _role(desk: HerdContext, name: str, asked: Any, problem: str) -> Role:
     typed = asked.get("who", "")[:255].replace("\0", "") if asked.get("role", DATA_OWNER) == name else ""
     rows = list(_holders(desk, name)) if name in desk.roles else []
     return Role(name, PERMISSIONS[name].label, TEXTS[name], rows, typed, problem, name == DATA_OWNER)
 
 
-def _namespaces(desk: Desk) -> list[Node]:
+def _namespaces(desk: HerdContext) -> list[Node]:
     rows = below(desk.herd, "namespace").order_by("name", "pk")[:COUNTED]
     return [child_of(desk.herd, row) for row in rows]
 
 
-def _holders(desk: Desk, name: str) -> Iterable[Holder]:
+def _holders(desk: HerdContext, name: str) -> Iterable[Holder]:
     role = desk.roles[name]
     after = looks_after(desk, role) if name == DATA_OWNER else {}
     for one in held_by(role):
@@ -176,7 +176,7 @@ def held_by(role: Node) -> list[Principal]:
     return [row.holder for row in rows.order_by("holder__display_name", "holder__name")]
 
 
-def looks_after(desk: Desk, role: Node) -> dict[int, list[str]]:
+def looks_after(desk: HerdContext, role: Node) -> dict[int, list[str]]:
     """The namespaces that each data owner looks after, by name."""
     places = _namespaces(desk)
     found: dict[int, list[str]] = {}
@@ -191,7 +191,7 @@ def looks_after(desk: Desk, role: Node) -> dict[int, list[str]]:
 
 
 @reads_and_writes
-@signed_in
+@login_required
 def take(request: Request, id: int) -> HttpResponse:
     """What the holder can no longer do, and what is left without a data owner; then it is taken."""
     desk = herd_at(request, id)
@@ -208,7 +208,7 @@ def take(request: Request, id: int) -> HttpResponse:
     return _confirm(request, desk, role, holder)
 
 
-def _take(request: Request, desk: Desk, role: Node, holder: Principal) -> HttpResponse:
+def _take(request: Request, desk: HerdContext, role: Node, holder: Principal) -> HttpResponse:
     actor = Actor(desk.place.asker, "console", request_id=nonce_in(request))
     reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
     with authorized(ROLE_UNASSIGNED, desk.herd, ASSIGN, by=actor, reason=reason) as authority:
@@ -217,9 +217,9 @@ def _take(request: Request, desk: Desk, role: Node, holder: Principal) -> HttpRe
     return redirect("console:herd_roles", id=desk.herd.id)
 
 
-def _confirm(request: Request, desk: Desk, role: Node, holder: Principal) -> HttpResponse:
+def _confirm(request: Request, desk: HerdContext, role: Node, holder: Principal) -> HttpResponse:
     context = {
-        "heading": f"Take {role.name} back from {terms.spoken(holder)}?",
+        "heading": f"Take {role.name} back from {terms.principal_name(holder)}?",
         "place": "Entries on namespaces stay; without the role, Grant cannot be used.",
         "notes": (),
         "nothing": False,
@@ -234,7 +234,7 @@ def _confirm(request: Request, desk: Desk, role: Node, holder: Principal) -> Htt
     return show(request, "console/access/revoke.html", desk, context)
 
 
-def _losses(desk: Desk, role: Node, holder: Principal) -> Iterable[DiffLine]:
+def _losses(desk: HerdContext, role: Node, holder: Principal) -> Iterable[DiffLine]:
     if role.name != DATA_OWNER:
         yield DiffLine("lose", holder.label, "may no longer keep storage policies without a namespace")
         return

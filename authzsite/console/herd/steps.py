@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite.console.herd.context import Desk, holders_of
+from authzsite.console.herd.context import HerdContext, holders_of
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Action, Reason
 from lakewarden.law.dialects.herd.permissions import DATA_OWNER
@@ -46,7 +46,7 @@ class Step:
 class Steps:
     """The steps of one namespace for one viewer, read with a constant number of queries."""
 
-    desk: Desk
+    desk: HerdContext
 
     @cached_property
     def owners(self) -> list[Principal]:
@@ -171,4 +171,4 @@ class Steps:
         row = Principal.objects.filter(pseudonym=event.change.actor).first()
         actor = row.label if row else {"operator": "the site's operator"}.get(event.change.actor, "somebody")
         to = f" to {person.label}" if person else ""
-        return f"Done by {actor}{to}, {words.said(words.moment(event.change.at))}."
+        return f"Done by {actor}{to}, {words.when_in_words(words.moment(event.change.at))}."

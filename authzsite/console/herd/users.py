@@ -13,11 +13,11 @@ from django.urls import reverse
 
 from accounts.models import Principal
 from accounts.text import holdable
-from authzsite.console.herd.context import ANY_DATA_OWNER, GRANTING, REVIEW, Desk, herd_at
+from authzsite.console.herd.context import ANY_DATA_OWNER, GRANTING, REVIEW, HerdContext, herd_at
 from authzsite.console.herd.effects import labels
 from authzsite.console.herd.grid import KINDS, everybody_like, user_url
-from authzsite.console.herd.views import Held, crumbs, show
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.herd.views import EntryRow, crumbs, show
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import (
@@ -52,7 +52,7 @@ from policies.services.grants import revision_now
 class User:
     """Every entry of one user id that the viewer may review; the user sees all of their own."""
 
-    def __init__(self, desk: Desk, name: str):
+    def __init__(self, desk: HerdContext, name: str):
         self.desk, self.name = desk, name.strip()[:255]
 
     @cached_property
@@ -98,11 +98,13 @@ class User:
     def heading(self) -> str:
         return f"What {self.name} has" if self.name else "Look up a user id"
 
-    def rows(self) -> Iterable[Held]:
+    def rows(self) -> Iterable[EntryRow]:
         for one in self.shown:
             url = reverse("console:namespace", args=[one.object])
             how = "By wildcard" if one.kind == Principal.Kind.PATTERN else "By an entry of its own"
-            yield Held(Who(one.object_name, Face("thing", "schema"), url=url), labels(one.privileges), how)
+            yield EntryRow(
+                Who(one.object_name, Face("thing", "schema"), url=url), labels(one.privileges), how
+            )
 
 
 def user_at(request: Request, id: int) -> User:
@@ -111,8 +113,8 @@ def user_at(request: Request, id: int) -> User:
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def user_entries(request: Request, id: int) -> HttpResponse:
     """The entries of a user id, on the namespaces the viewer may read."""
     user = user_at(request, id)
     desk = user.desk
@@ -159,7 +161,7 @@ def _locked(user: User) -> Reason | None:
 
 
 @reads_and_writes
-@signed_in
+@login_required
 def remove(request: Request, id: int) -> HttpResponse:
     """Everything the user id has, taken in one change; all or nothing."""
     user = user_at(request, id)

@@ -15,9 +15,9 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from authzsite.console.catalog.views import child_of
-from authzsite.console.herd.context import CREATE, Desk, herd_at
+from authzsite.console.herd.context import CREATE, HerdContext, herd_at
 from authzsite.console.herd.effects import labels
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Pager, Toggle
@@ -46,7 +46,7 @@ COUNTED = 2000
 
 
 @dataclass(frozen=True)
-class Row:
+class NamespaceRow:
     what: Who
     owners: str
     missing: State | None
@@ -57,7 +57,7 @@ class Row:
 class Herd:
     """The list of one Herd for one viewer."""
 
-    desk: Desk
+    desk: HerdContext
     text: str = ""
     after: str = ""
     lacking: bool = False
@@ -97,16 +97,16 @@ class Herd:
         rows = self.named
         return list((rows.filter(name__gt=self.after) if self.after else rows)[: SHOWN + 1])
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[NamespaceRow]:
         places = [child_of(self.desk.herd, row) for row in self.found[:SHOWN]]
         owners = self.desk.data_owners(places)
         return [self._row(one, [who.label for who in owners[one.id]]) for one in places]
 
-    def _row(self, node: Node, owners: Sequence[str]) -> Row:
+    def _row(self, node: Node, owners: Sequence[str]) -> NamespaceRow:
         url = reverse("console:namespace", args=[node.id])
         missing = None if owners else State("behind", "No data owner")
         what = Who(node.name, Face("thing", "schema"), url=url)
-        return Row(what, words.listed(owners, 3), missing, self.own(node))
+        return NamespaceRow(what, words.listed(owners, 3), missing, self.own(node))
 
     def own(self, node: Node) -> str:
         """What the viewer may do on a namespace, in words."""
@@ -158,8 +158,8 @@ def permitted(slice_: Slice, node: Node, moment: float) -> list[str]:
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def namespace_list(request: Request, id: int) -> HttpResponse:
     """Every namespace; lists are not filtered, what is in them is."""
     herd = listed(request, id)
     desk = herd.desk
@@ -203,7 +203,7 @@ def _empty(herd: Herd) -> Empty:
 
 
 def show(
-    request: Request, template: str, desk: Desk, context: dict[str, Any], *, status: int = 200
+    request: Request, template: str, desk: HerdContext, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
     """A page about a Herd or something in it, with the realm's banner."""
     herd, slice_ = desk.herd, desk.place.slice
@@ -224,7 +224,7 @@ def show(
 
 
 @reads_and_writes
-@signed_in
+@login_required
 def new(request: Request, id: int) -> HttpResponse:
     """The first of four steps: anybody may take it."""
     desk = herd_at(request, id)
@@ -233,7 +233,7 @@ def new(request: Request, id: int) -> HttpResponse:
     return _form(request, desk, [])
 
 
-def _make(request: Request, desk: Desk) -> HttpResponse:
+def _make(request: Request, desk: HerdContext) -> HttpResponse:
     name, charge = (request.POST.get(field, "").strip() for field in ("name", "charge_code"))
     actor = Actor(desk.place.asker, "console", request_id=nonce_in(request))
     if done_before(actor) is not None:
@@ -251,7 +251,7 @@ def _make(request: Request, desk: Desk) -> HttpResponse:
     return redirect("console:namespace", id=made.id)
 
 
-def _form(request: Request, desk: Desk, notes: list[Note]) -> HttpResponse:
+def _form(request: Request, desk: HerdContext, notes: list[Note]) -> HttpResponse:
     who = desk.administrator
     context = {
         "notes": notes,
@@ -269,7 +269,7 @@ def _form(request: Request, desk: Desk, notes: list[Note]) -> HttpResponse:
 
 
 @dataclass(frozen=True)
-class Held:
+class EntryRow:
     """What one entry gives on a namespace; `through` is the pattern that matches the viewer, if it is one."""
 
     what: Who
@@ -278,7 +278,7 @@ class Held:
 
 
 @reads
-@signed_in
+@login_required
 def mine(request: Request, id: int) -> HttpResponse:
     """The viewer's own permissions, namespace by namespace, own and wildcard entries apart."""
     desk = herd_at(request, id)
@@ -310,27 +310,27 @@ def mine(request: Request, id: int) -> HttpResponse:
     return show(request, "console/herd/mine.html", desk, context)
 
 
-def crumbs(desk: Desk, *, here: bool) -> Crumbs:
+def crumbs(desk: HerdContext, *, here: bool) -> Crumbs:
     herd = (desk.herd.name, reverse("console:herd", args=[desk.herd.id]))
     node = (desk.node.name, reverse("console:namespace", args=[desk.node.id]))
     return Crumbs((herd, node) if here and desk.node is not desk.herd else (herd,))
 
 
-def _what(desk: Desk, key: int, name: str) -> Who:
+def _what(desk: HerdContext, key: int, name: str) -> Who:
     return Who(name, Face("thing", "schema"), url=reverse("console:namespace", args=[key]))
 
 
-def held_oneself(desk: Desk) -> Iterable[Held]:
+def held_oneself(desk: HerdContext) -> Iterable[EntryRow]:
     """What the viewer may do, namespace by namespace."""
     return _everything(desk) if desk.administers else _own(desk)
 
 
-def _everything(desk: Desk) -> Iterable[Held]:
+def _everything(desk: HerdContext) -> Iterable[EntryRow]:
     for row in below(desk.herd, "namespace").order_by("name", "pk")[:COUNTED]:
-        yield Held(_what(desk, row.securable_id, row.name), labels(ON_NAMESPACE), "As administrator")
+        yield EntryRow(_what(desk, row.securable_id, row.name), labels(ON_NAMESPACE), "As administrator")
 
 
-def _own(desk: Desk) -> Iterable[Held]:
+def _own(desk: HerdContext) -> Iterable[EntryRow]:
     """Own entries before wildcard ones, by namespace."""
     moment = desk.place.now.timestamp()
     found: dict[tuple[int, str], set[str]] = {}
@@ -343,4 +343,4 @@ def _own(desk: Desk) -> Iterable[Held]:
     for key, through in sorted(found, key=lambda one: (names.get(one[0], ""), one[1])):
         if key in names:
             how = f"By wildcard {through}" if through else "By your own entry"
-            yield Held(_what(desk, key, names[key]), labels(found[key, through]), how)
+            yield EntryRow(_what(desk, key, names[key]), labels(found[key, through]), how)

@@ -16,7 +16,7 @@ from django.urls import reverse
 from accounts.models import Principal
 from authzsite.console.history.tabs import tabs
 from authzsite.console.history.views import EXPORT_HISTORY, not_yours_to_take, someone, to_take_away
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.links import leading
 from authzsite.console.kit.display.lists import Pager
@@ -56,7 +56,7 @@ LEAD = "Who was refused, and who looked at other people’s access. The same aga
 
 
 @dataclass(frozen=True)
-class Row:
+class AccessLogRow:
     """One entry of the access log, in words."""
 
     kind: str
@@ -70,7 +70,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AccessLogFilter:
     kind: str = ""
     actor: str = ""
     before: int | None = None
@@ -81,8 +81,8 @@ class Asked:
 
 
 @reads
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def access_log_page(request: Request) -> HttpResponse:
     """Who was refused and who looked at others' access, below what the asker may see the history of."""
     asker = asker_of(request)
     given = history.given_to(asker)
@@ -90,7 +90,7 @@ def room(request: Request) -> HttpResponse:
     asked, actor, problem = _asked(request, seen)
     # of people seldom in it the newest are found by their index, of others from the end
     with planned_anew():
-        found = Found() if problem else _found(_records(asked, seen, actor), seen, given)
+        found = AccessLogPage() if problem else _found(_records(asked, seen, actor), seen, given)
     context = {
         "heading": "History",
         "lead": LEAD,
@@ -105,16 +105,18 @@ def room(request: Request) -> HttpResponse:
     return page(request, "console/history/access_log.html", context, room="history", revision=revision_now())
 
 
-def _asked(request: Request, seen: Sight) -> tuple[Asked, Principal | None, str]:
+def _asked(request: Request, seen: Sight) -> tuple[AccessLogFilter, Principal | None, str]:
     """What the address asks for, whom it names, and what is wrong with that."""
     kind, who = request.GET.get("kind", ""), request.GET.get("actor", "").strip()[:255]
-    asked = Asked(kind if kind in dict(KINDS) else "", who, number_in(request.GET.get("before", "")))
+    asked = AccessLogFilter(
+        kind if kind in dict(KINDS) else "", who, number_in(request.GET.get("before", ""))
+    )
     actor, problem = someone(who, seen) if who else (None, "")
     return asked, actor, problem
 
 
 @dataclass(frozen=True)
-class Found:
+class AccessLogPage:
     """Records that the viewer may read, the objects in them that open to them, and where to go on before."""
 
     records: Sequence[AccessRecord] = ()
@@ -122,7 +124,7 @@ class Found:
     next: int | None = None
 
 
-def _found(rows: QuerySet[AccessRecord], seen: Sight, given: frozenset[int]) -> Found:
+def _found(rows: QuerySet[AccessRecord], seen: Sight, given: frozenset[int]) -> AccessLogPage:
     """The newest of these that the viewer may read, a page of them or what a bounded number of rows holds."""
     records: list[AccessRecord] = []
     opens: frozenset[int] = frozenset()
@@ -132,19 +134,19 @@ def _found(rows: QuerySet[AccessRecord], seen: Sight, given: frozenset[int]) -> 
         opens |= leading(seen.viewer, seen, (one.lineage for one in some[:SHOWN]), given)
         for record in some[:SHOWN]:
             if len(records) == SHOWN:
-                return Found(records, opens, before)
+                return AccessLogPage(records, opens, before)
             before = record.pk
             if seen.reads(record, opens):
                 records.append(record)
         if len(some) <= SHOWN:
-            return Found(records, opens)
+            return AccessLogPage(records, opens)
         if len(records) == SHOWN:
             break
-    return Found(records, opens, before)
+    return AccessLogPage(records, opens, before)
 
 
 @reads
-@signed_in
+@login_required
 def as_csv(request: Request) -> HttpResponseBase:
     """The same to its end, for people with the duty to export the history."""
     asker = asker_of(request)
@@ -168,7 +170,7 @@ def _lines(rows: QuerySet[AccessRecord], seen: Sight) -> Iterator[list[object]]:
             yield [one.at.isoformat(), one.kind, names.of(one.actor), _what(one, names), *about]
 
 
-def _records(asked: Asked, seen: Sight, actor: Principal | None) -> QuerySet[AccessRecord]:
+def _records(asked: AccessLogFilter, seen: Sight, actor: Principal | None) -> QuerySet[AccessRecord]:
     rows = AccessRecord.objects.filter(seen.of_records()).select_related("repeat").order_by("-pk")
     if asked.kind:
         rows = rows.filter(kind=asked.kind)
@@ -177,14 +179,14 @@ def _records(asked: Asked, seen: Sight, actor: Principal | None) -> QuerySet[Acc
     return rows.filter(pk__lt=asked.before) if asked.before else rows
 
 
-def _pager(asked: Asked, found: Found, *, export: bool) -> Pager:
+def _pager(asked: AccessLogFilter, found: AccessLogPage, *, export: bool) -> Pager:
     next_ = asked.url(before=found.next) if found.next else ""
     text = f"{words.count(len(found.records), 'entry', 'entries')}, newest first"
     csv = reverse("console:looks_csv") + asked.url() if export else ""
     return Pager(text, asked.url() if asked.before else "", next_, csv)
 
 
-def _rows(found: Sequence[AccessRecord], open_: Collection[int]) -> list[Row]:
+def _rows(found: Sequence[AccessRecord], open_: Collection[int]) -> list[AccessLogRow]:
     names = _names(found)
     return [_row(one, names, open_) for one in found]
 
@@ -207,11 +209,11 @@ def _said(operation: str) -> str:
     return SAID.get(operation, operation)
 
 
-def _row(record: AccessRecord, names: Names, open_: Collection[int]) -> Row:
+def _row(record: AccessRecord, names: Names, open_: Collection[int]) -> AccessLogRow:
     refused = record.kind == AccessRecord.Kind.REFUSED
     verb = "was refused" if refused else "looked at"
     key = record.lineage[-1] if record.lineage else 0
-    return Row(
+    return AccessLogRow(
         kind="stop" if refused else "same",
         sign="⊘" if refused else "○",
         sentence=f"{names.of(record.actor)} {verb} {_what(record, names)}",

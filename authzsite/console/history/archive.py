@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from accounts.models import Principal
 from authzsite.console.history.tabs import tabs
 from authzsite.console.history.views import Question, fields, read
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Empty, Note
@@ -33,7 +33,7 @@ SLOW = "Its files are read from the newest back, only where something may match.
 
 
 @dataclass(frozen=True)
-class Line:
+class ArchivedEventRow:
     """One archived event in words."""
 
     at: datetime
@@ -44,8 +44,8 @@ class Line:
 
 
 @reads
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def archive_page(request: Request) -> HttpResponse:
     """A search in the archive of one realm, for readers of the history there."""
     asker = asker_of(request)
     places = _places(asker)
@@ -94,10 +94,10 @@ def _place(text: str) -> Place | None:
     return None if revision is None or number is None else (revision, number)
 
 
-def _lines(events: Sequence[Event]) -> list[Line]:
+def _lines(events: Sequence[Event]) -> list[ArchivedEventRow]:
     names = Names([event.change for event in events], events)
     return [
-        Line(
+        ArchivedEventRow(
             event.change.at,
             event.change_id,
             names.of(event.change.actor),

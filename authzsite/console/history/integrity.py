@@ -11,7 +11,7 @@ from django.shortcuts import redirect, render
 from accounts.models import Principal
 from authzsite.console.history import unsealed_facts
 from authzsite.console.history.tabs import tabs
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Tile
 from authzsite.console.kit.display.parts import Empty, Note, Reason
@@ -34,8 +34,8 @@ REASON = Reason(
 
 
 @reads
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def integrity_page(request: Request) -> HttpResponse:
     """Checkpoints, followers, the key, and the last reading of the whole record."""
     asker = asker_of(request)
     last, may = Checkpoint.objects.order_by("-pk").first(), may_verify(asker)
@@ -61,7 +61,7 @@ def may_verify(asker: Principal) -> bool:
 
 
 @writes
-@signed_in
+@login_required
 def verify(request: Request) -> HttpResponse:
     """Have the whole record read by a worker."""
     asker = asker_of(request)
@@ -72,7 +72,7 @@ def verify(request: Request) -> HttpResponse:
 
 
 @reads
-@signed_in
+@login_required
 def progress(request: Request) -> HttpResponse:
     """How far the last reading is."""
     reading = _reading(verifications.latest())

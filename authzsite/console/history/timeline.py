@@ -69,7 +69,7 @@ def moments_of(revisions: Collection[int]) -> dict[int, datetime]:
 
 
 @dataclass(frozen=True)
-class Row:
+class TimelineRow:
     """One line of the history table; `way` leads down to the object that its address opens."""
 
     kind: str
@@ -83,7 +83,7 @@ class Row:
     before: str = ""
     after: str = ""
     way: tuple[int, ...] = ()
-    claim: Claim | None = None
+    claim: SyncClaim | None = None
     orders: bool = False
     applied: State | None = None
 
@@ -132,23 +132,23 @@ def nothing(found: history.Page, further: str, empty: Empty) -> dict[str, Any]:
     return {"empty": shown, "aloud": f"{many} found" if found.entries else shown.heading}
 
 
-def rows(entries: Iterable[Entry]) -> list[Row]:
+def rows(entries: Iterable[Entry]) -> list[TimelineRow]:
     """A row for each thing that was done; what the system keeps house with is left to the record itself."""
     return [row for entry in entries for row in _rows(entry)]
 
 
-def _rows(entry: Entry) -> Iterable[Row]:
+def _rows(entry: Entry) -> Iterable[TimelineRow]:
     yield from (_row(entry, fold) for fold in _folds(entry))
     if entry.more:
         many = words.count(entry.more, "more line", "more lines")
         told = f"{many} of this change; a file holds all of them"
         url = f"{reverse('console:history')}?revision={entry.change.revision}"
         when, change = words.moment(entry.change.at), entry.change
-        yield Row("change", told, "", url, _by(entry), when, change.reason, change.revision)
+        yield TimelineRow("change", told, "", url, _by(entry), when, change.reason, change.revision)
 
 
 @dataclass
-class Fold:
+class EventGroup:
     """Events of one change that read as one sentence: several rights on one object, an end moved."""
 
     lines: list[EventLine]
@@ -159,11 +159,11 @@ class Fold:
         return self.lines[0]
 
 
-def _folds(entry: Entry) -> list[Fold]:
-    folds: dict[tuple[Any, ...], Fold] = {}
+def _folds(entry: Entry) -> list[EventGroup]:
+    folds: dict[tuple[Any, ...], EventGroup] = {}
     for line in entry.lines:
         if not _housekeeping(line):
-            fold = folds.setdefault(_alike(line), Fold([], []))
+            fold = folds.setdefault(_alike(line), EventGroup([], []))
             (fold.ended if _replaced(line, entry) else fold.lines).append(line)
     return [fold for fold in folds.values() if fold.lines]
 
@@ -192,12 +192,12 @@ def _replaced(line: EventLine, entry: Entry) -> bool:
     )
 
 
-def _row(entry: Entry, fold: Fold) -> Row:
+def _row(entry: Entry, fold: EventGroup) -> TimelineRow:
     event, change = fold.first.event, entry.change
     way, type_ = tuple(event.lineage), event.object_type
     if len(fold.lines) > 1 and event.kind == "object.registered":
         way, type_ = way[:-1], "schema"
-    return Row(
+    return TimelineRow(
         kind="change" if fold.ended else kind_of(event.kind),
         sentence=f"{entry.actor} {_sentence(fold)}{_until(fold.first) if event.kind in GAINS else ''}",
         object=_shared_place(fold),
@@ -209,14 +209,14 @@ def _row(entry: Entry, fold: Fold) -> Row:
         before=", ".join(dict.fromkeys(map(_state_words, fold.ended or _gone(fold)))),
         after=", ".join(dict.fromkeys(map(_state_words, fold.lines))) if fold.ended else "",
         way=way,
-        claim=Claim.of(fold, change.revision),
+        claim=SyncClaim.of(fold, change.revision),
         orders=event.kind in ORDERED,
     )
 
 
 def opened(
-    shown: Iterable[Row], viewer: Principal, seen: Sight, given: frozenset[int] | None = None
-) -> list[Row]:
+    shown: Iterable[TimelineRow], viewer: Principal, seen: Sight, given: frozenset[int] | None = None
+) -> list[TimelineRow]:
     """The same rows, linked only where a page opens to the viewer: what concerns them may lie anywhere."""
     told = list(shown)
     # what is left out of a long change is told of by the history itself
@@ -225,7 +225,7 @@ def opened(
     return [replace(row, url="") if row.way and row.way[-1] not in open_ else row for row in told]
 
 
-def followed(shown: Iterable[Row]) -> list[Row]:
+def followed(shown: Iterable[TimelineRow]) -> list[TimelineRow]:
     """The same rows, with how far each has come in the backend behind its object.  Seven queries at most."""
     told = list(shown)
     asked = [row.claim for row in told if row.claim is not None]
@@ -236,7 +236,7 @@ def followed(shown: Iterable[Row]) -> list[Row]:
 
 
 def _arrived(
-    row: Row, outside: Iterator[SyncStatus | None], orders: Mapping[int, Sequence[ForeignOrder]]
+    row: TimelineRow, outside: Iterator[SyncStatus | None], orders: Mapping[int, Sequence[ForeignOrder]]
 ) -> State | None:
     if row.claim is not None:
         return arrived(next(outside))
@@ -244,7 +244,7 @@ def _arrived(
 
 
 @dataclass(frozen=True)
-class Claim:
+class SyncClaim:
     """The change of access that a line of the record stands for: what was given or taken, where, whose."""
 
     lineage: tuple[int, ...]
@@ -254,7 +254,7 @@ class Claim:
     loses: bool
 
     @classmethod
-    def of(cls, fold: Fold, revision: int) -> Claim | None:
+    def of(cls, fold: EventGroup, revision: int) -> SyncClaim | None:
         event = fold.first.event
         if event.kind not in APPLIED or not event.lineage:
             return None
@@ -270,18 +270,18 @@ class Claim:
         return StatusQuestion(self.lineage, whose, self.revision, self.privileges, self.loses)
 
 
-def _gone(fold: Fold) -> list[EventLine]:
+def _gone(fold: EventGroup) -> list[EventLine]:
     """What a revocation took, told with the end it would have had."""
     return fold.lines if fold.first.event.kind == "grant.removed" else []
 
 
-def _shared_place(fold: Fold) -> str:
+def _shared_place(fold: EventGroup) -> str:
     place = _place(fold.first)
     together = len(fold.lines) > 1 and fold.first.event.kind == "object.registered"
     return place.rpartition(".")[0] or place if together else place
 
 
-def _sentence(fold: Fold) -> str:
+def _sentence(fold: EventGroup) -> str:
     """granted Use schema and Read on shop.sales to Ana Analyst; registered 17 tables in shop.sales"""
     event = fold.first.event
     if event.kind == "object.registered" and len(fold.lines) > 1:
@@ -304,7 +304,7 @@ def _plain(line: EventLine) -> str:
     """A sentence with the moments, the duties and the rights in it as people write them."""
     text, data = line.text, line.event.data
     if isinstance(until := data.get("until"), str) and until in text:
-        text = text.replace(until, words.said(words.moment(datetime.fromisoformat(until))))
+        text = text.replace(until, words.when_in_words(words.moment(datetime.fromisoformat(until))))
     if (duty := data.get("duty")) in terms.DUTIES:
         text = text.replace(f"duty {duty} ", f"duty {terms.DUTIES[duty]} ", 1)
     return _CODE.sub(lambda found: history.privilege_label(found[0]), text)
@@ -317,7 +317,7 @@ def _by(entry: Entry) -> str:
 
 def _until(line: EventLine) -> str:
     until = line.event.data.get("until")
-    return f" until {words.said(words.moment(datetime.fromisoformat(until)))}" if until else ""
+    return f" until {words.when_in_words(words.moment(datetime.fromisoformat(until)))}" if until else ""
 
 
 def _state_words(line: EventLine) -> str:
@@ -335,13 +335,13 @@ def _place(line: EventLine) -> str:
     return line.event.object_name.partition("/")[2] or line.event.object_name
 
 
-def latest(node: Node, seen: Sight, *, limit: int = 4) -> list[Row]:
+def latest(node: Node, seen: Sight, *, limit: int = 4) -> list[TimelineRow]:
     """What lately changed who has access to an object, from above too."""
     asked = Filter(object=node, from_above=True, kinds=ABOUT_ACCESS)
     return rows(history.page(asked, seen, limit=limit, lines=LINES).entries)[: limit + 2]
 
 
-def timeline(shown: Iterable[Row]) -> Timeline:
+def timeline(shown: Iterable[TimelineRow]) -> Timeline:
     return Timeline(
         tuple(
             Moment(row.sentence, row.when, {"stop": "lose", "change": ""}.get(row.kind, row.kind), row.reason)

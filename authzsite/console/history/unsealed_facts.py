@@ -16,7 +16,7 @@ SHOWN = 100
 
 
 @dataclass(frozen=True)
-class Row:
+class UnsealedFactRow:
     """One such fact: what it says now, and what is known of who wrote it."""
 
     code: str
@@ -40,13 +40,13 @@ def note() -> Note | None:
     )
 
 
-def rows() -> list[Row]:
+def rows() -> list[UnsealedFactRow]:
     """The first of them, oldest first.  One query."""
     return [_row(one) for one in unsealed.standing()[:SHOWN]]
 
 
-def _row(one: UnsealedFact) -> Row:
+def _row(one: UnsealedFact) -> UnsealedFactRow:
     says = ", ".join(f"{name} {value}" for name, value in one.content.items() if value not in (None, ""))
     when = words.moment(one.written) if one.written else "when is not known"
     by = f"a session of the database, in its transaction {one.writer}; {when}. Its role is not known here."
-    return Row(str(one), says, by, one.found)
+    return UnsealedFactRow(str(one), says, by, one.found)

@@ -16,16 +16,16 @@ from accounts.models import Principal
 from authzsite.console.history import timeline
 from authzsite.console.history.kinds import KINDS, kinds_in
 from authzsite.console.history.tabs import tabs
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty
 from authzsite.console.kit.error_pages import show
 from authzsite.console.kit.http import Request, asker_of, number_in
-from authzsite.console.kit.inputs.visible_principals import Circle, unknown_words
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, unknown_words
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
-from authzsite.console.objects.access import Place, visit_past
+from authzsite.console.objects.access import ObjectAccess, get_past_object_or_404
 from authzsite.downloads import csv_file
 from catalog.nodes import Node
 from policies.decisions import duties
@@ -111,7 +111,7 @@ def someone(text: str, seen: Sight) -> tuple[Principal | None, str]:
     exact = known_to(seen, somebody(text))
     if exact is not None:
         return exact, ""
-    near = Circle(seen.viewer).named(text)
+    near = VisiblePrincipals(seen.viewer).named(text)
     return (near[0], "") if len(near) == 1 else (None, unknown_words(text, near))
 
 
@@ -203,8 +203,8 @@ def _nothing(asked: Question) -> Empty:
 
 
 @reads
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def history_list(request: Request) -> HttpResponse:
     """Everything the viewer may know of, on the whole site or from one object down."""
     asker = asker_of(request)
     place = _object(request)
@@ -228,9 +228,9 @@ def _realm(realms: Sequence[Node]) -> str:
     return realms[0].name if len(realms) == 1 else ""
 
 
-def _object(request: Request) -> Place | None:
+def _object(request: Request) -> ObjectAccess | None:
     number = number_in(request.GET.get("object", ""))
-    return visit_past(request, number) if number else None
+    return get_past_object_or_404(request, number) if number else None
 
 
 def realm_in(request: Request, realms: Sequence[Node]) -> Node | None:
@@ -252,7 +252,7 @@ def fields(asked: Question, realms: Sequence[Node]) -> dict[str, Any]:
     }
 
 
-def _frame(place: Place | None) -> dict[str, Any]:
+def _frame(place: ObjectAccess | None) -> dict[str, Any]:
     return {
         "crumbs": _crumbs(place) if place else None,
         "heading": f"History of {place.node.name}" if place else "History",
@@ -262,21 +262,21 @@ def _frame(place: Place | None) -> dict[str, Any]:
     }
 
 
-def _crumbs(place: Place) -> Crumbs:
+def _crumbs(place: ObjectAccess) -> Crumbs:
     """The way down to it; of what is gone or hidden to the history alone, as what is above may be so too."""
     every, node = reverse("console:history"), place.node
     above = [] if place.only_past else [(one.name, f"{every}?object={one.id}") for one in node.above()]
     return Crumbs((("History", every), *above))
 
 
-def _page_of(place: Place) -> str:
+def _page_of(place: ObjectAccess) -> str:
     if place.only_past:
         return reverse("console:object_history", args=[place.node.id])
     return terms.page_of(place.node.id, place.node.type)
 
 
 @reads
-@signed_in
+@login_required
 def as_csv(request: Request) -> HttpResponseBase:
     """The same record as a file, to its end."""
     asker = asker_of(request)

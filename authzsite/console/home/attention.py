@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 
 from authzsite.console.home.entitlements import extend, holder_of, right_words
-from authzsite.console.home.summary import Desk
+from authzsite.console.home.summary import HomeSummary
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Item
 from authzsite.console.kit.display.parts import Action, Face
@@ -31,10 +31,10 @@ LATE = {
 
 
 @dataclass(frozen=True)
-class Here:
+class Attention:
     """One line for each thing: what is wrong with the record first, then what nobody answers for."""
 
-    desk: Desk
+    desk: HomeSummary
 
     def items(self) -> list[Item]:
         return [*self._record(), *self._ownerless(), *self._ends_now(), *self._strangers(), *self._late()]
@@ -90,7 +90,7 @@ class Here:
         for node, rows in sorted(by_place.items(), key=lambda pair: -len(pair[1]))[:3]:
             system = rows[0].backend.get_kind_display()
             grants = words.count(len(rows), "grant")
-            first = words.said(words.moment(min(row.first_seen for row in rows)))
+            first = words.when_in_words(words.moment(min(row.first_seen for row in rows)))
             note = f"Seen first {first} · left as they are until you decide"
             look = Action(
                 "Look",

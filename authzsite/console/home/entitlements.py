@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from authzsite.console.home.summary import SHOWN, Desk
+from authzsite.console.home.summary import SHOWN, HomeSummary
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Chip, Face, Path, Who
 from authzsite.console.people.reach import Coming, comings
@@ -19,7 +19,7 @@ REACH = 12
 
 
 @dataclass(frozen=True)
-class End:
+class EndingRow:
     who: Who
     can: str
     on: str
@@ -29,7 +29,7 @@ class End:
 
 
 @dataclass(frozen=True)
-class Reach:
+class ReachSummary:
     what: Who
     can: str
     how: Path
@@ -37,13 +37,13 @@ class Reach:
 
 
 @dataclass(frozen=True)
-class Has:
-    desk: Desk
+class Entitlements:
+    desk: HomeSummary
 
-    def ending(self) -> list[End]:
+    def ending(self) -> list[EndingRow]:
         """What ends soon on what the viewer owns."""
         return [
-            End(
+            EndingRow(
                 holder_of(one),
                 right_words(one),
                 terms.short_name(one.node),
@@ -69,7 +69,7 @@ class Has:
         kind, many = terms.kind_of(node.type), self.desk.inside.get(node.id, 0)
         return f"{kind} with {words.count(many, 'object')}" if many else kind
 
-    def reach(self) -> list[Reach]:
+    def reach(self) -> list[ReachSummary]:
         """A line for each object and way: direct grants first, then by name."""
         ways: dict[tuple[Any, ...], list[Rule]] = {}
         for rule in self.desk.reached:
@@ -82,13 +82,13 @@ class Has:
         known.sort(key=lambda one: (len(one[1]), one[0].names, one[0].type, not one[2][0].allow))
         return [self._line(node, rules) for node, _, rules in known[:REACH]]
 
-    def _line(self, node: Node, rules: Sequence[Rule]) -> Reach:
+    def _line(self, node: Node, rules: Sequence[Rule]) -> ReachSummary:
         labels = dict.fromkeys(terms.right(rule.privilege, node.type, node.kind) for rule in rules)
         can = terms.sentence_list(list(labels))
         face = Face("thing", terms.icon_of(node.type))
         above = " / ".join(node.names[:-1]) or terms.kind_of(node.type)
         ends = [rule.valid_until for rule in rules if rule.valid_until]
-        return Reach(
+        return ReachSummary(
             Who(node.name, face, above, terms.page_of(node.id, node.type)),
             can if rules[0].allow else "Nothing",
             terms.path(rules, node, self.desk.groups),

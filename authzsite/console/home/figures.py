@@ -10,7 +10,7 @@ from django.urls import reverse
 from django.utils import dateformat, timezone
 
 from authzsite.console.history import timeline
-from authzsite.console.home.summary import Desk
+from authzsite.console.home.summary import HomeSummary
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Spark, Tile
 from authzsite.console.kit.display.parts import State
@@ -23,7 +23,7 @@ WIDE, HIGH = 112, 20
 
 @dataclass(frozen=True)
 class Numbers:
-    desk: Desk
+    desk: HomeSummary
 
     def tiles(self) -> list[Tile]:
         """None for who owns nothing."""

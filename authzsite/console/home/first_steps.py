@@ -13,7 +13,7 @@ from accounts.entering import able
 from accounts.models import Principal, User
 from authzsite.console.accounts import site_admins as admins
 from authzsite.console.herd.steps import DONE, NEXT, OPEN, Step
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Note, Reason
 from authzsite.console.kit.http import Request, asker_of
@@ -98,7 +98,7 @@ class First:
     def _owner(self, state: str) -> Step:
         title, orphan = "Let its owner in", self.orphan
         if state == DONE:
-            names = dict.fromkeys(terms.spoken(one) for one in self.owners.values())
+            names = dict.fromkeys(terms.principal_name(one) for one in self.owners.values())
             return Step(title, state, f"{words.listed(list(names), 3)} can sign in.")
         if orphan is None:
             return Step(title, state, "The owner decides everything in the realm; make an account for them.")
@@ -122,7 +122,7 @@ class First:
         owner = self.owners.get(root.id)
         if owner == self.asker:
             return Step(title, state, text, Action("Connect a catalog", address(root), "primary"))
-        name = terms.spoken(owner) if owner else "nobody"
+        name = terms.principal_name(owner) if owner else "nobody"
         reason = Reason("why-not-connect", f"This is for {name}, who owns {root.name}.")
         return Step(title, state, text, reason=reason)
 
@@ -138,8 +138,8 @@ def note(asker: Principal) -> Note | None:
 
 
 @reads
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def first_steps_page(request: Request) -> HttpResponse:
     """The four steps, for who runs the site."""
     if not admins.may(request):
         back = reverse("console:home")

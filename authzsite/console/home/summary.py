@@ -31,7 +31,7 @@ ASIDE = ("role", "tag", "policy", "job_template", "job")
 
 
 @dataclass
-class Desk:
+class HomeSummary:
     """What a person finds on Home.  The number of queries does not depend on how much that is."""
 
     asker: Principal

@@ -12,11 +12,11 @@ from authzsite.console.accounts import site_admins
 from authzsite.console.history import timeline, unsealed_facts
 from authzsite.console.home import first_steps
 from authzsite.console.home import waiting as home_waiting
-from authzsite.console.home.attention import Here
-from authzsite.console.home.entitlements import Has
+from authzsite.console.home.attention import Attention
+from authzsite.console.home.entitlements import Entitlements
 from authzsite.console.home.figures import Numbers
-from authzsite.console.home.summary import Desk
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.home.summary import HomeSummary
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Item
 from authzsite.console.kit.display.parts import Action, Empty
@@ -33,7 +33,7 @@ from policies.services.grants import revision_now
 class Waiting:
     """All that waits, the page's heading over it, and what to do first."""
 
-    desk: Desk
+    desk: HomeSummary
 
     @cached_property
     def areas(self) -> list[home_waiting.Area]:
@@ -41,7 +41,7 @@ class Waiting:
 
     @cached_property
     def here(self) -> list[Item]:
-        return Here(self.desk).items()
+        return Attention(self.desk).items()
 
     @cached_property
     def items(self) -> list[Item]:
@@ -70,11 +70,11 @@ class Waiting:
 
 
 @reads
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def home_page(request: Request) -> HttpResponse:
     """The first page after signing in."""
-    desk = Desk(asker_of(request))
-    waits, has = Waiting(desk), Has(desk)
+    desk = HomeSummary(asker_of(request))
+    waits, has = Waiting(desk), Entitlements(desk)
     latest = history.page(Filter(kinds=timeline.ABOUT_ACCESS), desk.sight, limit=5, lines=timeline.LINES)
     context = {
         "heading": waits.heading(),

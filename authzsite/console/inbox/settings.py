@@ -10,7 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display.parts import Action
 from authzsite.console.kit.http import Request, account_of, asker_of
 from authzsite.console.kit.methods import reads_and_writes
@@ -22,7 +22,7 @@ from policies.notices.mail import DIGEST_AT
 
 
 @dataclass(frozen=True)
-class Line:
+class NoticeSetting:
     code: str
     heading: str
     how: str
@@ -30,8 +30,8 @@ class Line:
 
 
 @reads_and_writes
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def notice_settings(request: Request) -> HttpResponse:
     """One choice for each kind; saved together."""
     if request.method != "POST":
         return _show(request, account_of(request).email)
@@ -67,7 +67,7 @@ def _chosen(request: Request) -> dict[str, str]:
 def _show(request: Request, address: str, problem: str = "", *, status: int = 200) -> HttpResponse:
     account = account_of(request)
     lines = [
-        Line(kind.code, kind.heading, request.POST.get(f"how-{kind.code}", how), how == kind.how)
+        NoticeSetting(kind.code, kind.heading, request.POST.get(f"how-{kind.code}", how), how == kind.how)
         for kind, how in inbox.choices_of(asker_of(request))
     ]
     context = {

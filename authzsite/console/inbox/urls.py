@@ -6,6 +6,6 @@ from authzsite.console.inbox import settings
 from authzsite.console.inbox import views as inbox_views
 
 urlpatterns = [
-    path("inbox", inbox_views.room, name="inbox"),
-    path("inbox/settings", settings.room, name="inbox_settings"),
+    path("inbox", inbox_views.notice_list, name="inbox"),
+    path("inbox/settings", settings.notice_settings, name="inbox_settings"),
 ]

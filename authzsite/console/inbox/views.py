@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Pager, Toggle
 from authzsite.console.kit.display.parts import Action, Chip, Empty, Face
@@ -23,7 +23,7 @@ from policies.notices import KINDS, inbox
 
 
 @dataclass(frozen=True)
-class Line:
+class NoticeRow:
     """One notice; `fresh` until it is read or settled."""
 
     id: int
@@ -38,8 +38,8 @@ class Line:
 
 
 @reads_and_writes
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def notice_list(request: Request) -> HttpResponse:
     """The list; a POST marks some of it, or all."""
     if request.method == "POST":
         return _mark(request)
@@ -78,16 +78,16 @@ def _empty(everything: bool) -> Empty:
     return Empty("You have read everything", "Settled notices are not listed here.", actions=(older,))
 
 
-def _line(row: Notice) -> Line:
+def _line(row: Notice) -> NoticeRow:
     kind = KINDS.get(row.kind)
     parts = [words.ago(row.made), kind.heading if kind else row.kind]
     if row.done:
-        parts.append(f"settled {words.said(words.moment(row.done))}")
+        parts.append(f"settled {words.when_in_words(words.moment(row.done))}")
     elif row.read:
-        parts.append(f"read {words.said(words.moment(row.read))}")
-    return Line(
+        parts.append(f"read {words.when_in_words(words.moment(row.read))}")
+    return NoticeRow(
         row.pk,
-        terms.face_of(row.who) if row.who else Face("thing", "bell"),
+        terms.avatar_of(row.who) if row.who else Face("thing", "bell"),
         row.sentence,
         row.link,
         " · ".join(parts),

@@ -9,7 +9,7 @@ from django.http import Http404, HttpResponse
 from accounts.models import Principal
 from authzsite.console.kit.display.parts import Action, Verdict
 from authzsite.console.kit.http import Request
-from authzsite.console.settings.realm import Ward, realm_at, show
+from authzsite.console.settings.realm import RealmAccess, realm_at, show
 from catalog.nodes import Node
 from catalog.queries import root as root_of
 from policies.analytics.pipelines import control, overview
@@ -63,12 +63,12 @@ def watched_run(asker: Principal, number: int) -> tuple[Watched, PipelineRun]:
     return Watched(root, starts), row
 
 
-def place(request: Request, number: int | None) -> Ward | None:
+def place(request: Request, number: int | None) -> RealmAccess | None:
     """The realm that a form names; None for the whole site."""
     return realm_at(request, number) if number is not None else None
 
 
-def refused(request: Request, ward: Ward, heading: str, text: str) -> HttpResponse:
+def refused(request: Request, ward: RealmAccess, heading: str, text: str) -> HttpResponse:
     access_log.refused(ward.asker, operations.DUTY, ward.root, via="console")
     verdict = Verdict("no", heading, text, level=1)
     context = {"verdict": verdict, "actions": (Action(f"Back to {ward.root.name}", ward.url),)}

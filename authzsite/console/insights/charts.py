@@ -28,7 +28,7 @@ def bars(numbers: Sequence[int]) -> list[Bar]:
 
 
 @dataclass(frozen=True)
-class Line:
+class GrowthChart:
     """How a number went from run to run: in steps, for it was counted at moments; `text` says the same."""
 
     template: ClassVar[str] = "console/insights/row.html"
@@ -42,7 +42,7 @@ class Line:
     most: str
 
 
-def line(title: str, points: Sequence[tuple[datetime, int]]) -> Line | None:
+def line(title: str, points: Sequence[tuple[datetime, int]]) -> GrowthChart | None:
     """A line through at least two points in time, oldest first, over a scale that begins at nothing."""
     if len(points) < 2:
         return None
@@ -55,7 +55,7 @@ def line(title: str, points: Sequence[tuple[datetime, int]]) -> Line | None:
     ]
     path = f"M{places[0][0]:g} {places[0][1]:g}" + "".join(f"H{x:g}V{y:g}" for x, y in places[1:])
     (_, before), (_, now) = points[0], points[-1]
-    return Line(
+    return GrowthChart(
         title,
         path,
         f"{path}V{HIGH}H0z",

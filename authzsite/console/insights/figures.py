@@ -11,11 +11,11 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Principal
-from authzsite.console.insights.charts import Bar, Line, bars, line
+from authzsite.console.insights.charts import Bar, GrowthChart, bars, line
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Tile
 from authzsite.console.kit.display.parts import Face, Who
-from authzsite.console.kit.inputs.visible_principals import Circle
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
 from catalog.nodes import Node
 from policies.analytics.pipelines import overview
 from policies.analytics.pipelines.overview import Overview, Point
@@ -28,7 +28,7 @@ ASIDE = ("create_", "drop", "alter", "set_owner")
 
 
 @dataclass(frozen=True)
-class Row:
+class TopRow:
     """One of the foremost, with its number as a bar."""
 
     what: Who
@@ -47,7 +47,7 @@ class Class:
 
 
 @dataclass(frozen=True)
-class Sort:
+class TypeFigures:
     """Objects of one type, and how many pairs of a person and an object can do what."""
 
     type: str
@@ -82,14 +82,14 @@ def _names_of(type_: str) -> tuple[str, str]:
     return one, f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
 
 
-def sorts(found: Overview) -> list[Sort]:
+def sorts(found: Overview) -> list[TypeFigures]:
     """By type, the most first."""
     told = []
     for type_, many in sorted(found.objects.items(), key=lambda pair: (-pair[1], pair[0])):
         actions = sorted(found.pairs.get(type_, {}).items(), key=lambda pair: (-pair[1], pair[0]))
         kept = [(name, many_) for name, many_ in actions if many_ and not name.startswith(ASIDE)]
         pairs = dict.fromkeys(f"{terms.action(name, type_)}: {words.number(many_)}" for name, many_ in kept)
-        told.append(Sort(terms.kind_of(type_), words.number(many), "; ".join(pairs) or "Nobody"))
+        told.append(TypeFigures(terms.kind_of(type_), words.number(many), "; ".join(pairs) or "Nobody"))
     return told
 
 
@@ -117,23 +117,23 @@ def _span(start: int, following: int | None) -> str:
 class Lists:
     """The foremost of a realm, without what the viewer may not see."""
 
-    circle: Circle
+    circle: VisiblePrincipals
     root: Node
     found: Overview
 
-    def exposed(self) -> list[Row]:
+    def exposed(self) -> list[TopRow]:
         lines = [one for one in self.found.exposed if one.node is not None]
         kept = self._seen(lines)[:FOREMOST]
         return self._rows(
             kept, [_thing(one.node) for one in kept if one.node], "person", "people", self._services
         )
 
-    def broadest(self) -> list[Row]:
+    def broadest(self) -> list[TopRow]:
         kept = self._seen([one for one in self.found.broadest if one.node is not None])[:FOREMOST]
         drawn = [_thing(one.node) for one in kept if one.node]
         return self._rows(kept, drawn, "object", "objects", self._holders)
 
-    def furthest(self) -> list[Row]:
+    def furthest(self) -> list[TopRow]:
         keys = [one.principal.pk for one in self.found.furthest if one.principal]
         known = set(self.circle.people().filter(pk__in=keys).values_list("pk", flat=True))
         kept = [one for one in self.found.furthest if one.principal and one.principal.pk in known][:FOREMOST]
@@ -146,10 +146,10 @@ class Lists:
 
     def _rows(
         self, lines: Sequence[overview.TopEntry], drawn: Sequence[Who], one: str, several: str, note: Any
-    ) -> list[Row]:
+    ) -> list[TopRow]:
         lengths = bars([row.weight for row in lines])
         return [
-            Row(who, words.count(row.weight, one, several), note(row), length)
+            TopRow(who, words.count(row.weight, one, several), note(row), length)
             for row, who, length in zip(lines, drawn, lengths, strict=True)
         ]
 
@@ -171,7 +171,7 @@ def _person(person: Principal) -> Who:
     return terms.who(person, str(person), reverse("console:person", args=[person.pk]))
 
 
-def growth(points: Sequence[Point]) -> list[Line]:
+def growth(points: Sequence[Point]) -> list[GrowthChart]:
     """One line for each number, where there are two runs to draw one between."""
     told = (
         ("Pairs that can read", [(one.at, one.reading) for one in points]),

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from authzsite.console.access.effects import Shown, out_there
 from authzsite.console.insights.hint_rows import about_words, found_words, mend_url, what
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import terms
 from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Note, Tally, Verdict
@@ -64,7 +64,7 @@ def _locked(request: Request, told: HintView, deed: str) -> HttpResponse | None:
 
 
 @reads_and_writes
-@signed_in
+@login_required
 def mend(request: Request, id: int) -> HttpResponse:
     """What it takes from whom; then the one grant is ended, and can be given back by Undo."""
     by = Actor(asker_of(request), "console", request_id=nonce_in(request))
@@ -144,7 +144,7 @@ def _foretold(told: HintView) -> tuple[Tally | None, Diff]:
 
 
 @reads_and_writes
-@signed_in
+@login_required
 def dismiss(request: Request, id: int) -> HttpResponse:
     """Why it stays as it is; then it does not come back."""
     told, by = _hint(request, id)
@@ -187,7 +187,7 @@ def _why(request: Request, told: HintView, problem: str) -> HttpResponse:
 
 
 @writes
-@signed_in
+@login_required
 def back(request: Request, id: int) -> HttpResponse:
     """Take a dismissal back."""
     told, by = _hint(request, id)

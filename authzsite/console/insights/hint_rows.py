@@ -30,7 +30,7 @@ BUTTONS = {
 
 
 @dataclass(frozen=True)
-class Line:
+class HintRow:
     """One hint; a dismissed one says by whom, when and why."""
 
     id: int
@@ -60,12 +60,12 @@ class Drawing:
     def by(cls, asker: Principal, realms: Sequence[Node], back: str = "") -> Drawing:
         return cls(asker, {one.realm_id: slices.current(asker, one) for one in realms}, back)
 
-    def line(self, told: HintView) -> Line:
+    def line(self, told: HintView) -> HintRow:
         about = about_words(told)
         may = self._may(told)
         row = told.row
         url = self._with_back(reverse("console:hint_dismiss", args=[row.pk]))
-        return Line(
+        return HintRow(
             row.pk,
             what(told),
             about,
@@ -98,7 +98,7 @@ class Drawing:
         return f"{url}?{urlencode({'back': self.back})}" if self.back else url
 
 
-def reasons(lines: Sequence[Line]) -> list[Reason]:
+def reasons(lines: Sequence[HintRow]) -> list[Reason]:
     """Why some buttons are locked, each reason once."""
     locked = any(one.mend.reason for one in lines)
     text = "Only people who may give access to its object can act on a hint or dismiss it."
@@ -127,14 +127,14 @@ def about_words(told: HintView) -> str:
     if told.role is not None and not is_personal(told.role.name):
         return f"{right}, by role {told.role.name}" if right else f"Role {told.role.name}"
     if right and row.holder is not None:
-        return f"{right}, direct for {terms.spoken(row.holder)}"
+        return f"{right}, direct for {terms.principal_name(row.holder)}"
     return right
 
 
 def found_words(told: HintView) -> str:
     """At revision 1,284, 3 h ago; first on Fri 27 Nov."""
     row = told.row
-    first = "" if row.found == row.seen else f"; first {words.said(words.moment(row.found))}"
+    first = "" if row.found == row.seen else f"; first {words.when_in_words(words.moment(row.found))}"
     return f"Revision {words.number(row.revision)}, {words.ago(row.seen)}{first}"
 
 
@@ -143,7 +143,7 @@ def _dismissed(told: HintView) -> str:
     if row.dismissed is None:
         return ""
     by = row.dismissed_by.label if row.dismissed_by else "an erased person"
-    return f"Dismissed by {by}, {words.said(words.moment(row.dismissed))}"
+    return f"Dismissed by {by}, {words.when_in_words(words.moment(row.dismissed))}"
 
 
 def _button(told: HintView) -> str:

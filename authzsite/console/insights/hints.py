@@ -14,7 +14,7 @@ from django.urls import reverse
 from accounts.models import Principal
 from authzsite.console.insights.access import actor
 from authzsite.console.insights.hint_rows import Drawing, about_words, reasons
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Pager, Toggle
 from authzsite.console.kit.display.parts import Action, Empty
@@ -35,7 +35,7 @@ NAME = "unused_grants"
 
 
 @dataclass(frozen=True)
-class Asked:
+class HintFilter:
     """What the address asks for: one realm or all, one kind or all, open or dismissed, after which one."""
 
     realm: int
@@ -56,9 +56,9 @@ class Asked:
         return "?" + urlencode({name: value for name, value in kept.items() if value})
 
 
-def _asked(request: Request) -> Asked:
+def _asked(request: Request) -> HintFilter:
     kind = request.GET.get("kind", "")
-    return Asked(
+    return HintFilter(
         number_in(request.GET.get("in", "")) or 0,
         kind if kind in KINDS else "",
         request.GET.get("show", "") == "dismissed",
@@ -72,8 +72,8 @@ def _place_in(text: str) -> Place | None:
 
 
 @reads
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def hint_list(request: Request) -> HttpResponse:
     """Every hint that the viewer may see, those first that concern most people."""
     asker, asked = asker_of(request), _asked(request)
     realms = realms_of(asker)
@@ -103,7 +103,7 @@ def room(request: Request) -> HttpResponse:
     )
 
 
-def _page_of(found: Room, counts: Mapping[str, int], asked: Asked) -> tuple[Sequence[HintView], Pager]:
+def _page_of(found: Room, counts: Mapping[str, int], asked: HintFilter) -> tuple[Sequence[HintView], Pager]:
     """Those behind the place that the address names."""
     rows = found.page(SHOWN + 1, kind=asked.kind, after=asked.after)
     shown = rows[:SHOWN]
@@ -116,7 +116,7 @@ def _page_of(found: Room, counts: Mapping[str, int], asked: Asked) -> tuple[Sequ
 
 
 @reads
-@signed_in
+@login_required
 def as_csv(request: Request) -> HttpResponseBase:
     """The same hints to their end."""
     asker, asked = asker_of(request), _asked(request)
@@ -136,13 +136,13 @@ def _lines(found: Room, kind: str) -> Iterator[list[object]]:
         after = (rows[-1].row.people, rows[-1].row.pk)
 
 
-def _heading(counts: Mapping[str, int], asked: Asked) -> str:
+def _heading(counts: Mapping[str, int], asked: HintFilter) -> str:
     many = sum(counts.values())
     word = "hint" if many == 1 else "hints"
     return f"{words.spelled(many)} dismissed {word}" if asked.dismissed else f"{words.spelled(many)} {word}"
 
 
-def _kinds(counts: Mapping[str, int], asked: Asked) -> tuple[Toggle, ...]:
+def _kinds(counts: Mapping[str, int], asked: HintFilter) -> tuple[Toggle, ...]:
     every = Toggle("All", asked.url(kind=""), not asked.kind, words.number(sum(counts.values())))
     return (
         every,
@@ -154,39 +154,39 @@ def _kinds(counts: Mapping[str, int], asked: Asked) -> tuple[Toggle, ...]:
     )
 
 
-def _realms(realms: Sequence[Node], asked: Asked) -> tuple[Toggle, ...]:
+def _realms(realms: Sequence[Node], asked: HintFilter) -> tuple[Toggle, ...]:
     if len(realms) < 2:
         return ()
     every = Toggle("Every realm", asked.url(**{"in": ""}), not asked.realm)
     return (every, *(Toggle(one.name, asked.url(**{"in": one.id}), asked.realm == one.id) for one in realms))
 
 
-def _switch(asked: Asked) -> Action:
+def _switch(asked: HintFilter) -> Action:
     if asked.dismissed:
         return Action("Show open hints", asked.url(show="", kind=""), "plain")
     return Action("Show dismissed", asked.url(show="dismissed", kind=""), "plain")
 
 
 @dataclass(frozen=True)
-class Look:
+class LastRun:
     """When a realm was last looked through."""
 
     text: str
     url: str = ""
 
 
-def _runs(realms: Sequence[Node]) -> dict[int | None, Look]:
+def _runs(realms: Sequence[Node]) -> dict[int | None, LastRun]:
     """Revision and age of the last good look at each.  One query."""
     rows = PipelineRun.objects.filter(realm__in=[one.realm_id for one in realms], name=NAME, state="done")
     latest = rows.order_by("realm", "-revision").distinct("realm")
     return {
-        row.realm_id: Look(f"revision {words.number(row.revision)}, {words.ago(row.ended or row.asked)}")
+        row.realm_id: LastRun(f"revision {words.number(row.revision)}, {words.ago(row.ended or row.asked)}")
         for row in latest
     }
 
 
 def _nothing(
-    asker: Principal, realms: Sequence[Node], asked: Asked, *, found: bool, looked: bool
+    asker: Principal, realms: Sequence[Node], asked: HintFilter, *, found: bool, looked: bool
 ) -> Empty | None:
     if found:
         return Empty(

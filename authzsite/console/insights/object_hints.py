@@ -12,7 +12,7 @@ from accounts.models import Principal
 from authzsite.console.insights.access import actor
 from authzsite.console.insights.hint_rows import Drawing, reasons
 from authzsite.console.kit.display import terms, words
-from authzsite.console.objects.access import Place
+from authzsite.console.objects.access import ObjectAccess
 from catalog.nodes import Node
 from policies.analytics import hints
 from policies.analytics.hints import HintView
@@ -20,7 +20,7 @@ from policies.analytics.hints import HintView
 SHOWN = 3
 
 
-def on_object(place: Place) -> dict[str, Any]:
+def on_object(place: ObjectAccess) -> dict[str, Any]:
     """Those on the object itself.  A fixed number of queries."""
     if not place.may_look:
         return {}
@@ -28,7 +28,7 @@ def on_object(place: Place) -> dict[str, Any]:
     return _drawn(place.asker, found, [place.node], reverse("console:object", args=[place.node.id]))
 
 
-def on_role(place: Place) -> dict[str, Any]:
+def on_role(place: ObjectAccess) -> dict[str, Any]:
     """Those about what the role gives, and about the role beside another."""
     found = hints.about_role(place.node, place.actor)
     return _drawn(place.asker, found, [place.node], terms.page_of(place.node.id, place.node.type))

@@ -11,21 +11,21 @@ from django.urls import reverse
 
 from authzsite.console.insights import figures
 from authzsite.console.insights.access import STARTERS, Watched, actor, refused, watched
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Note, Reason
 from authzsite.console.kit.http import Request, asker_of
 from authzsite.console.kit.inputs.visible_principals import circle_of
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
-from authzsite.console.settings.realm import Ward, realm_at
+from authzsite.console.settings.realm import RealmAccess, realm_at
 from policies.analytics.pipelines import control
 from policies.analytics.pipelines.overview import NAME, Overview, may_look, overview
 from policies.services.grants import revision_now
 
 
 @dataclass(frozen=True)
-class Line:
+class RealmFigures:
     """A realm in four numbers; without them before its first run."""
 
     name: str
@@ -35,7 +35,7 @@ class Line:
 
 
 @reads
-@signed_in
+@login_required
 def site(request: Request) -> HttpResponse:
     """Every realm whose figures the viewer may see."""
     places = [one for one in watched(asker_of(request)) if one.root is not None]
@@ -53,7 +53,7 @@ def site(request: Request) -> HttpResponse:
     return page(request, "console/insights/site.html", context, room="overview", revision=revision_now())
 
 
-def _lines(places: list[Watched]) -> Iterable[Line]:
+def _lines(places: list[Watched]) -> Iterable[RealmFigures]:
     runs = figures.latest([one.realm_id for one in places if one.realm_id is not None])
     for one in places:
         if one.root is None:
@@ -61,7 +61,7 @@ def _lines(places: list[Watched]) -> Iterable[Line]:
         url = reverse("console:overview_realm", args=[one.root.id])
         run = runs.get(one.realm_id)
         if run is None:
-            yield Line(one.name, url, (), "")
+            yield RealmFigures(one.name, url, (), "")
             continue
         found = run.result
         numbers = (
@@ -70,12 +70,12 @@ def _lines(places: list[Watched]) -> Iterable[Line]:
             ("Can read something", words.number(found["people"]["reading"])),
             ("Grants", words.number(found["grants"])),
         )
-        yield Line(one.name, url, numbers, figures.as_of(run))
+        yield RealmFigures(one.name, url, numbers, figures.as_of(run))
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def realm_overview(request: Request, id: int) -> HttpResponse:
     """One realm: totals, who is foremost, growth."""
     ward = realm_at(request, id)
     by = actor(ward.asker)
@@ -107,12 +107,12 @@ def room(request: Request, id: int) -> HttpResponse:
     )
 
 
-def _none(ward: Ward) -> dict[str, Any]:
+def _none(ward: RealmAccess) -> dict[str, Any]:
     text = "The pipeline Effective access counts them, each night or when somebody starts it."
     return {"empty": Empty(f"Nothing was counted in {ward.root.name} yet", text, level=2)}
 
 
-def _shown(request: Request, ward: Ward, found: Overview) -> dict[str, Any]:
+def _shown(request: Request, ward: RealmAccess, found: Overview) -> dict[str, Any]:
     lists = figures.Lists(circle_of(request), ward.root, found)
     run_url = reverse("console:pipeline_run", args=[found.run.pk])
     return {

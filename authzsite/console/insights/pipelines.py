@@ -16,7 +16,7 @@ from django_htmx.http import HttpResponseClientRefresh
 from authzsite.console.accounts import site_admins
 from authzsite.console.insights import runs
 from authzsite.console.insights.access import STARTERS, Watched, actor, place, refused, watched, watched_run
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Crumbs, Empty, Reason
@@ -35,8 +35,8 @@ WATCHED = 20
 
 
 @reads
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def pipeline_list(request: Request) -> HttpResponse:
     """Every pipeline of every realm that one looks after, what goes on, and what went on before."""
     places = watched(asker_of(request))
     by_realm = {one.realm_id: one for one in places}
@@ -85,7 +85,7 @@ def _page_of(mine: QuerySet[PipelineRun], before: int | None) -> tuple[list[Pipe
 
 
 @reads
-@signed_in
+@login_required
 def as_csv(request: Request) -> HttpResponseBase:
     """Every run that the viewer may see, to the oldest."""
     by_realm = {one.realm_id: one for one in watched(asker_of(request))}
@@ -105,7 +105,7 @@ def _told(rows: Iterable[PipelineRun], places: Mapping[int | None, Watched]) -> 
 
 
 @reads
-@signed_in
+@login_required
 def progress(request: Request) -> HttpResponse:
     """How far the named runs are: a part of a page, asked for again while one goes on."""
     by_realm = {one.realm_id: one for one in watched(asker_of(request))}
@@ -117,7 +117,7 @@ def progress(request: Request) -> HttpResponse:
 
 
 @reads
-@signed_in
+@login_required
 def run(request: Request, id: int) -> HttpResponse:
     """One run: how far it is, what went wrong, where its result is."""
     where, row = watched_run(asker_of(request), id)
@@ -142,7 +142,7 @@ def run(request: Request, id: int) -> HttpResponse:
 
 
 @writes
-@signed_in
+@login_required
 def start(request: Request) -> HttpResponse:
     """Ask for a run of the realm as it is now; what waits or is fresh is not asked for twice."""
     asked = request.POST.get("realm", "")
@@ -175,7 +175,7 @@ def _said(row: PipelineRun) -> str:
 
 
 @writes
-@signed_in
+@login_required
 def stop(request: Request, id: int) -> HttpResponse:
     """Stop a run that waits or goes on."""
     where, row = watched_run(asker_of(request), id)

@@ -26,7 +26,7 @@ ERASED = "an erased person"
 
 
 @dataclass(frozen=True)
-class Going:
+class RunProgress:
     """A run that is watched: a number while it goes on, and how it ended."""
 
     id: int
@@ -95,9 +95,9 @@ def result_of(name: str, where: Watched) -> str:
     return ""
 
 
-def going(row: PipelineRun, where: Watched, last: timedelta | None = None) -> Going:
+def going(row: PipelineRun, where: Watched, last: timedelta | None = None) -> RunProgress:
     percent = 100 * row.done // row.total if row.total else 0
-    return Going(
+    return RunProgress(
         row.pk,
         title(row, where.name),
         reverse("console:pipeline_run", args=[row.pk]),

@@ -7,13 +7,13 @@ from authzsite.console.insights import waiting as _waiting  # noqa: F401 -- regi
 
 urlpatterns = [
     path("overview", overview.site, name="overview"),
-    path("overview/<number:id>", overview.room, name="overview_realm"),
-    path("hints", hints.room, name="hints"),
+    path("overview/<number:id>", overview.realm_overview, name="overview_realm"),
+    path("hints", hints.hint_list, name="hints"),
     path("hints.csv", hints.as_csv, name="hints_csv"),
     path("hints/<number:id>/mend", hint.mend, name="hint_mend"),
     path("hints/<number:id>/dismiss", hint.dismiss, name="hint_dismiss"),
     path("hints/<number:id>/back", hint.back, name="hint_back"),
-    path("pipelines", pipelines.room, name="pipelines"),
+    path("pipelines", pipelines.pipeline_list, name="pipelines"),
     path("pipelines/runs.csv", pipelines.as_csv, name="pipeline_runs_csv"),
     path("pipelines/start", pipelines.start, name="pipeline_start"),
     path("pipelines/progress", pipelines.progress, name="pipeline_progress"),

@@ -29,7 +29,7 @@ from policies.errors import Archived
 View = Callable[..., HttpResponseBase]
 
 
-def signed_in(view: View) -> View:
+def login_required(view: View) -> View:
     """Let in who is signed in and bound to a principal; keep the form of anybody whose session ended."""
 
     @wraps(view)

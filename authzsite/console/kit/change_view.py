@@ -15,7 +15,7 @@ from django.views.generic import FormView
 from accounts.models import Principal
 from accounts.people import BadName
 from authzsite.console.kit import form_resume
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display.parts import Diff, Note, Tally
 from authzsite.console.kit.forms import ConsoleForm
@@ -81,7 +81,7 @@ class ChangeView(View):
     @classmethod
     def as_view(cls, **initkwargs: Any) -> Any:
         allowed = writes if initkwargs.get("preview_only") else reads_and_writes
-        return allowed(signed_in(super().as_view(**initkwargs)))
+        return allowed(login_required(super().as_view(**initkwargs)))
 
     # What a page says for itself
 

@@ -368,7 +368,7 @@ class BoundPrincipals(BoundField):
                 "code": str(one),
                 "name": one.label,
                 "note": f"{_kind(one)} {one.name}",
-                "face": terms.face_of(one),
+                "face": terms.avatar_of(one),
             }
             for one in self.choice.matches
         ]

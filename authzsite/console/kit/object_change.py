@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from authzsite.console.kit.change_view import ChangeView
 from authzsite.console.kit.display import terms
 from authzsite.console.kit.page import page
-from authzsite.console.objects.access import visit
+from authzsite.console.objects.access import get_object_or_404
 from policies.decisions.lookups.visible_objects import givable
 
 
@@ -19,7 +19,7 @@ class ObjectChangeView(ChangeView):
     room = "catalog"
 
     def get_object(self) -> Any:
-        return visit(self.request, self.kwargs["id"])
+        return get_object_or_404(self.request, self.kwargs["id"])
 
     def lead(self) -> str:
         return terms.place_words(self.object.node)

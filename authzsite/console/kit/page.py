@@ -167,7 +167,7 @@ def _alarm(known: User) -> Note | None:
     until = known.emergency_until
     if until is None or until <= timezone.now():
         return None
-    strong = f"Emergency access is open until {words.said(words.moment(until))}."
+    strong = f"Emergency access is open until {words.when_in_words(words.moment(until))}."
     return Note(
         "warn", strong, "Everything you do with it is listed.", reverse("console:emergencies"), "See it"
     )

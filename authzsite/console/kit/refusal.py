@@ -12,7 +12,7 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Verdict
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.page import page
-from authzsite.console.objects.access import VIA, Place
+from authzsite.console.objects.access import VIA, ObjectAccess
 from authzsite.console.requests.links import ask
 from authzsite.console.why.explanation import Words, verdict_text
 from policies.decisions import ask as decisions_ask
@@ -31,7 +31,7 @@ DONE = {
 }
 
 
-def _asking(place: Place, action: str) -> tuple[Action, ...]:
+def _asking(place: ObjectAccess, action: str) -> tuple[Action, ...]:
     """The way to ask, where what is refused can be asked for."""
     if action not in ASKABLE:
         return ()
@@ -39,14 +39,14 @@ def _asking(place: Place, action: str) -> tuple[Action, ...]:
     return (Action("Ask for it", ask([wanted]), "primary"),)
 
 
-def refused(request: Request, place: Place, action: str) -> HttpResponse:
+def refused(request: Request, place: ObjectAccess, action: str) -> HttpResponse:
     """The page that says so, recorded; only its words when a part of a page had asked."""
     node = place.node
     answer = decisions_ask.answer(place.slice, action, node, now=place.now)
     access_log.refused(place.asker, answer.operation, node, via=VIA)
     explanation, speak = answer.explained(now=place.now), Words(place.asker, node, owners_along(node))
     heading = f"You cannot {DONE.get(action, action)} {node.ref.full_name or node.name}"
-    givers = words.listed([terms.spoken(one) for one in speak.givers(explanation.missing)])
+    givers = words.listed([terms.principal_name(one) for one in speak.givers(explanation.missing)])
     text = f"{verdict_text(explanation, speak)} {f'{givers} can give it.' if givers else ''}".strip()
     if request.htmx:
         return render(request, "errors/part.html", {"heading": heading, "text": text}, status=403)

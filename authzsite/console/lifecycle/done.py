@@ -8,7 +8,7 @@ from django.http import Http404, HttpResponse
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Crumbs
 from authzsite.console.kit.http import Request
@@ -43,8 +43,8 @@ def done_by(asker: Principal, nonce: str) -> list[Done]:
 
 
 @reads
-@signed_in
-def room(request: Request, nonce: str) -> HttpResponse:
+@login_required
+def changes_made(request: Request, nonce: str) -> HttpResponse:
     """What the viewer just did, also when they may no longer know whom it was about."""
     circle = circle_of(request)
     done = done_by(circle.asker, nonce)

@@ -88,7 +88,7 @@ def gives(one: Entitlement) -> str:
 
 
 @dataclass(frozen=True)
-class Told:
+class LifecycleEffects:
     """A plan about one person's things, in counted lines."""
 
     person: Principal

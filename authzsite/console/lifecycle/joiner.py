@@ -15,17 +15,17 @@ from django.urls import reverse
 
 from accounts.models import Principal
 from authzsite.console.accounts import site_admins
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Chip, Empty, Fact, Facts, Note, Who
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.inputs.principal_picker import Among
-from authzsite.console.kit.inputs.visible_principals import Circle, realm_words
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, realm_words
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
 from authzsite.console.lifecycle import effects as told
 from authzsite.console.lifecycle.done import done_by
-from authzsite.console.lifecycle.leaver import crumbs_of, met
+from authzsite.console.lifecycle.leaver import crumbs_of, leaver_or_404
 from lakewarden.law import dialects
 from policies.authority import Actor
 from policies.decisions.lookups.visible_objects import realms_of
@@ -40,7 +40,7 @@ FAR = ("write", "manage")
 
 
 @dataclass(frozen=True)
-class Line:
+class JoinerRow:
     """One thing that the colleague has and the other has not."""
 
     code: str
@@ -58,7 +58,7 @@ class Line:
 class Alike:
     """Compare two people, and what of the one is picked for the other."""
 
-    circle: Circle
+    circle: VisiblePrincipals
     person: Principal
     data: QueryDict
     outcomes: Sequence[Outcome] = ()
@@ -164,31 +164,31 @@ class Alike:
         return [LifecycleAction(one, COPY, self.person) for one in self.picked]
 
     @cached_property
-    def told(self) -> told.Told | None:
+    def told(self) -> told.LifecycleEffects | None:
         if self.like is None or not self.deeds:
             return None
         realms = {one.id: one for one in self.circle.realms}
         if self.circle.runs_the_site:
             realms |= {one.id: one for one in realms_of(self.like)}
-        return told.Told(self.like, self.deeds, list(realms.values()))
+        return told.LifecycleEffects(self.like, self.deeds, list(realms.values()))
 
     # What is shown
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[JoinerRow]:
         return [self._line(one) for one in self.lacking[:SHOWN]]
 
-    def _line(self, one: Entitlement) -> Line:
+    def _line(self, one: Entitlement) -> JoinerRow:
         base = (one.code, told.what(one), told.gives(one), terms.ends_chip(one.until))
         far = one.code in self.far
         if one not in self.may:
-            return Line(*base, far=far, reason=self._reason(one))
+            return JoinerRow(*base, far=far, reason=self._reason(one))
         needed = one.kind == "member" and any(it.realm_id == one.realm_id for it in self.picked if it != one)
         trouble = next((it.trouble for it in self.outcomes if it.deed.holding.code == one.code), "")
-        return Line(*base, one in self.picked, far, needed, "", trouble)
+        return JoinerRow(*base, one in self.picked, far, needed, "", trouble)
 
     def _reason(self, one: Entitlement) -> str:
         if one.kind in SITE:
-            return f"Ask a site admin. {site_admins.who_words()}"
+            return f"Ask a site admin. {site_admins.admin_names()}"
         if one.may_give:
             return f"{self.person.label} is no member there yet. Ask the realm's owner."
         owner = self._askable.get(one.code)
@@ -206,10 +206,10 @@ def _key(one: Entitlement) -> tuple[object, ...]:
 
 
 @reads_and_writes
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def joiner_form(request: Request, id: int) -> HttpResponse:
     """As whom; what differs; what it changes; then it is given, each realm as one change."""
-    circle, person = met(request, id)
+    circle, person = leaver_or_404(request, id)
     alike = Alike(circle, person, request.POST if request.method == "POST" else request.GET)
     _looked_at(alike)
     if request.method != "POST" or not alike.asked.saving:

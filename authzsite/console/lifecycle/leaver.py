@@ -15,12 +15,12 @@ from django.urls import reverse
 
 from accounts.models import Principal
 from authzsite.console.accounts import site_admins
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Chip, Crumbs, Empty, Fact, Facts, Note, Who
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.inputs.principal_picker import Among
-from authzsite.console.kit.inputs.visible_principals import Circle, circle_of, realm_words
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of, realm_words
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
 from authzsite.console.lifecycle import effects as told
@@ -41,7 +41,7 @@ PEOPLE = ("group", "seat")
 
 
 @dataclass(frozen=True)
-class Line:
+class LeaverRow:
     """One thing, and what can become of it; `reason` says why that is not the viewer's to say."""
 
     name: str
@@ -58,15 +58,15 @@ class Section:
     code: str
     title: str
     many: str
-    lines: tuple[Line, ...]
-    rest: Line | None = None
+    lines: tuple[LeaverRow, ...]
+    rest: LeaverRow | None = None
 
 
 @dataclass
 class Plan:
     """What becomes of each thing of somebody, as a form says it."""
 
-    circle: Circle
+    circle: VisiblePrincipals
     person: Principal
     data: QueryDict
     outcomes: Sequence[Outcome] = ()
@@ -141,17 +141,17 @@ class Plan:
         more = len(some) - SHOWN
         rest = None
         if more > 0:
-            who = Who(f"{words.number(more)} more", terms.face_of(self.person), "all of them alike")
+            who = Who(f"{words.number(more)} more", terms.avatar_of(self.person), "all of them alike")
             options = self._options(kind, self.data.get(f"rest-{kind}", "") or self._usual(kind))
-            rest = Line(f"rest-{kind}", who, "", None, options)
+            rest = LeaverRow(f"rest-{kind}", who, "", None, options)
         return Section(kind, told.TITLES[kind], words.number(len(some)), lines, rest)
 
-    def _line(self, one: Entitlement) -> Line:
+    def _line(self, one: Entitlement) -> LeaverRow:
         base = (f"do-{one.code}", told.what(one), told.gives(one), terms.ends_chip(one.until))
         trouble = self._troubles.get(one.code, "")
         if not one.may_take:
-            return Line(*base, reason=self._reason(one), trouble=trouble)
-        return Line(*base, options=self._options(one.kind, self._chosen(one)), trouble=trouble)
+            return LeaverRow(*base, reason=self._reason(one), trouble=trouble)
+        return LeaverRow(*base, options=self._options(one.kind, self._chosen(one)), trouble=trouble)
 
     def _options(self, kind: str, chosen: str) -> tuple[tuple[str, str, bool], ...]:
         found = []
@@ -174,7 +174,7 @@ class Plan:
         if one.kind in SITE:
             if one.kind == "account" and self.holdings.runs_the_site:
                 return "Nobody can disable their own account; ask another site admin."
-            return f"Ask a site admin. {site_admins.who_words()}"
+            return f"Ask a site admin. {site_admins.admin_names()}"
         owner = self._askable.get(one.code)
         if one.kind == "duty":
             return "Ask the realm's owner."
@@ -189,11 +189,11 @@ class Plan:
         return {one.deed.holding.code: one.trouble for one in self.outcomes if one.trouble}
 
     @cached_property
-    def told(self) -> told.Told:
+    def told(self) -> told.LifecycleEffects:
         realms = {one.id: one for one in self.circle.realms}
         if self.circle.runs_the_site:
             realms |= {one.id: one for one in realms_of(self.person)}
-        return told.Told(self.person, self.deeds, list(realms.values()))
+        return told.LifecycleEffects(self.person, self.deeds, list(realms.values()))
 
 
 TAKES = {
@@ -205,7 +205,7 @@ TAKES = {
 }
 
 
-def met(request: Request, id: int) -> tuple[Circle, Principal]:
+def leaver_or_404(request: Request, id: int) -> tuple[VisiblePrincipals, Principal]:
     """The person or service account of that number, whose access is looked at on the record."""
     circle = circle_of(request)
     person = circle.meet(id)
@@ -223,10 +223,10 @@ def crumbs_of(person: Principal) -> Crumbs:
 
 
 @reads_and_writes
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def leaver_form(request: Request, id: int) -> HttpResponse:
     """All of it, line by line; what the plan changes; then it is done, and what was not is left to resume."""
-    circle, person = met(request, id)
+    circle, person = leaver_or_404(request, id)
     plan = Plan(circle, person, request.POST if request.method == "POST" else request.GET)
     if request.method != "POST" or not plan.asked.saving:
         plan.asked.tell_nobody()
@@ -313,4 +313,4 @@ def _facts(plan: Plan) -> Iterable[Fact]:
         yield Fact("Not yours", words.count(waits, "line"))
 
 
-__all__ = ["Plan", "crumbs_of", "met", "room"]
+__all__ = ["Plan", "crumbs_of", "leaver_form", "leaver_or_404"]

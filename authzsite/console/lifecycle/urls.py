@@ -5,7 +5,7 @@ from django.urls import path
 from authzsite.console.lifecycle import done, joiner, leaver
 
 urlpatterns = [
-    path("people/done/<str:nonce>", done.room, name="person_done"),
-    path("people/<number:id>/leaving", leaver.room, name="person_leaving"),
-    path("people/<number:id>/same", joiner.room, name="person_same"),
+    path("people/done/<str:nonce>", done.changes_made, name="person_done"),
+    path("people/<number:id>/leaving", leaver.leaver_form, name="person_leaving"),
+    path("people/<number:id>/same", joiner.joiner_form, name="person_same"),
 ]

@@ -33,7 +33,7 @@ class SeeHistory(Http404):
 
 
 @dataclass(frozen=True)
-class Place:
+class ObjectAccess:
     """An object that the asker may see, with what they may do to it.
 
     Of one that is gone, or hidden from them, they may see `only_past`.
@@ -69,7 +69,7 @@ class Place:
         return duties.has(self.asker, duty, self.node)
 
 
-def visit(request: Request, id: int) -> Place:
+def get_object_or_404(request: Request, id: int) -> ObjectAccess:
     """The object of that number; the same Http404 when it is absent and when it is hidden (recorded).
 
     Where a link leads to a gone or hidden object, a reader of its history is led on there: SeeHistory.
@@ -84,7 +84,7 @@ def visit(request: Request, id: int) -> Place:
     raise Http404
 
 
-def visit_past(request: Request, id: int) -> Place:
+def get_past_object_or_404(request: Request, id: int) -> ObjectAccess:
     """The same for its history: also a gone or hidden object, for readers of its history."""
     place = _place(request, id)
     if place.only_past and not place.may_read_history:
@@ -93,7 +93,7 @@ def visit_past(request: Request, id: int) -> Place:
     return place
 
 
-def _place(request: Request, id: int) -> Place:
+def _place(request: Request, id: int) -> ObjectAccess:
     asker, now = asker_of(request), timezone.now()
     node = find_node(id)
     known = node or last_node(id)
@@ -101,8 +101,8 @@ def _place(request: Request, id: int) -> Place:
         raise Http404
     slice_ = slices.current(asker, known, now=now)
     seen = node is not None and ask.may_see(slice_, node, now=now)
-    return Place(asker, known, slice_, now, only_past=not seen)
+    return ObjectAccess(asker, known, slice_, now, only_past=not seen)
 
 
-def _refuse(place: Place) -> None:
+def _refuse(place: ObjectAccess) -> None:
     access_log.refused(place.asker, ask.operation_for(place.node, "read"), place.node, via=VIA)

@@ -15,7 +15,7 @@ from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Toggle
 from authzsite.console.kit.display.parts import Action, Chip, Face, Path, Reason, State, Who
-from authzsite.console.objects.access import Place
+from authzsite.console.objects.access import ObjectAccess
 from authzsite.console.sync.backend_state import Foreign
 from catalog.nodes import Node
 from lakewarden.law.facts import OWNER, Rule, Station
@@ -29,7 +29,7 @@ SOON = timedelta(days=14)
 
 
 @dataclass(frozen=True)
-class Row:
+class AccessRow:
     """One line of the table; a group's line carries an `id`, its people's lines are `under` it."""
 
     who: Who
@@ -51,7 +51,7 @@ class Row:
 
 
 @dataclass(frozen=True)
-class Asked:
+class AccessTableFilter:
     """How the table is filtered and which group is unfolded; all of it stands in the address."""
 
     text: str = ""
@@ -65,11 +65,11 @@ class Asked:
 
 
 @dataclass
-class WhoHas:
+class AccessTable:
     """The table of one object for one asker."""
 
-    place: Place
-    asked: Asked
+    place: ObjectAccess
+    asked: AccessTableFilter
     foreign: tuple[Foreign, ...] = ()
     since: dict[int, datetime] = field(default_factory=dict)
     locked: dict[int, Reason] = field(default_factory=dict)
@@ -111,7 +111,7 @@ class WhoHas:
     def page(self) -> list[Access]:
         return self.wanted[self.asked.after : self.asked.after + SHOWN]
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[AccessRow]:
         shown = [row for access in self.page for row in self._lines(access)]
         if self._at_the_end and self.asked.how in ("", "later"):
             shown += [self._later(one, paths) for one, paths in self.coming]
@@ -154,7 +154,7 @@ class WhoHas:
 
     # Lines
 
-    def _lines(self, access: Access) -> Iterable[Row]:
+    def _lines(self, access: Access) -> Iterable[AccessRow]:
         if access.principal.kind != Principal.Kind.GROUP:
             yield self._line(access)
             return
@@ -165,8 +165,8 @@ class WhoHas:
         yield self._group(access, people, open_=open_)
         yield from self._inside(access.principal, people, open_=open_)
 
-    def _line(self, access: Access) -> Row:
-        return Row(
+    def _line(self, access: Access) -> AccessRow:
+        return AccessRow(
             who=terms.who(access.principal, self._note(access.principal)),
             can=terms.can(access.can, self.node.type, owns=access.owns),
             how=terms.paths((path.rule for path in access.paths), self.node, self.labels),
@@ -181,7 +181,7 @@ class WhoHas:
             return "you"
         return "service" if principal.kind == Principal.Kind.SERVICE else ""
 
-    def _group(self, access: Access, people: list[Principal], *, open_: bool) -> Row:
+    def _group(self, access: Access, people: list[Principal], *, open_: bool) -> AccessRow:
         able = sum(self.main in self.map.access_of(one).can for one in people)
         count = words.count(len(people), "person", "people")
         note = count if able == len(people) else f"{words.number(able)} of {count}"
@@ -192,7 +192,7 @@ class WhoHas:
         fold = self.asked.url(group="" if open_ else access.principal.name, after="")
         return replace(row, id=f"g{access.principal.pk}", open=open_, fold_url=fold)
 
-    def _inside(self, group: Principal, people: list[Principal], *, open_: bool) -> Iterable[Row]:
+    def _inside(self, group: Principal, people: list[Principal], *, open_: bool) -> Iterable[AccessRow]:
         limit = MEMBERS if self.asked.group else INSIDE
         for at, one in enumerate(people[:limit]):
             last = at == limit - 1 and len(people) > limit
@@ -205,11 +205,11 @@ class WhoHas:
                 row = replace(row, more=url, more_words=f"Show {left} more in {group.label}")
             yield row
 
-    def _later(self, principal: Principal, paths: tuple[Way, ...]) -> Row:
+    def _later(self, principal: Principal, paths: tuple[Way, ...]) -> AccessRow:
         """Scheduled grants that have not begun, with its beginning where others have their end."""
         rules = [path.rule for path in paths]
         direct = [path.rule.privilege for path in paths if path.direct and not path.denies]
-        return Row(
+        return AccessRow(
             who=terms.who(principal, self._note(principal)),
             can=terms.given(rules, self.node.type, self.node.kind),
             how=terms.paths(rules, self.node, self.labels),
@@ -217,7 +217,7 @@ class WhoHas:
             action=self._revoke(principal, direct) if direct else None,
         )
 
-    def _member(self, group: Principal, person: Principal) -> Row:
+    def _member(self, group: Principal, person: Principal) -> AccessRow:
         access = self.map.access_of(person)
         others = [path for path in access.paths if not _through(path.rule.via, group.pk)]
         row = replace(self._line(access), level=2)
@@ -225,12 +225,12 @@ class WhoHas:
             return row
         return replace(row, how=(), as_group=f"as {group.label}", action=None)
 
-    def _foreign(self, finding: Foreign) -> Row:
-        return Row(
+    def _foreign(self, finding: Foreign) -> AccessRow:
+        return AccessRow(
             who=Who(finding.holder or "Unknown", Face("foreign"), "database user"),
             can=terms.sentence_list(list(finding.rights)),
             how=(Path((Chip("foreign", f"Foreign, in {finding.system}"),)),),
-            since=f"seen {words.said(words.day(finding.first_seen))}",
+            since=f"seen {words.when_in_words(words.day(finding.first_seen))}",
             action=Action("Look", reverse("console:object_sync", args=[self.node.id]), "mini"),
         )
 
@@ -363,7 +363,7 @@ def able_words(people: int, services: int) -> str:
     return ", ".join(parts) or "Nobody"
 
 
-def owner_words(who_has: WhoHas, depth: int) -> str:
+def owner_words(who_has: AccessTable, depth: int) -> str:
     """its owner, Marek Malik; the owner of what is above it."""
     for row in who_has.all:
         if any(path.owner and path.depth <= depth and not path.rule.via for path in row.paths):

@@ -12,14 +12,14 @@ from django.urls import reverse
 
 from accounts.models import Principal
 from authzsite.console.history import timeline
-from authzsite.console.history.timeline import Row
+from authzsite.console.history.timeline import TimelineRow
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Fact, Facts, Lineage, Note, Reason, Station, Tab, Tabs
-from authzsite.console.objects.access import Place
-from authzsite.console.objects.access_table import Asked, WhoHas, able_words
+from authzsite.console.objects.access import ObjectAccess
+from authzsite.console.objects.access_table import AccessTable, AccessTableFilter, able_words
 from authzsite.console.requests.links import ask_for
 from authzsite.console.settings.modes import banner
-from authzsite.console.sync.backend_state import Behind, Foreign, behind, foreign_on, whose
+from authzsite.console.sync.backend_state import BackendState, Foreign, behind, foreign_on, whose
 from catalog import queries as catalog
 from catalog.models import Detail
 from catalog.nodes import Node
@@ -44,12 +44,12 @@ TABS = (
 
 
 @dataclass
-class Head:
+class ObjectHeader:
     """Everything above the tab; each part is read once, with a constant number of queries."""
 
-    place: Place
+    place: ObjectAccess
     tab: str
-    asked: Asked = field(default_factory=Asked)
+    asked: AccessTableFilter = field(default_factory=AccessTableFilter)
 
     @property
     def node(self) -> Node:
@@ -60,7 +60,7 @@ class Head:
         return next(iter(self.node.above()), self.node)
 
     @cached_property
-    def there(self) -> Behind | None:
+    def there(self) -> BackendState | None:
         return behind(self.node, whose(self.place))
 
     @cached_property
@@ -68,8 +68,8 @@ class Head:
         return foreign_on(self.node, self.there) if self.place.may_look else ()
 
     @cached_property
-    def who_has(self) -> WhoHas:
-        return WhoHas(self.place, self.asked, self.foreign)
+    def who_has(self) -> AccessTable:
+        return AccessTable(self.place, self.asked, self.foreign)
 
     @cached_property
     def owners(self) -> dict[int, Principal]:
@@ -80,7 +80,7 @@ class Head:
         return Detail.objects.filter(securable=self.node.id).first()
 
     @cached_property
-    def latest(self) -> list[Row]:
+    def latest(self) -> list[TimelineRow]:
         return timeline.latest(self.node, history.sight(self.place.asker, [self.root]))
 
     @cached_property
@@ -173,7 +173,7 @@ class Head:
         what = (
             "its owner" if key == self.node.id else f"the owner of {' '.join(terms.level_of(self.node, key))}"
         )
-        return f"{what}, {terms.spoken(owner)}"
+        return f"{what}, {terms.principal_name(owner)}"
 
     def nearest_owner(self) -> tuple[int | None, Principal | None]:
         for key in reversed(self.node.lineage):

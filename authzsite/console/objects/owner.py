@@ -89,7 +89,7 @@ class OwnerView(PlannedObjectView):
 
     def button(self, form: OwnerForm) -> str:
         chosen = form["who"].chosen
-        return f"Make {terms.spoken(chosen[0])} the owner" if chosen else "Set the owner"
+        return f"Make {terms.principal_name(chosen[0])} the owner" if chosen else "Set the owner"
 
     def back(self) -> str:
         name = "role" if self.object.node.type == "role" else "object"

@@ -13,15 +13,15 @@ from django.urls import reverse
 
 from accounts.models import Principal
 from authzsite.console.history.views import somebody
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.keyset import ordered, told
+from authzsite.console.kit.display.keyset import ordered, page_bounds
 from authzsite.console.kit.display.lists import Pager, Toggle
 from authzsite.console.kit.display.parts import Action, Count, Diff, DiffLine, Empty, Face, Note, Tally, Who
 from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, PrincipalField, ReasonField
 from authzsite.console.kit.http import Request, number_in, numbers_in
-from authzsite.console.kit.inputs.visible_principals import Circle, circle_of
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from catalog.nodes import Node
@@ -41,7 +41,7 @@ HOWS = (("", "All with an owner"), (NOBODY, "Nobody's"), (GONE, "Owner cannot si
 class Chosen:
     """The objects that an address asks for, in one realm of the viewer's."""
 
-    circle: Circle
+    circle: VisiblePrincipals
     data: QueryDict
 
     @cached_property
@@ -97,7 +97,7 @@ class Chosen:
 
 
 @dataclass(frozen=True)
-class Line:
+class OwnerRow:
     id: int
     who: Who
     owner: Who | None
@@ -108,8 +108,8 @@ class Line:
 
 
 @reads
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def owner_list(request: Request) -> HttpResponse:
     """The objects that the viewer may know of, by owner."""
     chosen = Chosen(circle_of(request), request.GET)
     after = number_in(request.GET.get("after", ""))
@@ -141,7 +141,7 @@ def room(request: Request) -> HttpResponse:
 
 
 def _span(shown: Sequence[Node]) -> str:
-    return f"The highest first: {told(shown[0].name, shown[-1].name)}" if shown else ""
+    return f"The highest first: {page_bounds(shown[0].name, shown[-1].name)}" if shown else ""
 
 
 def _toggles(chosen: Chosen) -> tuple[Toggle, ...]:
@@ -161,17 +161,17 @@ def _toggles(chosen: Chosen) -> tuple[Toggle, ...]:
     return tuple(offered)
 
 
-def _lines(chosen: Chosen, shown: Sequence[Node]) -> list[Line]:
+def _lines(chosen: Chosen, shown: Sequence[Node]) -> list[OwnerRow]:
     owned_by = ownership.owners_of([node.id for node in shown])
     may = owners.settable(shown, chosen.circle.asker)
     return [_line(node, owned_by.get(node.id), settable=yes) for node, yes in zip(shown, may, strict=True)]
 
 
-def _line(node: Node, owner: Principal | None, *, settable: bool) -> Line:
+def _line(node: Node, owner: Principal | None, *, settable: bool) -> OwnerRow:
     place = " / ".join(node.names[:-1]) or terms.kind_of(node.type)
     thing = Who(node.name, Face("thing", terms.icon_of(node.type)), place, terms.page_of(node.id, node.type))
     who = terms.who(owner, owner.name, reverse("console:person", args=[owner.pk])) if owner else None
-    return Line(node.id, thing, who, "" if settable else "you cannot hand these over")
+    return OwnerRow(node.id, thing, who, "" if settable else "you cannot hand these over")
 
 
 def _empty(chosen: Chosen) -> Empty:
@@ -357,7 +357,7 @@ class HandOverView(ChangeView):
 
     def button(self, form: HandOverForm) -> str:
         to = self.hand_over.to
-        return f"Make {terms.spoken(to)} the owner of {self.hand_over.many}" if to else "Hand over"
+        return f"Make {terms.principal_name(to)} the owner of {self.hand_over.many}" if to else "Hand over"
 
     def back(self) -> str:
         return f"{reverse('console:owners')}{self.object.url()}"

@@ -19,7 +19,7 @@ SHOWN = 50
 
 
 @dataclass(frozen=True)
-class Row:
+class RuleRow:
     who: Who
     words: str
     code: str
@@ -31,11 +31,11 @@ class Row:
     revision_url: str
 
 
-def rows(node: Node, after: int = 0) -> tuple[list[Row], int]:
+def rows(node: Node, after: int = 0) -> tuple[list[RuleRow], int]:
     """One page of rules, nearest level first, and how many there are in all.  Three queries."""
     depth = {key: at for at, key in enumerate(node.lineage)}
     found = Grant.objects.open().filter(securable__in=node.lineage)
-    grants = [grant for grant in found if telling(node, grant.privilege)]
+    grants = [grant for grant in found if applies_to(node, grant.privilege)]
     grants.sort(key=lambda one: (-depth[one.securable_id or 0], one.effect, one.role_id or 0, one.privilege))
     shown = grants[after : after + SHOWN]
     roles = {grant.role_id for grant in shown if grant.role_id}
@@ -47,7 +47,7 @@ def rows(node: Node, after: int = 0) -> tuple[list[Row], int]:
     return made, len(grants)
 
 
-def telling(node: Node, code: str) -> bool:
+def applies_to(node: Node, code: str) -> bool:
     """Whether a privilege says something of such an object, or leads to it."""
     known = dialects.get(node.kind).privilege(code)
     return known is not None and (node.type in known.binds or code in ("USE_CATALOG", "USE_SCHEMA"))
@@ -56,15 +56,15 @@ def telling(node: Node, code: str) -> bool:
 def _holders(roles: Iterable[int]) -> dict[int, list[str]]:
     held: dict[int, list[str]] = {}
     for row in Assignment.objects.open().filter(role__in=roles).select_related("holder"):
-        held.setdefault(row.role_id, []).append(terms.spoken(row.holder))
+        held.setdefault(row.role_id, []).append(terms.principal_name(row.holder))
     return {role: sorted(names, key=str.casefold) for role, names in held.items()}
 
 
-def _row(node: Node, grant: Grant, role: str, holders: list[str]) -> Row:
+def _row(node: Node, grant: Grant, role: str, holders: list[str]) -> RuleRow:
     type_, _ = terms.level_of(node, grant.securable_id)
     label = terms.right(grant.privilege, type_, node.kind)
     personal = is_personal(role)
-    return Row(
+    return RuleRow(
         who=_person(holders) if personal else Who(f"Role {role}", Face("thing", "role")),
         words=label,
         code=grant.privilege,

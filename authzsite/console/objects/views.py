@@ -16,7 +16,7 @@ from authzsite.console.cdap.links import page_of_name
 from authzsite.console.history import timeline
 from authzsite.console.history import views as history_views
 from authzsite.console.insights.object_hints import on_object
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Action, Empty, Reason, State
@@ -24,19 +24,19 @@ from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.console.objects import rules
-from authzsite.console.objects.access import visit, visit_past
-from authzsite.console.objects.access_table import SHOWN, Asked, ends_of
-from authzsite.console.objects.header import Head
+from authzsite.console.objects.access import get_object_or_404, get_past_object_or_404
+from authzsite.console.objects.access_table import SHOWN, AccessTableFilter, ends_of
+from authzsite.console.objects.header import ObjectHeader
 from authzsite.console.sync import applied
 from authzsite.console.sync import views as sync_views
-from authzsite.console.sync.backend_state import Behind, behind, whose
+from authzsite.console.sync.backend_state import BackendState, behind, whose
 from authzsite.downloads import csv_file
 from policies.record import access_log
 from policies.sync.status import status_on
 
 
-def _asked(request: Request) -> Asked:
-    return Asked(
+def _asked(request: Request) -> AccessTableFilter:
+    return AccessTableFilter(
         text=request.GET.get("q", "").strip()[:255],
         how=request.GET.get("how", ""),
         group=request.GET.get("group", "")[:255],
@@ -44,7 +44,7 @@ def _asked(request: Request) -> Asked:
     )
 
 
-def _page(request: Request, template: str, head: Head, context: dict[str, Any]) -> HttpResponse:
+def _page(request: Request, template: str, head: ObjectHeader, context: dict[str, Any]) -> HttpResponse:
     return page(
         request,
         template,
@@ -57,22 +57,22 @@ def _page(request: Request, template: str, head: Head, context: dict[str, Any]) 
 
 
 @reads
-@signed_in
+@login_required
 def access(request: Request, id: int) -> HttpResponse:
     """Who has access, and how."""
-    place = visit(request, id)
+    place = get_object_or_404(request, id)
     if named := page_of_name(place.node):
         return redirect(named)
     if place.node.type in terms.ROOMS:
         return redirect(terms.page_of(id, place.node.type))
-    head = Head(place, "object", _asked(request))
+    head = ObjectHeader(place, "object", _asked(request))
     if not place.may_look:
         return _page(request, "console/objects/own.html", head, _own(head))
     access_log.looked(place.asker, "access", place.node, via="console")
     return _page(request, "console/objects/access.html", head, _access(head))
 
 
-def _access(head: Head) -> dict[str, Any]:
+def _access(head: ObjectHeader) -> dict[str, Any]:
     who_has = head.who_has
     who_has.since = timeline.moments_of(who_has.revisions())
     if head.there is not None:
@@ -96,7 +96,7 @@ def _access(head: Head) -> dict[str, Any]:
     }
 
 
-def _applied(head: Head) -> dict[str, str]:
+def _applied(head: ObjectHeader) -> dict[str, str]:
     """Applied to 41 of 42 people; who has no login there, or has to wait, by name."""
     if head.there is None or not head.there.row.proved_at:
         return {}
@@ -114,12 +114,12 @@ def _applied(head: Head) -> dict[str, str]:
     return {"sync_note": " ".join(parts)}
 
 
-def _has_access(head: Head, one: Principal) -> bool:
+def _has_access(head: ObjectHeader, one: Principal) -> bool:
     access_ = head.who_has.map.access_of(one)
     return bool(access_.can or access_.owns)
 
 
-def _nobody(head: Head) -> Empty:
+def _nobody(head: ObjectHeader) -> Empty:
     asked = head.who_has.asked
     if asked.text or asked.how or asked.group:
         heading = f"None of {words.number(len(head.who_has.all))} matches"
@@ -134,7 +134,7 @@ def _nobody(head: Head) -> Empty:
     )
 
 
-def _own(head: Head) -> dict[str, Any]:
+def _own(head: ObjectHeader) -> dict[str, Any]:
     access_ = head.who_has.map.access_of(head.place.asker)
     return {
         "can": terms.can(access_.can, head.node.type, owns=access_.owns),
@@ -146,7 +146,7 @@ def _own(head: Head) -> dict[str, Any]:
     }
 
 
-def _beside(head: Head) -> dict[str, Any]:
+def _beside(head: ObjectHeader) -> dict[str, Any]:
     there = head.there
     return {
         "sync_state": there.state() if there else State("unknown", "No backend mirrors it"),
@@ -159,7 +159,7 @@ def _beside(head: Head) -> dict[str, Any]:
     }
 
 
-def _sync_note(there: Behind | None) -> str:
+def _sync_note(there: BackendState | None) -> str:
     if there is None:
         return ""
     if there.whole:
@@ -171,22 +171,22 @@ def _sync_note(there: Behind | None) -> str:
     return "Decisions are on their way there."
 
 
-def _foreign_note(head: Head) -> str:
+def _foreign_note(head: ObjectHeader) -> str:
     foreign = len(head.foreign) if head.there else 0
     holders = "holder is" if foreign == 1 else "holders are"
     return f"{words.spelled(foreign)} foreign {holders} left alone.".capitalize() if foreign else ""
 
 
 @reads
-@signed_in
+@login_required
 def rules_tab(request: Request, id: int) -> HttpResponse:
     """Every rule on the object and above it."""
-    place = visit(request, id)
+    place = get_object_or_404(request, id)
     if named := page_of_name(place.node):
         return redirect(named)
     if place.node.type in terms.ROOMS:
         return redirect(terms.page_of(id, place.node.type))
-    head = Head(place, "object_rules")
+    head = ObjectHeader(place, "object_rules")
     if not place.may_look:
         return _page(request, "console/objects/hidden.html", head, {"hidden": _hidden(head, "The rules")})
     after = _asked(request).after
@@ -205,7 +205,7 @@ def rules_tab(request: Request, id: int) -> HttpResponse:
     return _page(request, "console/objects/rules.html", head, context)
 
 
-def _hidden(head: Head, what: str) -> Empty:
+def _hidden(head: ObjectHeader, what: str) -> Empty:
     return Empty(
         f"{what} of {head.node.name} are not yours to see",
         f"They are shown to those who may grant it: {head.owner_words()}.",
@@ -213,10 +213,10 @@ def _hidden(head: Head, what: str) -> Empty:
 
 
 @reads
-@signed_in
+@login_required
 def history_tab(request: Request, id: int) -> HttpResponse:
     """What changed on the object and below it."""
-    place = visit_past(request, id)
+    place = get_past_object_or_404(request, id)
     if place.node.type == "namespace" and not place.only_past:
         return redirect("console:namespace_history", id=id)
     head = head_of(place, "object_history")
@@ -225,32 +225,34 @@ def history_tab(request: Request, id: int) -> HttpResponse:
 
 
 @reads
-@signed_in
+@login_required
 def sync_tab(request: Request, id: int) -> HttpResponse:
     """Whether what was decided is true in the backend."""
-    place = visit(request, id)
-    head = Head(place, "object_sync")
+    place = get_object_or_404(request, id)
+    head = ObjectHeader(place, "object_sync")
     if head.there is None:
         raise Http404
-    return _page(request, "console/objects/sync.html", head, sync_views.one(head.there, place, request.GET))
+    return _page(
+        request, "console/objects/sync.html", head, sync_views.object_sync(head.there, place, request.GET)
+    )
 
 
 @reads
-@signed_in
+@login_required
 def columns_tab(request: Request, id: int) -> HttpResponse:
     """The columns, in their order."""
-    place = visit(request, id)
-    head = Head(place, "object_columns")
+    place = get_object_or_404(request, id)
+    head = ObjectHeader(place, "object_columns")
     shown = list(head.detail.columns) if head.detail else []
     empty = Empty("No columns are known", "They are read from the source with the next discovery.")
     return _page(request, "console/objects/columns.html", head, {"rows": shown, "empty": empty})
 
 
 @reads
-@signed_in
+@login_required
 def state(request: Request, id: int) -> HttpResponse:
     """The sync state alone, asked again while it catches up."""
-    place = visit(request, id)
+    place = get_object_or_404(request, id)
     there = behind(place.node, whose(place))
     now = there.state() if there else None
     asked = number_in(request.GET.get("n", "")) or 0
@@ -275,18 +277,18 @@ def _next_url(request: Request, asked: int) -> str:
 
 
 @reads
-@signed_in
+@login_required
 def access_csv(request: Request, id: int) -> HttpResponseBase:
     """Everybody with access as a file: one line a person, groups unfolded."""
-    place = visit(request, id)
+    place = get_object_or_404(request, id)
     if not place.may_look:
         raise Http404
     access_log.looked(place.asker, "access as a file", place.node, via="console")
     head = ["object", "principal", "name", "can", "how", "ends"]
-    return csv_file.answer(f"access-{place.node.id}", head, _csv_lines(Head(place, "object")))
+    return csv_file.answer(f"access-{place.node.id}", head, _csv_lines(ObjectHeader(place, "object")))
 
 
-def _csv_lines(head: Head) -> Iterator[list[object]]:
+def _csv_lines(head: ObjectHeader) -> Iterator[list[object]]:
     people = sorted(head.who_has.map.people.values(), key=lambda one: (one.label.casefold(), one.pk))
     for one in people:
         access_ = head.who_has.map.access_of(one)

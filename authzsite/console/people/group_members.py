@@ -231,10 +231,10 @@ class LeaveView(GroupChangeView):
         return True
 
     def heading(self, form: ConfirmForm) -> str:
-        return f"Take {terms.spoken(self.member)} out of {self.object.label}?"
+        return f"Take {terms.principal_name(self.member)} out of {self.object.label}?"
 
     def lead(self) -> str:
         return "What was given in other ways stays."
 
     def button(self, form: ConfirmForm) -> str:
-        return f"Take {terms.spoken(self.member)} out of {self.object.label}"
+        return f"Take {terms.principal_name(self.member)} out of {self.object.label}"

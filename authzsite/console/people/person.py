@@ -10,14 +10,14 @@ from django.urls import reverse
 
 from authzsite.console.history import timeline
 from authzsite.console.insights.object_hints import on_person
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.keyset import told
+from authzsite.console.kit.display.keyset import page_bounds
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Action, Empty, Who
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads
-from authzsite.console.people.person_access import Visit, visit
+from authzsite.console.people.person_access import PersonAccess, get_person_or_404
 from authzsite.console.why import drawing
 from authzsite.downloads import csv_file
 from policies.decisions.ownership import owners_of
@@ -26,10 +26,10 @@ from policies.record.history import Filter
 
 
 @reads
-@signed_in
+@login_required
 def person(request: Request, id: int) -> HttpResponse:
     """What somebody reaches: the picture of the path, and the table."""
-    seen = visit(request, id, "person")
+    seen = get_person_or_404(request, id, "person")
     reach = seen.reach
     many = words.count(reach.fitting, "object")
     context = {
@@ -50,17 +50,17 @@ def person(request: Request, id: int) -> HttpResponse:
     return seen.page(request, "console/people/person_reach.html", context)
 
 
-def _pager(seen: Visit, many: str) -> Pager:
+def _pager(seen: PersonAccess, many: str) -> Pager:
     reach = seen.reach
     names = [one.node.name for one in reach.page]
     text = f"{many}, the highest first"
     if names and len(names) < reach.fitting:
-        text += f": {told(names[0], names[-1])}"
+        text += f": {page_bounds(names[0], names[-1])}"
     start = reach.asked.url(after=0) if reach.asked.after else ""
     return Pager(text, start, reach.asked.url(after=reach.next) if reach.next else "")
 
 
-def _givers(seen: Visit) -> list[Who]:
+def _givers(seen: PersonAccess) -> list[Who]:
     """Who owns each realm, and so gives access to all of it."""
     roots = {one.id: one for one in seen.circle.realms}
     owned = owners_of(list(roots))
@@ -72,13 +72,13 @@ def _givers(seen: Visit) -> list[Who]:
     ]
 
 
-def _changes(seen: Visit, *, limit: int, before: int | None = None) -> history.Page:
+def _changes(seen: PersonAccess, *, limit: int, before: int | None = None) -> history.Page:
     return history.page(
         Filter(person=seen.person), seen.circle.sight, before=before, limit=limit, lines=timeline.LINES
     )
 
 
-def _nothing(seen: Visit) -> Empty:
+def _nothing(seen: PersonAccess) -> Empty:
     asked = seen.reach.asked
     if asked.text or asked.how:
         return Empty("Nothing matches", drawn=False, actions=(Action("Show all", "?"),))
@@ -89,15 +89,15 @@ def _nothing(seen: Visit) -> Empty:
 
 
 @reads
-@signed_in
+@login_required
 def person_csv(request: Request, id: int) -> HttpResponseBase:
     """The same table as a file, to its end."""
-    seen = visit(request, id, "person")
+    seen = get_person_or_404(request, id, "person")
     head = ["principal", "name", "object", "type", "can", "usable", "how", "ends"]
     return csv_file.answer(f"reach-{id}", head, _csv_lines(seen))
 
 
-def _csv_lines(seen: Visit) -> Iterator[list[object]]:
+def _csv_lines(seen: PersonAccess) -> Iterator[list[object]]:
     for one, rules in seen.reach.whole():
         ways = terms.paths(rules, one.node, seen.reach.groups)
         how = "; ".join(" > ".join(chip.text for chip in way.chips) for way in ways)
@@ -111,10 +111,10 @@ def _csv_lines(seen: Visit) -> Iterator[list[object]]:
 
 
 @reads
-@signed_in
+@login_required
 def past(request: Request, id: int) -> HttpResponse:
     """What changed about somebody, newest first."""
-    seen = visit(request, id, "person_history")
+    seen = get_person_or_404(request, id, "person_history")
     before = number_in(request.GET.get("before", ""))
     found = _changes(seen, limit=50, before=before)
     next_ = f"?before={found.next}" if found.next else ""

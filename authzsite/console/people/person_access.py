@@ -14,9 +14,9 @@ from accounts.models import Principal
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Action, Crumbs, Fact, Facts, Reason, Tab, Tabs
 from authzsite.console.kit.http import Request, number_in
-from authzsite.console.kit.inputs.visible_principals import Circle, circle_of, realm_words
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of, realm_words
 from authzsite.console.kit.page import page
-from authzsite.console.people.reach import Asked
+from authzsite.console.people.reach import ReachFilter
 from authzsite.console.people.reach_pages import PagedReach
 from authzsite.console.requests.links import asking
 from catalog.queries import nodes
@@ -37,10 +37,10 @@ TABS = (
 
 
 @dataclass(frozen=True)
-class Visit:
+class PersonAccess:
     """One viewer looking at one person, with what every tab of the page shows."""
 
-    circle: Circle
+    circle: VisiblePrincipals
     person: Principal
     reach: PagedReach
     tab: str
@@ -161,10 +161,10 @@ class Visit:
         return Tab(label, reverse(f"console:{code}", args=[self.person.pk]), code == self.tab, count)
 
 
-def visit(request: Request, id: int, tab: str) -> Visit:
+def get_person_or_404(request: Request, id: int, tab: str) -> PersonAccess:
     circle = circle_of(request)
     person = circle.meet(id)
-    asked = Asked(
+    asked = ReachFilter(
         text=request.GET.get("q", "").strip()[:255],
         how=request.GET.get("how", ""),
         pick=number_in(request.GET.get("pick", "")) or 0,
@@ -173,4 +173,4 @@ def visit(request: Request, id: int, tab: str) -> Visit:
     if not circle.is_own(person):
         for realm in circle.realms:
             access_log.looked(circle.asker, f"access of {person.pseudonym}", realm, via="console")
-    return Visit(circle, person, PagedReach(circle, person, asked), tab)
+    return PersonAccess(circle, person, PagedReach(circle, person, asked), tab)

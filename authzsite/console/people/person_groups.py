@@ -11,14 +11,14 @@ from django.urls import reverse
 
 from accounts.models import Membership, Principal
 from authzsite.console.accounts import site_admins
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms
-from authzsite.console.kit.display.keyset import ordered, told
+from authzsite.console.kit.display.keyset import ordered, page_bounds
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Action, Chip, Face, Reason, Who
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads
-from authzsite.console.people.person_access import NO_GIVING, Visit, visit
+from authzsite.console.people.person_access import NO_GIVING, PersonAccess, get_person_or_404
 from catalog.nodes import Node
 from catalog.queries import nodes
 from policies.decisions import ask, slices
@@ -29,7 +29,7 @@ SHOWN = 50
 
 
 @dataclass(frozen=True)
-class Held:
+class MembershipRow:
     """A group or a role somebody is in, or a person in a group."""
 
     who: Who
@@ -39,10 +39,10 @@ class Held:
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def membership_list(request: Request, id: int) -> HttpResponse:
     """The groups somebody is in, or the people in a group, and the roles held."""
-    seen = visit(request, id, "person_groups")
+    seen = get_person_or_404(request, id, "person_groups")
     group = seen.person.kind == Principal.Kind.GROUP
     shown, pager = _inside(seen, number_in(request.GET.get("after", ""))) if group else (_around(seen), None)
     return seen.page(
@@ -62,7 +62,7 @@ def room(request: Request, id: int) -> HttpResponse:
     )
 
 
-def _around(seen: Visit) -> list[Held]:
+def _around(seen: PersonAccess) -> list[MembershipRow]:
     known = seen.circle.people(kind="group").values("pk")
     rows = Membership.objects.open().filter(member=seen.person)
     if not seen.own:
@@ -70,51 +70,51 @@ def _around(seen: Visit) -> list[Held]:
     return [_held(row.group, row) for row in rows.select_related("group").order_by("group__name")]
 
 
-def _inside(seen: Visit, after: int | None) -> tuple[list[Held], Pager | None]:
+def _inside(seen: PersonAccess, after: int | None) -> tuple[list[MembershipRow], Pager | None]:
     """One page of the people in a group, by name."""
     known = seen.circle.people().values("pk")
     rows = Membership.objects.open().filter(group=seen.person, member__in=known).select_related("member")
     found = list(ordered(rows, ("member__display_name", "member__name"), after)[: SHOWN + 1])
     shown, more = found[:SHOWN], len(found) > SHOWN
-    told_ = told(shown[0].member.label, shown[-1].member.label) if shown else ""
+    told_ = page_bounds(shown[0].member.label, shown[-1].member.label) if shown else ""
     pager = Pager(told_, "?" if after else "", f"?after={shown[-1].pk}" if more else "")
     held = [_held(row.member, row, _leaving(seen, row.member)) for row in shown]
     return held, pager if more or after else None
 
 
-def _held(one: Principal, row: Membership, action: Action | None = None) -> Held:
+def _held(one: Principal, row: Membership, action: Action | None = None) -> MembershipRow:
     url = reverse("console:person", args=[one.pk])
     when = terms.window_chip(row.valid_from, row.valid_until)
-    return Held(terms.who(one, one.name, url), "", when, action)
+    return MembershipRow(terms.who(one, one.name, url), "", when, action)
 
 
-def _joining(seen: Visit) -> Action:
+def _joining(seen: PersonAccess) -> Action:
     url = reverse("console:group_join", args=[seen.person.pk])
     return Action("Put somebody in", url, reason="" if seen.circle.runs_the_site else "why-not-join")
 
 
-def _no_joining(seen: Visit) -> Reason | None:
+def _no_joining(seen: PersonAccess) -> Reason | None:
     if seen.circle.runs_the_site:
         return None
-    text = f"Only a site admin can change who is in a group. {site_admins.who_words()}"
+    text = f"Only a site admin can change who is in a group. {site_admins.admin_names()}"
     return Reason("why-not-join", text)
 
 
-def _giving(seen: Visit) -> Action | None:
+def _giving(seen: PersonAccess) -> Action | None:
     """The button, for which the head says the reason; none on the own page of who gives nothing."""
     gives = seen.circle.gives_access
     url = reverse("console:person_roles", args=[seen.person.pk])
     return None if seen.own and not gives else Action("Give roles", url, reason="" if gives else NO_GIVING)
 
 
-def _leaving(seen: Visit, member: Principal) -> Action | None:
+def _leaving(seen: PersonAccess, member: Principal) -> Action | None:
     if not seen.circle.runs_the_site:
         return None
     url = f"{reverse('console:group_leave', args=[seen.person.pk])}?{urlencode({'who': str(member)})}"
     return Action("Take out", url, "mini", more=f"{member.label} of {seen.person.label}")
 
 
-def _roles(seen: Visit) -> list[Held]:
+def _roles(seen: PersonAccess) -> list[MembershipRow]:
     """The roles held, directly and through groups, personal ones left out, that the viewer may see."""
     around = Membership.objects.open().filter(member=seen.person).values("group")
     held = Assignment.objects.open().filter(Q(holder=seen.person) | Q(holder__in=around))
@@ -133,8 +133,8 @@ def _roles(seen: Visit) -> list[Held]:
     return [_role(seen, role, row) for role, row in sorted(shown, key=lambda pair: pair[0].names)]
 
 
-def _role(seen: Visit, role: Node, row: Assignment) -> Held:
+def _role(seen: PersonAccess, role: Node, row: Assignment) -> MembershipRow:
     direct = row.holder_id == seen.person.pk
     who = Who(role.name, Face("thing", "role"), role.realm, terms.page_of(role.id, "role"))
     how = "Directly" if direct else f"As {row.holder.label}"
-    return Held(who, how, terms.window_chip(row.valid_from, row.valid_until))
+    return MembershipRow(who, how, terms.window_chip(row.valid_from, row.valid_until))

@@ -15,7 +15,7 @@ from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Note
 from authzsite.console.kit.forms import REASON_HELP, ChoicesField, ConsoleForm, ReasonField, WindowField
-from authzsite.console.kit.inputs.visible_principals import Circle, circle_of
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
 from authzsite.console.kit.page import page
 from authzsite.console.roles.effects import Foretold
 from catalog.nodes import Node, nodes
@@ -36,7 +36,7 @@ from policies.services.authorities import may
 class Offer:
     """The roles of the viewer's realms that they may give to somebody who is a member there."""
 
-    circle: Circle
+    circle: VisiblePrincipals
     person: Principal
 
     @cached_property

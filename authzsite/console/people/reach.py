@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.models import Principal
 from authzsite.console.kit.display import terms
 from authzsite.console.kit.display.parts import Chip, Face, Who
-from authzsite.console.kit.inputs.visible_principals import Circle
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
 from catalog.nodes import Node
 from catalog.queries import nodes
 from lakewarden.law import dialects
@@ -38,7 +38,7 @@ FILTERS = (
 
 
 @dataclass(frozen=True)
-class Asked:
+class ReachFilter:
     """How the table is filtered, and the object whose path is drawn; all of it stands in the address."""
 
     text: str = ""
@@ -133,12 +133,12 @@ def _coming(node: Node, rules: Sequence[Rule]) -> Coming:
 
 
 @dataclass
-class Reach:
+class PersonReach:
     """What a person, group or service reaches, as far as the viewer may know it."""
 
-    circle: Circle
+    circle: VisiblePrincipals
     person: Principal
-    asked: Asked = field(default_factory=Asked)
+    asked: ReachFilter = field(default_factory=ReachFilter)
     now: datetime = field(default_factory=timezone.now)
 
     @cached_property

@@ -14,7 +14,7 @@ from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Toggle
 from authzsite.console.kit.display.parts import Action, Chip, Face, Path, State, Who
-from authzsite.console.people.reach import FILTERS, Coming, Reach, Reached, comings, main_action
+from authzsite.console.people.reach import FILTERS, Coming, PersonReach, Reached, comings, main_action
 from authzsite.console.sync import applied
 from catalog.nodes import Node
 from catalog.queries import nodes
@@ -27,7 +27,7 @@ PIECE = 2000
 
 
 @dataclass(frozen=True)
-class Row:
+class ReachPageRow:
     what: Who
     can: str
     note: str
@@ -39,7 +39,7 @@ class Row:
 
 
 @dataclass
-class PagedReach(Reach):
+class PagedReach(PersonReach):
     """The same questions, answered without reading every object."""
 
     @cached_property
@@ -169,7 +169,7 @@ class PagedReach(Reach):
             if counts[how] or not how
         )
 
-    def rows(self) -> list[Row]:
+    def rows(self) -> list[ReachPageRow]:
         return [self._row(one) for one in self.page]
 
     @cached_property
@@ -185,13 +185,13 @@ class PagedReach(Reach):
         """Scheduled grants that have not begun, the soonest first; one line an object and a window."""
         return comings(self.later, self.places)
 
-    def _row(self, one: Reached) -> Row:
+    def _row(self, one: Reached) -> ReachPageRow:
         node = one.node
         above = " / ".join(node.names[:-1]) or terms.kind_of(node.type)
         who = Who(
             node.name, Face("thing", terms.icon_of(node.type)), above, terms.page_of(node.id, node.type)
         )
-        return Row(
+        return ReachPageRow(
             what=who,
             can=one.words,
             note=one.note,

@@ -12,17 +12,22 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Membership, Principal
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.keyset import ordered, told
+from authzsite.console.kit.display.keyset import ordered, page_bounds
 from authzsite.console.kit.display.lists import Pager, Toggle
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Face, Reason, Who
 from authzsite.console.kit.http import Request, number_in
-from authzsite.console.kit.inputs.visible_principals import Circle, circle_of, giveable, realm_words
+from authzsite.console.kit.inputs.visible_principals import (
+    VisiblePrincipals,
+    circle_of,
+    giveable,
+    realm_words,
+)
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
-from authzsite.console.people.person_access import Visit, visit
-from authzsite.console.people.person_groups import Held
+from authzsite.console.people.person_access import PersonAccess, get_person_or_404
+from authzsite.console.people.person_groups import MembershipRow
 from catalog.nodes import Node
 from policies.decisions import ask, slices
 from policies.services.grants import revision_now
@@ -33,7 +38,7 @@ NO_ADD = "why-no-member"
 
 
 @dataclass(frozen=True)
-class Line:
+class PersonRow:
     who: Who
     kind: str
     groups: str
@@ -44,8 +49,8 @@ class Line:
 
 
 @reads
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def people_list(request: Request) -> HttpResponse:
     """Whom the viewer may look up, by name."""
     circle = circle_of(request)
     text, kind = asked_in(request)
@@ -87,7 +92,7 @@ def asked_in(request: Request) -> tuple[str, str]:
     return request.GET.get("q", "").strip()[:255], kind if kind in dict(KINDS) else ""
 
 
-def _adding(circle: Circle) -> Iterable[Action]:
+def _adding(circle: VisiblePrincipals) -> Iterable[Action]:
     """For each realm with members, the button; with the reason where it is locked."""
     for realm in (one for one in circle.realms if one.type == "metalake"):
         slice_, now = slices.current(circle.asker, realm), timezone.now()
@@ -104,7 +109,7 @@ def _no_adding(adding: Iterable[Action]) -> Reason | None:
     return Reason(NO_ADD, "Only the owner of a metalake, or a holder of Manage users, can add members.")
 
 
-def _lead(circle: Circle) -> str:
+def _lead(circle: VisiblePrincipals) -> str:
     if circle.runs_the_site:
         return "Everybody on this site. Their access is shown where you may see it."
     if circle.gives_access:
@@ -112,7 +117,7 @@ def _lead(circle: Circle) -> str:
     return "You and your groups. Other people are shown to people who give access."
 
 
-def _kinds(circle: Circle, text: str, kind: str) -> tuple[Toggle, ...]:
+def _kinds(circle: VisiblePrincipals, text: str, kind: str) -> tuple[Toggle, ...]:
     counted = circle.people(text).order_by().values_list("kind").annotate(Count("pk", distinct=True))
     counts = dict(counted)
     counts[""] = sum(counts.values())
@@ -129,16 +134,16 @@ def _url(text: str, kind: str, after: int = 0) -> str:
 
 
 def _pager(text: str, kind: str, after: int | None, shown: list[Principal], *, more: bool) -> Pager:
-    span = told(shown[0].label, shown[-1].label) if shown else ""
+    span = page_bounds(shown[0].label, shown[-1].label) if shown else ""
     return Pager(span, _url(text, kind) if after else "", _url(text, kind, shown[-1].pk) if more else "")
 
 
-def _lines(circle: Circle, rows: list[Principal]) -> list[Line]:
+def _lines(circle: VisiblePrincipals, rows: list[Principal]) -> list[PersonRow]:
     groups = groups_of(circle, rows)
     return [_line(circle, row, groups.get(row.pk, [])) for row in rows]
 
 
-def groups_of(circle: Circle, rows: list[Principal]) -> dict[int, list[str]]:
+def groups_of(circle: VisiblePrincipals, rows: list[Principal]) -> dict[int, list[str]]:
     """The groups of each that the viewer may know of, or how many people are in a group.  One query."""
     known = circle.people(kind="group").values("pk")
     found = Membership.objects.open().filter(member__in=[row.pk for row in rows], group__in=known)
@@ -148,7 +153,7 @@ def groups_of(circle: Circle, rows: list[Principal]) -> dict[int, list[str]]:
     return groups
 
 
-def _line(circle: Circle, row: Principal, groups: list[str]) -> Line:
+def _line(circle: VisiblePrincipals, row: Principal, groups: list[str]) -> PersonRow:
     url = reverse("console:person", args=[row.pk])
     note = "you" if row.pk == circle.asker.pk else row.name
     why = Action(
@@ -157,7 +162,9 @@ def _line(circle: Circle, row: Principal, groups: list[str]) -> Line:
         "mini",
         more=f"about {row.label}",
     )
-    return Line(terms.who(row, note, url), row.get_kind_display().capitalize(), words.listed(groups, 4), why)
+    return PersonRow(
+        terms.who(row, note, url), row.get_kind_display().capitalize(), words.listed(groups, 4), why
+    )
 
 
 def _nobody(text: str) -> Empty:
@@ -171,10 +178,10 @@ def _nobody(text: str) -> Empty:
 
 
 @reads
-@signed_in
+@login_required
 def grant(request: Request, id: int) -> HttpResponse:
     """On what: the objects one owns, or those a search finds, each leading to its form."""
-    seen = visit(request, id, "person")
+    seen = get_person_or_404(request, id, "person")
     text = request.GET.get("q", "").strip()[:255]
     found = _grantable(seen, text)
     return seen.page(
@@ -203,9 +210,9 @@ def grant(request: Request, id: int) -> HttpResponse:
     )
 
 
-def _grantable(seen: Visit, text: str) -> list[Held]:
+def _grantable(seen: PersonAccess, text: str) -> list[MembershipRow]:
     return [
-        Held(
+        MembershipRow(
             Who(
                 node.name,
                 Face("thing", terms.icon_of(node.type)),
@@ -219,5 +226,5 @@ def _grantable(seen: Visit, text: str) -> list[Held]:
     ][:30]
 
 
-def _form(seen: Visit, node: Node) -> str:
+def _form(seen: PersonAccess, node: Node) -> str:
     return f"{reverse('console:grant', args=[node.id])}?{urlencode({'who': str(seen.person)})}"

@@ -8,7 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Note
 from authzsite.console.kit.http import Request, asker_of
@@ -34,8 +34,8 @@ def _form(request: Request) -> Form:
 
 
 @reads_and_writes
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def ask_form(request: Request) -> HttpResponse:
     """The form, filled from an address or from itself; sent, it becomes a request."""
     form = _form(request)
     if request.method != "POST" or not form.sending:
@@ -119,11 +119,11 @@ def _reason_help(least: int) -> str:
 
 
 @writes
-@signed_in
+@login_required
 def foresee(request: Request) -> HttpResponse:
     """What the form would come to as it stands, for a script."""
     form = _form(request)
     return render(request, "console/requests/preview.html", requests_preview.shown(form, *_foresee(form)))
 
 
-__all__ = ["foresee", "room"]
+__all__ = ["ask_form", "foresee"]

@@ -33,7 +33,7 @@ PLAIN = ("read", "write", "execute", "use", "grant")
 
 
 @dataclass(frozen=True)
-class Thing:
+class RequestedObject:
     """One object that access is asked to, as it was named, with the actions that are wanted on it."""
 
     type: str
@@ -65,7 +65,7 @@ class Form:
     # What
 
     @cached_property
-    def things(self) -> list[Thing]:
+    def things(self) -> list[RequestedObject]:
         """The objects wanted, each once."""
         found: dict[tuple[str, str], dict[str, None]] = {}
         for one in self._asked():
@@ -74,7 +74,7 @@ class Form:
             )
         dropped = self.data.get("drop", "")
         kept = [key for key in found if f"{key[0]} {key[1]}" != dropped]
-        return [Thing(type_, name, tuple(found[type_, name])) for type_, name in kept[:MOST_WANTED]]
+        return [RequestedObject(type_, name, tuple(found[type_, name])) for type_, name in kept[:MOST_WANTED]]
 
     def _asked(self) -> Iterator[WantedAction]:
         if "nonce" in self.data:
@@ -204,7 +204,7 @@ class Form:
             "problems": {**self.when.problems, **self.problems},
         }
 
-    def _thing(self, at: int, one: Thing) -> dict[str, Any]:
+    def _thing(self, at: int, one: RequestedObject) -> dict[str, Any]:
         known = actions_of(one.type, self.kinds.get(one.name.partition("/")[0], "gravitino"))
         offered = [*known, *(name for name in one.actions if name not in known)]
         return {
@@ -226,7 +226,7 @@ def _told(text: str, field_: str) -> str:
 
 
 def _holder_words(one: Principal, asker: Principal) -> str:
-    return f"{one.label} (you)" if one == asker else terms.spoken(one)
+    return f"{one.label} (you)" if one == asker else terms.principal_name(one)
 
 
 def shape_of(name: str) -> str:

@@ -9,15 +9,15 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Action, Empty
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
-from authzsite.console.objects.access import visit
-from authzsite.console.objects.header import Head
+from authzsite.console.objects.access import get_object_or_404
+from authzsite.console.objects.header import ObjectHeader
 from authzsite.console.requests import rows as requests_rows
 from authzsite.console.requests.links import ask_for
 from policies.models import RequestPart
@@ -27,14 +27,14 @@ SHOWN = 25
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def object_requests(request: Request, id: int) -> HttpResponse:
     """Those that the viewer may see, the newest first."""
-    place = visit(request, id)
+    place = get_object_or_404(request, id)
     if place.node.type in terms.ROOMS:
         asked = urlencode({"tab": "all", "q": place.node.ref.id})
         return redirect(f"{reverse('console:requests')}?{asked}")
-    head, after = Head(place, "object_requests"), number_in(request.GET.get("after", ""))
+    head, after = ObjectHeader(place, "object_requests"), number_in(request.GET.get("after", ""))
     about = RequestPart.objects.filter(request=OuterRef("pk"), places__overlap=[f"d{id}"])
     rows = visibility.visible_to(place.asker).filter(Exists(about)).select_related("asker", "holder", "realm")
     if after:

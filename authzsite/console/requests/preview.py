@@ -44,7 +44,7 @@ def shown(form: Form, seen: Foresight | None, problem: str) -> dict[str, Any]:
     return {
         "steps": steps,
         "steps_heading": f"{words.spelled(many)} decision{'' if many == 1 else 's'}",
-        "for_whom": "" if form.holder == form.asker else terms.spoken(form.holder),
+        "for_whom": "" if form.holder == form.asker else terms.principal_name(form.holder),
         "role": _role(form, seen, found),
         "denied": _denied(seen),
         "ends": _ends(form, seen),

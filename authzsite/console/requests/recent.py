@@ -19,7 +19,7 @@ RECENT = timedelta(days=14)
 
 
 @dataclass(frozen=True)
-class Lately:
+class RecentRequest:
     """The viewer's last request, as a line of what happened."""
 
     text: str
@@ -27,7 +27,7 @@ class Lately:
     timeline: Timeline
 
 
-def lately(asker: Principal) -> Lately | None:
+def lately(asker: Principal) -> RecentRequest | None:
     """None where nothing moved of late.  Five queries at most."""
     rows = visibility.made_by(asker).filter(moved_at__gte=timezone.now() - RECENT)
     row = rows.select_related("asker", "holder", "realm").prefetch_related("wants", "parts").first()
@@ -35,13 +35,13 @@ def lately(asker: Principal) -> Lately | None:
         return None
     what = requests_rows.wants_words(list(row.wants.all()))
     moments = [_state(row), *_there(row)]
-    return Lately(f"{what[:1].upper()}{what[1:]}", requests_rows.url_of(row), Timeline(tuple(moments)))
+    return RecentRequest(f"{what[:1].upper()}{what[1:]}", requests_rows.url_of(row), Timeline(tuple(moments)))
 
 
 def _state(row: AccessRequest) -> Moment:
     word = requests_rows.state_of(row).word
     kind = "gain" if row.state in GRANTED else "now" if row.open else "lose"
-    return Moment(word, words.said(words.moment(row.moved_at)), kind)
+    return Moment(word, words.when_in_words(words.moment(row.moved_at)), kind)
 
 
 def _there(row: AccessRequest) -> list[Moment]:

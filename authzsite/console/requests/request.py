@@ -10,7 +10,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import (
     Action,
@@ -72,7 +72,7 @@ class Decision:
 
 
 @dataclass(frozen=True)
-class Given:
+class GivenRow:
     """One thing that was asked for and what has become of it."""
 
     what: str
@@ -90,8 +90,8 @@ def seen_by(request: Request, number: int) -> VisibleRequest:
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def request_detail(request: Request, id: int) -> HttpResponse:
     """Its page."""
     return shown(request, seen_by(request, id), [])
 
@@ -152,8 +152,8 @@ def facts(seen: VisibleRequest) -> Facts:
     row = seen.request
     told_ = [
         Fact("State", state=requests_rows.state_of(row)),
-        Fact("Asked by", row.asker.label, note=words.said(words.moment(row.asked_at))),
-        Fact("For", terms.spoken(row.holder)),
+        Fact("Asked by", row.asker.label, note=words.when_in_words(words.moment(row.asked_at))),
+        Fact("For", terms.principal_name(row.holder)),
         Fact("How long", requests_rows.lasts_words(row), note=_from(seen)),
     ]
     if row.ticket:
@@ -176,7 +176,7 @@ def _from(seen: VisibleRequest) -> str:
 def _line(seen: VisibleRequest, standings: Sequence[BackendProgress]) -> Iterable[dict[str, str]]:
     """Asked, decided, given, there: each with its mark, as one line."""
     row = seen.request
-    yield _station("done", "Asked", words.said(words.moment(row.asked_at)))
+    yield _station("done", "Asked", words.when_in_words(words.moment(row.asked_at)))
     parts = [part for part in seen.parts if part.state not in ("needless",)]
     decided = sum(part.state not in WAITING for part in parts)
     if row.open:
@@ -184,9 +184,11 @@ def _line(seen: VisibleRequest, standings: Sequence[BackendProgress]) -> Iterabl
         yield _station("", "Given", "")
         return
     if row.state not in GRANTED:
-        yield _station("ended", requests_rows.state_of(row).word, words.said(words.moment(row.moved_at)))
+        yield _station(
+            "ended", requests_rows.state_of(row).word, words.when_in_words(words.moment(row.moved_at))
+        )
         return
-    yield _station("done", requests_rows.state_of(row).word, words.said(words.moment(row.moved_at)))
+    yield _station("done", requests_rows.state_of(row).word, words.when_in_words(words.moment(row.moved_at)))
     yield _given_station(seen)
     if any(want.given_at for want in seen.wants):
         yield from (_there(one) for one in standings)
@@ -198,7 +200,7 @@ def _given_station(seen: VisibleRequest) -> dict[str, str]:
         due = min((want.due for want in seen.wants if want.due), default=None)
         return _station("now", "Given", words.on(due) if due else "")
     moment = max(want.given_at for want in given if want.given_at)
-    return _station("done", "Given", words.said(words.moment(moment)))
+    return _station("done", "Given", words.when_in_words(words.moment(moment)))
 
 
 def _there(one: BackendProgress) -> dict[str, str]:
@@ -281,21 +283,24 @@ def _awaited(part: RequestPart, seen: VisibleRequest) -> str:
     return words.either([*names[:NAMED], *more])
 
 
-def _given(seen: VisibleRequest) -> list[Given]:
+def _given(seen: VisibleRequest) -> list[GivenRow]:
     return [_one_given(want, seen) for want in seen.wants]
 
 
-def _one_given(want: RequestWant, seen: VisibleRequest) -> Given:
+def _one_given(want: RequestWant, seen: VisibleRequest) -> GivenRow:
     came = outcomes.standing(want, seen.parts)
     ended = seen.request.state in ("withdrawn", "lapsed")
     kind, word = {
         outcomes.GIVEN: ("ok", "Given"),
-        outcomes.COMING: ("behind", f"Comes {words.said(words.moment(want.due))}" if want.due else "Comes"),
+        outcomes.COMING: (
+            "behind",
+            f"Comes {words.when_in_words(words.moment(want.due))}" if want.due else "Comes",
+        ),
         outcomes.FAILED: ("failed", "Not given"),
     }.get(came, ("unknown", "Not given") if ended else ("behind", "Not decided yet"))
     what = f"{requests_rows.verb(want.action, want.type)} {requests_rows.short(want.name)}"
     window = terms.window_chip(want.valid_from, want.valid_until) if want.given_at else None
-    return Given(f"{what[:1].upper()}{what[1:]}", State(kind, word), window, want.name)
+    return GivenRow(f"{what[:1].upper()}{what[1:]}", State(kind, word), window, want.name)
 
 
 def _timeline(seen: VisibleRequest) -> Timeline:
@@ -318,7 +323,7 @@ def _moment(step: RequestStep, parts: dict[int, str]) -> Moment:
 
 
 @writes
-@signed_in
+@login_required
 def withdraw(request: Request, id: int) -> HttpResponse:
     """Take it back."""
     seen = seen_by(request, id)
@@ -336,7 +341,7 @@ def withdraw(request: Request, id: int) -> HttpResponse:
 
 
 @writes
-@signed_in
+@login_required
 def answer(request: Request, id: int) -> HttpResponse:
     """Answer what was asked back."""
     seen = seen_by(request, id)

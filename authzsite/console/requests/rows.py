@@ -83,7 +83,7 @@ def lasting_words(text: str) -> str:
 
 def for_words(request: AccessRequest) -> str:
     """Who is to have it, where that is somebody else than who asks."""
-    return f" for {terms.spoken(request.holder)}" if request.holder_id != request.asker_id else ""
+    return f" for {terms.principal_name(request.holder)}" if request.holder_id != request.asker_id else ""
 
 
 def state_of(request: AccessRequest, *, note: str = "") -> State:
@@ -99,7 +99,7 @@ def part_words(part: RequestPart, law: str) -> str:
 
 
 @dataclass(frozen=True)
-class Row:
+class RequestRow:
     """One request in a list."""
 
     id: int
@@ -115,12 +115,12 @@ class Row:
     why_not: str = ""
 
 
-def row(request: AccessRequest, viewer: Principal, *, deciding: bool = False) -> Row:
+def row(request: AccessRequest, viewer: Principal, *, deciding: bool = False) -> RequestRow:
     """The request as a line; `wants` and `parts` are there already."""
     wants, parts = list(request.wants.all()), list(request.parts.all())
-    asked = words.said(words.moment(request.asked_at))
+    asked = words.when_in_words(words.moment(request.asked_at))
     end = max((one.valid_until for one in wants if one.valid_until), default=None)
-    return Row(
+    return RequestRow(
         id=request.pk,
         who=terms.who(request.asker, "you" if request.asker == viewer else ""),
         text=f"asks to {wants_words(wants)}{for_words(request)} {lasts_words(request)}",

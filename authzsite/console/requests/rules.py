@@ -10,14 +10,14 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Crumbs, Note
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
 from authzsite.console.kit.refusal import refused
-from authzsite.console.objects.access import Place, visit
+from authzsite.console.objects.access import ObjectAccess, get_object_or_404
 from policies.errors import Invalid
 from policies.requests import rules
 from policies.requests.rules import Rules
@@ -43,20 +43,20 @@ TEXTS = ("ticket",)
 
 
 @dataclass
-class Typed:
+class RuleForm:
     """What the form says, or what is said here already; empty is left to what is said above."""
 
     values: dict[str, str]
     problems: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def kept(cls, place: Place) -> Typed:
+    def kept(cls, place: ObjectAccess) -> RuleForm:
         row = rules.own(place.node)
         found = {name: getattr(row, name, None) for name, _, _, _ in FIELDS}
         return cls({name: "" if value is None else str(value) for name, value in found.items()})
 
     @classmethod
-    def read(cls, request: Request) -> Typed:
+    def read(cls, request: Request) -> RuleForm:
         found = cls({name: request.POST.get(name, "").strip()[:100] for name, _, _, _ in FIELDS})
         for name, text in found.values.items():
             if name not in TEXTS and text and number_in(text) is None:
@@ -73,15 +73,15 @@ class Typed:
 
 
 @reads_and_writes
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def request_rules(request: Request, id: int) -> HttpResponse:
     """The form; what is left empty is said by what lies above."""
-    place = visit(request, id)
+    place = get_object_or_404(request, id)
     if not place.may_grant:
         return refused(request, place, "grant")
     if request.method != "POST":
-        return _show(request, place, Typed.kept(place), [])
-    typed = Typed.read(request)
+        return _show(request, place, RuleForm.kept(place), [])
+    typed = RuleForm.read(request)
     if typed.problems:
         return _show(request, place, typed, [])
     try:
@@ -93,7 +93,7 @@ def room(request: Request, id: int) -> HttpResponse:
     return redirect(terms.page_of(place.node.id, place.node.type))
 
 
-def _show(request: Request, place: Place, typed: Typed, notes: list[Note]) -> HttpResponse:
+def _show(request: Request, place: ObjectAccess, typed: RuleForm, notes: list[Note]) -> HttpResponse:
     node = place.node
     above = list(node.above())
     inherited = rules.rules_along(above) if above else Rules()
@@ -121,12 +121,12 @@ def _show(request: Request, place: Place, typed: Typed, notes: list[Note]) -> Ht
     )
 
 
-def _says_none(place: Place) -> bool:
+def _says_none(place: ObjectAccess) -> bool:
     row = rules.own(place.node)
     return row is not None and row.ticket == ""
 
 
-def _field(one: tuple[str, str, str, str], typed: Typed, inherited: Rules) -> dict[str, Any]:
+def _field(one: tuple[str, str, str, str], typed: RuleForm, inherited: Rules) -> dict[str, Any]:
     name, label, unit, text = one
     above = getattr(inherited, name)
     said = above if isinstance(above, str) else words.number(above) if above else ""

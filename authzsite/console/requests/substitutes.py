@@ -11,13 +11,13 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Principal
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Chip, Crumbs, Note, Who
 from authzsite.console.kit.http import Request, asker_of, number_in
 from authzsite.console.kit.inputs.dates import When
 from authzsite.console.kit.inputs.principal_picker import Among
-from authzsite.console.kit.inputs.visible_principals import Circle, circle_of
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
 from authzsite.console.kit.methods import reads_and_writes, writes
 from authzsite.console.kit.page import page, say
 from policies.authority import Actor
@@ -27,7 +27,7 @@ from policies.requests import substitutes
 
 
 @dataclass(frozen=True)
-class Row:
+class SubstituteRow:
     """One who decides for another, and when."""
 
     id: int
@@ -35,16 +35,16 @@ class Row:
     when: Chip
 
 
-def _row(row: Substitute, one: Principal, note: str) -> Row:
+def _row(row: Substitute, one: Principal, note: str) -> SubstituteRow:
     window = f"From {words.moment(row.starts)} until {words.moment(row.ends)}"
-    return Row(row.pk, terms.who(one, note), Chip("ends", window))
+    return SubstituteRow(row.pk, terms.who(one, note), Chip("ends", window))
 
 
-class Naming(Among):
+class SubstituteForm(Among):
     """Who is to decide, from when until when."""
 
     @classmethod
-    def read(cls, data: QueryDict, circle: Circle) -> Naming:
+    def read(cls, data: QueryDict, circle: VisiblePrincipals) -> SubstituteForm:
         return cls(
             data,
             search=lambda text: circle.people(text, kind="user").exclude(pk=circle.asker.pk),
@@ -60,11 +60,11 @@ class Naming(Among):
 
 
 @reads_and_writes
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def substitute_list(request: Request) -> HttpResponse:
     """Who decides for one, for whom one decides, and the form to name somebody."""
     circle = circle_of(request)
-    form = Naming.read(request.POST if request.method == "POST" else request.GET, circle)
+    form = SubstituteForm.read(request.POST if request.method == "POST" else request.GET, circle)
     if request.method != "POST" or not form.saving:
         return _show(request, circle, form, [])
     window = form.when
@@ -82,7 +82,9 @@ def room(request: Request) -> HttpResponse:
     return redirect("console:substitutes")
 
 
-def _show(request: Request, circle: Circle, form: Naming, notes: list[Note]) -> HttpResponse:
+def _show(
+    request: Request, circle: VisiblePrincipals, form: SubstituteForm, notes: list[Note]
+) -> HttpResponse:
     mine, others = substitutes.of(circle.asker), substitutes.for_deputy(circle.asker)
     window = form.when
     failed = bool(form.problems or notes)
@@ -102,7 +104,7 @@ def _show(request: Request, circle: Circle, form: Naming, notes: list[Note]) -> 
 
 
 @writes
-@signed_in
+@login_required
 def call_off(request: Request) -> HttpResponse:
     """End it before its end."""
     number = number_in(request.POST.get("number", ""))

@@ -8,18 +8,18 @@ from authzsite.console.requests.deciding import bulk
 from authzsite.console.requests.deciding import views as deciding_views
 
 urlpatterns = [
-    path("requests", requests_views.room, name="requests"),
+    path("requests", requests_views.request_list, name="requests"),
     path("requests.csv", requests_views.as_csv, name="requests_csv"),
     path("requests/count", requests_views.count, name="requests_count"),
-    path("requests/new", ask.room, name="request_new"),
+    path("requests/new", ask.ask_form, name="request_new"),
     path("requests/new/foresee", ask.foresee, name="request_foresee"),
-    path("requests/together", bulk.room, name="requests_together"),
-    path("requests/<number:id>", request.room, name="request"),
-    path("requests/<number:id>/decide", deciding_views.room, name="request_decide"),
+    path("requests/together", bulk.bulk_decide, name="requests_together"),
+    path("requests/<number:id>", request.request_detail, name="request"),
+    path("requests/<number:id>/decide", deciding_views.decide_form, name="request_decide"),
     path("requests/<number:id>/withdraw", request.withdraw, name="request_withdraw"),
     path("requests/<number:id>/answer", request.answer, name="request_answer"),
-    path("objects/<number:id>/requests", object_tab.room, name="object_requests"),
-    path("objects/<number:id>/asking", rules.room, name="request_rules"),
-    path("profile/away", substitutes.room, name="substitutes"),
+    path("objects/<number:id>/requests", object_tab.object_requests, name="object_requests"),
+    path("objects/<number:id>/asking", rules.request_rules, name="request_rules"),
+    path("profile/away", substitutes.substitute_list, name="substitutes"),
     path("profile/away/end", substitutes.call_off, name="substitute_end"),
 ]

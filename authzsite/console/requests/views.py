@@ -18,7 +18,7 @@ from accounts.models import Principal
 from accounts.text import holdable
 from authzsite.console.home.waiting import SHOWN as ON_HOME
 from authzsite.console.home.waiting import Waits, waits
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Item, Pager
 from authzsite.console.kit.display.parts import Action, Empty, Tab, Tabs
@@ -41,7 +41,7 @@ MOST_COUNTED = 100
 
 
 @dataclass(frozen=True)
-class Asked:
+class RequestFilter:
     """Which list, filtered how, after which request; all of it stands in the address."""
 
     tab: str = "decide"
@@ -49,7 +49,7 @@ class Asked:
     after: int = 0
 
     @classmethod
-    def read(cls, request: Request) -> Asked:
+    def read(cls, request: Request) -> RequestFilter:
         tab, text = request.GET.get("tab", ""), request.GET.get("q", "").strip()[:255]
         known = tab if tab in dict(TABS) else "decide"
         after = number_in(request.GET.get("after", "")) or 0
@@ -65,7 +65,7 @@ class Board:
     """One viewer's lists.  The number of queries does not depend on how many requests there are."""
 
     viewer: Principal
-    asked: Asked
+    asked: RequestFilter
 
     @cached_property
     def to_decide(self) -> QuerySet[AccessRequest]:
@@ -108,7 +108,7 @@ class Board:
         return rows.filter(who | what | named | number)
 
     @property
-    def shown(self) -> list[requests_rows.Row]:
+    def shown(self) -> list[requests_rows.RequestRow]:
         deciding = self.asked.tab == "decide"
         rows = self.rows[:SHOWN]
         marked = risk.low(rows) if deciding else {}
@@ -123,7 +123,7 @@ class Board:
     def tabs(self) -> Tabs:
         counts = {"decide": counted(self.waiting)}
         made = [
-            Tab(label, Asked(tab, self.asked.text).url(), tab == self.asked.tab, counts.get(tab, ""))
+            Tab(label, RequestFilter(tab, self.asked.text).url(), tab == self.asked.tab, counts.get(tab, ""))
             for tab, label in TABS
         ]
         return Tabs(tuple(made))
@@ -138,7 +138,7 @@ class Board:
 
     def empty(self) -> Empty:
         if self.asked.text:
-            back = (Action("Show all", Asked(self.asked.tab).url()),)
+            back = (Action("Show all", RequestFilter(self.asked.tab).url()),)
             return Empty(f"None matches “{self.asked.text}”", drawn=False, actions=back, level=2)
         heading, text = NOTHING[self.asked.tab]
         ask = (Action("Ask for access", reverse("console:request_new")),)
@@ -164,10 +164,10 @@ def counted(many: int) -> str:
 
 
 @reads
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def request_list(request: Request) -> HttpResponse:
     """The list that the address asks for."""
-    board = Board(asker_of(request), Asked.read(request))
+    board = Board(asker_of(request), RequestFilter.read(request))
     shown = board.shown
     context: dict[str, Any] = {
         "heading": _heading(board),
@@ -187,10 +187,10 @@ def room(request: Request) -> HttpResponse:
 
 
 @reads
-@signed_in
+@login_required
 def as_csv(request: Request) -> HttpResponseBase:
     """The same list to its end: a line for each thing that a request asks for."""
-    board = Board(asker_of(request), Asked.read(request))
+    board = Board(asker_of(request), RequestFilter.read(request))
     head = ["request", "asked at", "asked by", "for", "object", "type", "action", "reason", "ticket"]
     lines = (line for one in board.whole().iterator(CHUNK) for line in _lines(one))
     return csv_file.answer("requests", [*head, "state", "given at", "ends"], lines)
@@ -213,10 +213,10 @@ def _heading(board: Board) -> str:
 
 
 @reads
-@signed_in
+@login_required
 def count(request: Request) -> HttpResponse:
     """How many wait, for the list of rooms on every page."""
-    board = Board(asker_of(request), Asked())
+    board = Board(asker_of(request), RequestFilter())
     return render(request, "console/requests/count.html", {"count": counted(board.waiting)})
 
 
@@ -226,7 +226,7 @@ def count(request: Request) -> HttpResponse:
 @waits(10, "request")
 def to_decide(asker: Principal) -> Waits:
     """Requests that wait for somebody's decision, and their own that a decider asked back about."""
-    board = Board(asker, Asked())
+    board = Board(asker, RequestFilter())
     rows = board.rows[:ON_HOME]
     asked_back = _asked_back(asker)
     items = [*map(_item, rows), *map(_question, asked_back)]

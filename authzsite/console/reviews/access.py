@@ -24,7 +24,7 @@ VIA = "console"
 
 
 @dataclass(frozen=True)
-class Visit:
+class ReviewAccess:
     """Somebody at a review, with their part in it."""
 
     review: Review
@@ -75,7 +75,7 @@ class Visit:
         return f"{words.day(due)}, {words.ends_in(due)}"
 
 
-def meet(request: Request, id: int) -> Visit:
+def get_review_or_404(request: Request, id: int) -> ReviewAccess:
     """The review of that number; Http404 for viewers it does not concern.  The view is recorded."""
     asker = asker_of(request)
     review = Review.objects.filter(pk=id).select_related("realm", "starter", "fallback").first()
@@ -85,6 +85,6 @@ def meet(request: Request, id: int) -> Visit:
     if not standing:
         access_log.refused(asker, "review", None, name=f"review {id}", via=VIA)
         raise Http404
-    visit = Visit(review, asker, standing)
+    visit = ReviewAccess(review, asker, standing)
     access_log.looked(asker, f"access in review {id}", visit.root, via=VIA)
     return visit

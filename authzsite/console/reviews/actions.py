@@ -10,13 +10,13 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Note, Verdict
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
-from authzsite.console.reviews.access import Visit, meet
+from authzsite.console.reviews.access import ReviewAccess, get_review_or_404
 from policies.authority import Actor
 from policies.errors import PolicyError
 from policies.record import access_log
@@ -26,7 +26,7 @@ LONGEST_REASON = 2000
 
 
 @dataclass(frozen=True)
-class Deed:
+class ReviewAction:
     """One thing that can be done to a review: its question, its button, what is said when it is done."""
 
     heading: str
@@ -37,26 +37,26 @@ class Deed:
     field: tuple[str, str, str] = ("", "", "")
 
 
-DEEDS: Mapping[str, Deed] = {
-    "extend": Deed(
+DEEDS: Mapping[str, ReviewAction] = {
+    "extend": ReviewAction(
         "Give {title} more time?",
         "Give more time",
         "{title} has more time",
         ("open", "building"),
         field=("days", "Days more", "7"),
     ),
-    "end": Deed(
+    "end": ReviewAction(
         "End {title} now?", "End it now", "{title} is over; it is carried out", ("open",), danger=True
     ),
-    "cancel": Deed(
+    "cancel": ReviewAction(
         "Call {title} off?",
         "Call it off",
         "{title} is cancelled; nothing is removed",
         ("open", "building"),
         danger=True,
     ),
-    "remind": Deed("Remind reviewers with open rows?", "Remind them", "Reminded", ("open",)),
-    "repeat": Deed(
+    "remind": ReviewAction("Remind reviewers with open rows?", "Remind them", "Reminded", ("open",)),
+    "repeat": ReviewAction(
         "How often should {title} repeat?",
         "Set it",
         "The series is changed",
@@ -67,10 +67,10 @@ DEEDS: Mapping[str, Deed] = {
 
 
 @reads_and_writes
-@signed_in
-def room(request: Request, id: int, deed: str) -> HttpResponse:
+@login_required
+def review_action(request: Request, id: int, deed: str) -> HttpResponse:
     """What it means; then it is done."""
-    visit, known = meet(request, id), DEEDS.get(deed)
+    visit, known = get_review_or_404(request, id), DEEDS.get(deed)
     if known is None or not visit.standing.reads:
         raise Http404
     if not visit.standing.leads:
@@ -83,7 +83,7 @@ def room(request: Request, id: int, deed: str) -> HttpResponse:
     return _show(request, visit, deed, known, [])
 
 
-def _do(request: Request, visit: Visit, deed: str, known: Deed) -> HttpResponse:
+def _do(request: Request, visit: ReviewAccess, deed: str, known: ReviewAction) -> HttpResponse:
     nonce = request.POST.get("nonce", "")[:40]
     actor = Actor(visit.asker, "console", request_id=nonce if nonce.isalnum() else "")
     reason = request.POST.get("reason", "").strip()[:LONGEST_REASON].replace("\0", "")
@@ -95,27 +95,27 @@ def _do(request: Request, visit: Visit, deed: str, known: Deed) -> HttpResponse:
     return redirect(visit.url("review_result" if deed in ("end", "cancel") else "review_lead"))
 
 
-def _number(request: Request, known: Deed) -> int:
+def _number(request: Request, known: ReviewAction) -> int:
     text = request.POST.get(known.field[0], "") if known.field[0] else ""
     return int(text) if text.isdecimal() and len(text) < 5 else -1
 
 
-def _extend(visit: Visit, by: Actor, reason: str, number: int) -> str:
+def _extend(visit: ReviewAccess, by: Actor, reason: str, number: int) -> str:
     review = management.extend(visit.review, number, by=by, reason=reason)
     return f"{review.title} goes on until {words.day(review.due)}"
 
 
-def _end(visit: Visit, by: Actor, reason: str, number: int) -> str:
+def _end(visit: ReviewAccess, by: Actor, reason: str, number: int) -> str:
     management.end(visit.review, by=by, reason=reason)
     return ""
 
 
-def _cancel(visit: Visit, by: Actor, reason: str, number: int) -> str:
+def _cancel(visit: ReviewAccess, by: Actor, reason: str, number: int) -> str:
     management.cancel(visit.review, by=by, reason=reason)
     return ""
 
 
-def _remind(visit: Visit, by: Actor, reason: str, number: int) -> str:
+def _remind(visit: ReviewAccess, by: Actor, reason: str, number: int) -> str:
     many = reminders.remind(visit.review, by=by)
     return (
         f"{words.count(many, 'reviewer')} reminded"
@@ -124,12 +124,12 @@ def _remind(visit: Visit, by: Actor, reason: str, number: int) -> str:
     )
 
 
-def _repeat(visit: Visit, by: Actor, reason: str, number: int) -> str:
+def _repeat(visit: ReviewAccess, by: Actor, reason: str, number: int) -> str:
     management.repeat(visit.review, number or None, by=by, reason=reason)
     return ""
 
 
-_ACTS: Mapping[str, Callable[[Visit, Actor, str, int], str]] = {
+_ACTS: Mapping[str, Callable[[ReviewAccess, Actor, str, int], str]] = {
     "extend": _extend,
     "end": _end,
     "cancel": _cancel,
@@ -138,7 +138,7 @@ _ACTS: Mapping[str, Callable[[Visit, Actor, str, int], str]] = {
 }
 
 
-def _refused(request: Request, visit: Visit) -> HttpResponse:
+def _refused(request: Request, visit: ReviewAccess) -> HttpResponse:
     access_log.refused(visit.asker, "review", visit.root, via="console")
     text = f"{visit.review.starter.label} started it; only people who may grant on all of it can lead it."
     context = {
@@ -148,7 +148,9 @@ def _refused(request: Request, visit: Visit) -> HttpResponse:
     return page(request, "errors/refused.html", context, room="reviews", status=403)
 
 
-def _show(request: Request, visit: Visit, deed: str, known: Deed, notes: list[Note]) -> HttpResponse:
+def _show(
+    request: Request, visit: ReviewAccess, deed: str, known: ReviewAction, notes: list[Note]
+) -> HttpResponse:
     title = visit.review.title
     name, label, usual = known.field
     context: dict[str, Any] = {
@@ -169,7 +171,7 @@ def _show(request: Request, visit: Visit, deed: str, known: Deed, notes: list[No
     return page(request, template, context, room="reviews", realm=realm, revision=revision, status=status)
 
 
-def _lines(visit: Visit, deed: str) -> list[DiffLine]:
+def _lines(visit: ReviewAccess, deed: str) -> list[DiffLine]:
     review, counts = visit.review, worklist.counts(visit.review)
     taking = counts["choice_remove"] + counts["choice_reduce"] + counts["choice_end"]
     owed = counts["open"]

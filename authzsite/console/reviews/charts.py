@@ -13,7 +13,7 @@ from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Fact, Facts
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.page import page
-from authzsite.console.reviews.access import Visit
+from authzsite.console.reviews.access import ReviewAccess
 
 KINDS = (
     ("keep", "keep"),
@@ -65,7 +65,7 @@ def parts_of(by_code: Mapping[str, int]) -> Bar | None:
 
 
 @dataclass(frozen=True)
-class Line:
+class PaceChart:
     """Decisions over time: a stepped line from the start to the end, and the even pace beside it."""
 
     points: str
@@ -78,7 +78,7 @@ class Line:
 
 def line(
     at: Sequence[tuple[datetime, int]], whole: int, begin: datetime, end: datetime, now: datetime
-) -> Line | None:
+) -> PaceChart | None:
     """So many decided from each moment on, on a canvas of 1000 by 160."""
     if not whole or end <= begin:
         return None
@@ -96,10 +96,10 @@ def line(
     today = across(min(now, end))
     steps.append(f"{today},{160 - round(160 * many / whole)}")
     told = f"{words.number(many)} of {words.number(whole)} decided"
-    return Line(" ".join(steps), today, "0,160 1000,0", words.day(begin), words.day(end), told)
+    return PaceChart(" ".join(steps), today, "0,160 1000,0", words.day(begin), words.day(end), told)
 
 
-def being_built(request: Request, visit: Visit) -> HttpResponse:
+def being_built(request: Request, visit: ReviewAccess) -> HttpResponse:
     """While the population is written down: how many rows, and that the page can be left."""
     rows = visit.review.progress.get("rows", 0)
     context = {

@@ -17,7 +17,7 @@ from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Diff, DiffLine
 from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, PrincipalField, ReasonField
 from authzsite.console.kit.page import page
-from authzsite.console.reviews.access import Visit, meet
+from authzsite.console.reviews.access import ReviewAccess, get_review_or_404
 from policies.authority import Actor
 from policies.decisions.lookups.visible_objects import admitted
 from policies.models import ReviewRow
@@ -40,8 +40,8 @@ class DelegationView(ChangeView):
     looks_first = True
     not_saved = "Not passed on."
 
-    def get_object(self) -> Visit:
-        visit = meet(self.request, self.kwargs["id"])
+    def get_object(self) -> ReviewAccess:
+        visit = get_review_or_404(self.request, self.kwargs["id"])
         if not visit.is_open or not (visit.standing.asked or visit.standing.leads):
             raise Http404
         return visit

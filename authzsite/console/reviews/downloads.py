@@ -8,12 +8,12 @@ from django.http import FileResponse, Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads, writes
 from authzsite.console.kit.page import page, say
-from authzsite.console.reviews.access import meet
+from authzsite.console.reviews.access import get_review_or_404
 from authzsite.console.reviews.results import EXPORT, may_export
 from authzsite.console.reviews.worklist import SILENCE
 from authzsite.downloads import review_evidence
@@ -21,10 +21,10 @@ from policies.record import access_log
 
 
 @reads
-@signed_in
+@login_required
 def how(request: Request, id: int) -> HttpResponse:
     """What happens to a row that is to go, in this review."""
-    visit = meet(request, id)
+    visit = get_review_or_404(request, id)
     review = visit.review
     later = review.stage + 1 < len(review.stages)
     context = {
@@ -40,10 +40,10 @@ def how(request: Request, id: int) -> HttpResponse:
 
 
 @writes
-@signed_in
+@login_required
 def evidence(request: Request, id: int) -> HttpResponseBase:
     """The archive; for who reads the whole review and may export the history of its realm."""
-    visit = meet(request, id)
+    visit = get_review_or_404(request, id)
     if not visit.standing.reads:
         raise Http404
     if not may_export(visit):

@@ -47,7 +47,7 @@ class Ready:
 
 
 @dataclass
-class Tray:
+class DraftDecisions:
     """The ready decisions of one person in one review."""
 
     request: Request

@@ -9,7 +9,7 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Diff, DiffLine, Fact, Facts, Moment, Note, State, Timeline
 from authzsite.console.kit.http import Request
@@ -17,10 +17,10 @@ from authzsite.console.kit.methods import reads, reads_and_writes, writes
 from authzsite.console.kit.page import page, say
 from authzsite.console.reviews import preview as reviews_preview
 from authzsite.console.reviews import worklist as rooms
-from authzsite.console.reviews.access import Visit, meet
-from authzsite.console.reviews.draft_decisions import Ready, Tray
-from authzsite.console.reviews.listing import TAKING, Work
-from authzsite.console.reviews.rows import CHANGED, SAID, Told, acts_of, effect, way
+from authzsite.console.reviews.access import ReviewAccess, get_review_or_404
+from authzsite.console.reviews.draft_decisions import DraftDecisions, Ready
+from authzsite.console.reviews.listing import TAKING, ReviewerPage
+from authzsite.console.reviews.rows import CHANGED, SAID, RowWording, acts_of, effect, way
 from authzsite.console.sync import applied
 from catalog.queries import node
 from policies.errors import PolicyError
@@ -34,10 +34,10 @@ NAMED = 8
 
 
 @dataclass(frozen=True)
-class One:
+class ReviewItem:
     """A row that the visitor may read: they are asked about it, or they read the whole review."""
 
-    visit: Visit
+    visit: ReviewAccess
     row: ReviewRow
     mine: bool
 
@@ -46,8 +46,8 @@ class One:
         return self.mine and self.visit.is_open
 
 
-def _one(request: Request, id: int, number: int) -> One:
-    visit = meet(request, id)
+def _one(request: Request, id: int, number: int) -> ReviewItem:
+    visit = get_review_or_404(request, id)
     row = worklist.row(visit.review, number)
     if row is None:
         raise Http404
@@ -55,15 +55,15 @@ def _one(request: Request, id: int, number: int) -> One:
     mine = asked is not None and asked.filter(pk=row.pk).exists()
     if not mine and not visit.standing.reads:
         raise Http404
-    return One(visit, row, mine)
+    return ReviewItem(visit, row, mine)
 
 
 @reads_and_writes
-@signed_in
-def room(request: Request, id: int, number: int) -> HttpResponse:
+@login_required
+def review_item(request: Request, id: int, number: int) -> HttpResponse:
     """Everything about one row; deciding it here is one step."""
     one = _one(request, id, number)
-    work = Work(request, one.visit, request.GET, alone=number)
+    work = ReviewerPage(request, one.visit, request.GET, alone=number)
     if request.method == "POST" and one.may_decide:
         answer = rooms.answer(request, work)
         if answer.status_code == 302:
@@ -72,9 +72,9 @@ def room(request: Request, id: int, number: int) -> HttpResponse:
     return _show(request, one, work)
 
 
-def _show(request: Request, one: One, work: Work, status: int = 200) -> HttpResponse:
+def _show(request: Request, one: ReviewItem, work: ReviewerPage, status: int = 200) -> HttpResponse:
     visit, row = one.visit, one.row
-    told = Told(visit.review, [row])
+    told = RowWording(visit.review, [row])
     found = consequences.of(visit.review, [row])[row.pk]
     if one.may_decide:
         work.tray.looks()
@@ -107,7 +107,7 @@ def _show(request: Request, one: One, work: Work, status: int = 200) -> HttpResp
     return page(request, template, context, room="reviews", realm=realm, revision=revision, status=status)
 
 
-def _facts(told: Told, row: ReviewRow) -> Iterable[Fact]:
+def _facts(told: RowWording, row: ReviewRow) -> Iterable[Fact]:
     used = words.ago(row.last_used) if row.last_used else "Never"
     yield Fact("Last used", used if row.uses_told or row.last_used else "Nobody tells")
     since = told.moments.get(row.since or 0)
@@ -160,7 +160,7 @@ def _ways(kept: consequences.KeptAccess) -> str:
     return f"{kept.object}, through {words.listed(list(dict.fromkeys(map(way, kept.paths))), 3)}"
 
 
-def _other(visit: Visit, told: Told, row: ReviewRow) -> dict[str, Any]:
+def _other(visit: ReviewAccess, told: RowWording, row: ReviewRow) -> dict[str, Any]:
     return {
         "number": row.number,
         "url": visit.url("review_row", row.number),
@@ -170,7 +170,7 @@ def _other(visit: Visit, told: Told, row: ReviewRow) -> dict[str, Any]:
     }
 
 
-def _gift(told: Told, gift: list[Any]) -> dict[str, str]:
+def _gift(told: RowWording, gift: list[Any]) -> dict[str, str]:
     _, name, codes, effect = gift
     return {
         "name": str(name),
@@ -179,7 +179,7 @@ def _gift(told: Told, gift: list[Any]) -> dict[str, str]:
     }
 
 
-def _moment(told: Told, made: ReviewDecision) -> Moment:
+def _moment(told: RowWording, made: ReviewDecision) -> Moment:
     what = SAID[made.choice] if made.choice else "took it back"
     if made.until:
         what = f"end on {words.moment(made.until)}"
@@ -192,7 +192,7 @@ def _moment(told: Told, made: ReviewDecision) -> Moment:
     return Moment(text, f"{words.moment(made.at)}{pace}{together}", kind, made.reason)
 
 
-def _earlier(told: Told, row: ReviewRow) -> dict[str, str]:
+def _earlier(told: RowWording, row: ReviewRow) -> dict[str, str]:
     return {"title": row.review.title, "said": told.decided(row) or "Nothing was decided."}
 
 
@@ -200,11 +200,11 @@ def _earlier(told: Told, row: ReviewRow) -> dict[str, str]:
 
 
 @reads
-@signed_in
+@login_required
 def more(request: Request, id: int, number: int) -> HttpResponse:
     """What the choice needs besides, and what it does; nothing is kept."""
     one = _one(request, id, number)
-    row, work = one.row, Work(request, one.visit, request.GET)
+    row, work = one.row, ReviewerPage(request, one.visit, request.GET)
     choice = request.GET.get(f"d-{row.pk}", "")
     if not one.may_decide or choice not in choices(row):
         raise Http404
@@ -218,7 +218,7 @@ def more(request: Request, id: int, number: int) -> HttpResponse:
 
 
 @writes
-@signed_in
+@login_required
 def also(request: Request, id: int, number: int) -> HttpResponse:
     """The rows behind the other paths are made ready to be removed too."""
     one = _one(request, id, number)
@@ -227,7 +227,7 @@ def also(request: Request, id: int, number: int) -> HttpResponse:
     found = consequences.of(one.visit.review, [one.row])[one.row.pk]
     keys = [row.pk for row in found.rows]
     mine = worklist.rows_of(one.visit.review, one.visit.asker).filter(pk__in=keys)
-    tray = Tray(request, one.visit.review.pk)
+    tray = DraftDecisions(request, one.visit.review.pk)
     new = {row.pk: Ready(row.pk, row.version, ReviewRow.Choice.REMOVE) for row in (one.row, *mine)}
     tray.keep((tray.all() | new).values())
     left = len(keys) - len(new) + 1
@@ -237,7 +237,7 @@ def also(request: Request, id: int, number: int) -> HttpResponse:
 
 
 @writes
-@signed_in
+@login_required
 def back(request: Request, id: int, number: int) -> HttpResponse:
     """A decision is taken back; the row is open again."""
     one = _one(request, id, number)
@@ -247,7 +247,7 @@ def back(request: Request, id: int, number: int) -> HttpResponse:
     try:
         take_back(one.visit.review, one.row.pk, int(version), by=one.visit.actor)
     except PolicyError as problem:
-        work = Work(
+        work = ReviewerPage(
             request, one.visit, request.GET, [Note("bad", "Not taken back.", str(problem))], alone=number
         )
         return _show(request, one, work, 409)

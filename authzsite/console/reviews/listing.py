@@ -18,9 +18,9 @@ from authzsite.console.kit.display.lists import Toggle
 from authzsite.console.kit.display.parts import Note, Path, Who
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.inputs.dates import typed_local
-from authzsite.console.reviews.access import Visit
-from authzsite.console.reviews.draft_decisions import Ready, Tray
-from authzsite.console.reviews.rows import LABELS, SAID, Suggestion, Told, effect
+from authzsite.console.reviews.access import ReviewAccess
+from authzsite.console.reviews.draft_decisions import DraftDecisions, Ready
+from authzsite.console.reviews.rows import LABELS, SAID, RowWording, Suggestion, effect
 from policies.models import ReviewRow
 from policies.reviews import consequences, worklist
 from policies.reviews.consequences import Consequence
@@ -75,7 +75,7 @@ class More:
 
 
 @dataclass(frozen=True)
-class Drawn:
+class ListedRow:
     """One row of the list."""
 
     id: int
@@ -94,15 +94,15 @@ class Drawn:
 class Group:
     heading: str
     note: str
-    rows: tuple[Drawn, ...]
+    rows: tuple[ListedRow, ...]
 
 
 @dataclass
-class Work:
+class ReviewerPage:
     """One reviewer's page of rows, with what is ready on it and elsewhere."""
 
     request: Request
-    visit: Visit
+    visit: ReviewAccess
     data: QueryDict
     notes: list[Note] = field(default_factory=list)
     problems: dict[int, str] = field(default_factory=dict)
@@ -111,8 +111,8 @@ class Work:
     """The number of the one row that is looked at by itself."""
 
     @cached_property
-    def tray(self) -> Tray:
-        return Tray(self.request, self.visit.review.pk)
+    def tray(self) -> DraftDecisions:
+        return DraftDecisions(self.request, self.visit.review.pk)
 
     @cached_property
     def ready(self) -> dict[int, Ready]:
@@ -173,8 +173,8 @@ class Work:
     # What is drawn
 
     @cached_property
-    def told(self) -> Told:
-        return Told(self.visit.review, self.page.rows)
+    def told(self) -> RowWording:
+        return RowWording(self.visit.review, self.page.rows)
 
     @cached_property
     def effects(self) -> Mapping[int, Consequence]:
@@ -204,10 +204,10 @@ class Work:
     def _by_object(self, row: ReviewRow) -> tuple[str, str]:
         return row.what or row.role_name, terms.lower(terms.kind_of(row.type)) if row.type else ""
 
-    def drawn(self, row: ReviewRow) -> Drawn:
+    def drawn(self, row: ReviewRow) -> ListedRow:
         ready = self.ready.get(row.pk)
         picked = ready.choice if ready else row.choice
-        return Drawn(
+        return ListedRow(
             row.pk,
             row.version,
             row.number,

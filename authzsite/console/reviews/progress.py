@@ -12,14 +12,14 @@ from django.http import Http404, HttpResponse
 from django.utils import timezone
 
 from accounts.models import Principal
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Fact, Facts, Note, Reason, Who
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.console.reviews import charts as reviews_charts
-from authzsite.console.reviews.access import Visit, meet
+from authzsite.console.reviews.access import ReviewAccess, get_review_or_404
 from authzsite.console.reviews.charts import Bar, parts_of
 from authzsite.console.reviews.worklist import SILENCE
 from policies.reviews import worklist
@@ -33,7 +33,7 @@ FEW = 10
 
 
 @dataclass(frozen=True)
-class Line:
+class ReviewerProgress:
     """One reviewer: how far, how fast."""
 
     who: Who
@@ -48,10 +48,10 @@ class Line:
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def progress_page(request: Request, id: int) -> HttpResponse:
     """Progress as a picture, then person by person."""
-    visit = meet(request, id)
+    visit = get_review_or_404(request, id)
     if not visit.standing.reads:
         raise Http404
     if visit.review.state == "building":
@@ -60,10 +60,10 @@ def room(request: Request, id: int) -> HttpResponse:
 
 
 @reads
-@signed_in
+@login_required
 def state(request: Request, id: int) -> HttpResponse:
     """While it is prepared, for a script: how many rows; then the page itself is asked for again."""
-    visit = meet(request, id)
+    visit = get_review_or_404(request, id)
     if visit.review.state != "building":
         answer = HttpResponse(status=204)
         answer["HX-Redirect"] = visit.url()
@@ -71,7 +71,7 @@ def state(request: Request, id: int) -> HttpResponse:
     return reviews_charts.being_built(request, visit)
 
 
-def _show(request: Request, visit: Visit) -> HttpResponse:
+def _show(request: Request, visit: ReviewAccess) -> HttpResponse:
     review, counts = visit.review, worklist.counts(visit.review)
     told = list(_lines(visit))
     now, begin = timezone.now(), review.opened or review.started
@@ -101,7 +101,7 @@ def _show(request: Request, visit: Visit) -> HttpResponse:
     return page(request, template, context, room="reviews", realm=realm, revision=revision)
 
 
-def _actions(visit: Visit, counts: Mapping[str, int]) -> list[Action]:
+def _actions(visit: ReviewAccess, counts: Mapping[str, int]) -> list[Action]:
     if visit.review.state not in ("open", "building"):
         return []
     why = "" if visit.standing.leads else NOT_LEADING
@@ -118,12 +118,12 @@ def _actions(visit: Visit, counts: Mapping[str, int]) -> list[Action]:
     return found
 
 
-def _reason(visit: Visit) -> Reason:
+def _reason(visit: ReviewAccess) -> Reason:
     text = f"{visit.review.starter.label} started this review; only people who may grant there can lead it."
     return Reason(NOT_LEADING, text)
 
 
-def _facts(visit: Visit, counts: Mapping[str, int]) -> Iterable[Fact]:
+def _facts(visit: ReviewAccess, counts: Mapping[str, int]) -> Iterable[Fact]:
     review = visit.review
     yield Fact("Decided", f"{words.number(counts['decided'])} of {words.number(counts['all'])}")
     yield Fact("State", visit.state_words.capitalize())
@@ -136,7 +136,7 @@ def _facts(visit: Visit, counts: Mapping[str, int]) -> Iterable[Fact]:
         yield Fact("Repeat", f"every {words.count(review.every, 'month')}")
 
 
-def _note(visit: Visit, counts: Mapping[str, int], told: list[Line]) -> Note | None:
+def _note(visit: ReviewAccess, counts: Mapping[str, int], told: list[ReviewerProgress]) -> Note | None:
     """The one thing to know first: nobody can be asked, or somebody decides too fast to have looked."""
     nobody = visit.review.counts.get("nobody", 0)
     if (
@@ -159,12 +159,12 @@ def _note(visit: Visit, counts: Mapping[str, int], told: list[Line]) -> Note | N
     return None
 
 
-def _nobody(visit: Visit) -> str:
+def _nobody(visit: ReviewAccess) -> str:
     many = visit.review.counts.get("nobody", 0)
     return words.count(many, "row") if many else ""
 
 
-def _stages(visit: Visit) -> Iterable[dict[str, Any]]:
+def _stages(visit: ReviewAccess) -> Iterable[dict[str, Any]]:
     for number, stage in enumerate(visit.review.stages):
         yield {
             "who": BY.get(stage["by"], stage["by"]),
@@ -174,7 +174,7 @@ def _stages(visit: Visit) -> Iterable[dict[str, Any]]:
         }
 
 
-def _lines(visit: Visit) -> Iterable[Line]:
+def _lines(visit: ReviewAccess) -> Iterable[ReviewerProgress]:
     known = {one.reviewer.pk: one for one in paces(visit.review)}
     asked = worklist.progress(visit.review)
     for one in sorted(asked, key=lambda each: (-each.open, each.reviewer.label.casefold())):
@@ -183,9 +183,11 @@ def _lines(visit: Visit) -> Iterable[Line]:
         yield _line(visit, pace.reviewer, pace.decided, 0, pace)
 
 
-def _line(visit: Visit, person: Principal, whole: int, owes: int, pace: Pace | None) -> Line:
+def _line(
+    visit: ReviewAccess, person: Principal, whole: int, owes: int, pace: Pace | None
+) -> ReviewerProgress:
     done = whole - owes
-    return Line(
+    return ReviewerProgress(
         terms.who(person, person.name),
         parts_of({"keep": done, "open": owes}),
         f"{words.number(done)} of {words.number(whole)}",
@@ -198,7 +200,7 @@ def _line(visit: Visit, person: Principal, whole: int, owes: int, pace: Pace | N
     )
 
 
-def _passing(visit: Visit, person: Principal) -> Action:
+def _passing(visit: ReviewAccess, person: Principal) -> Action:
     url = f"{visit.url('review_pass')}?{urlencode({'of': str(person)})}"
     return Action("Reassign", url, "mini", more=f"what {person.label} owes")
 
@@ -216,6 +218,6 @@ def _kept(pace: Pace | None) -> str:
     return f"{words.number(pace.kept)} of {words.number(pace.decided)}{far}"
 
 
-def _stamps(visit: Visit, pace: Pace | None) -> bool:
+def _stamps(visit: ReviewAccess, pace: Pace | None) -> bool:
     """Whether most of what somebody decided was decided quickly."""
     return pace is not None and pace.decided >= FEW and pace.quick * 2 > pace.decided

@@ -13,7 +13,7 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.dateparse import parse_datetime
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Pager, Toggle
 from authzsite.console.kit.display.parts import Action, Empty, Fact, Facts, Note, Path, Reason, State, Who
@@ -21,8 +21,8 @@ from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.console.reviews import charts as reviews_charts
-from authzsite.console.reviews.access import Visit, meet
-from authzsite.console.reviews.rows import Told
+from authzsite.console.reviews.access import ReviewAccess, get_review_or_404
+from authzsite.console.reviews.rows import RowWording
 from authzsite.downloads import csv_file
 from policies.decisions import duties
 from policies.models import ReviewRow, review_states
@@ -56,7 +56,7 @@ MARKS = {
 
 
 @dataclass(frozen=True)
-class Line:
+class ResultRow:
     """One row with what became of it."""
 
     number: int
@@ -73,7 +73,7 @@ class Line:
 class Result:
     """Some rows of a review, as somebody may read them."""
 
-    visit: Visit
+    visit: ReviewAccess
     show: str
     after: int
 
@@ -98,15 +98,15 @@ class Result:
     def more(self) -> bool:
         return len(self.left if self.show == LEFT else self.rows) > SHOWN
 
-    def lines(self) -> list[Line]:
-        told = Told(self.visit.review, self.shown)
+    def lines(self) -> list[ResultRow]:
+        told = RowWording(self.visit.review, self.shown)
         whys = {one.row.pk: one for one in self.left} if self.show == LEFT else {}
         return [self._line(told, row, whys.get(row.pk)) for row in self.shown]
 
-    def _line(self, told: Told, row: ReviewRow, left: completion.Left | None) -> Line:
+    def _line(self, told: RowWording, row: ReviewRow, left: completion.Left | None) -> ResultRow:
         word = review_states.ROW.words[row.state].capitalize()
         proof = f"{left.why} {left.owner.label} answers for it until {words.day(left.until)}." if left else ""
-        return Line(
+        return ResultRow(
             row.number,
             told.who(row),
             told.can(row),
@@ -144,10 +144,10 @@ def _moment(text: str | None) -> datetime | None:
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def results_page(request: Request, id: int) -> HttpResponse:
     """Counts first; then the removals, each with its proof."""
-    visit = meet(request, id)
+    visit = get_review_or_404(request, id)
     if visit.review.state == "building":
         return reviews_charts.being_built(request, visit)
     show = request.GET.get("show", "taken")
@@ -191,7 +191,7 @@ def _show(request: Request, result: Result) -> HttpResponse:
     return page(request, template, context, room="reviews", realm=realm, revision=revision)
 
 
-def _lead(visit: Visit, counts: Mapping[str, int]) -> str:
+def _lead(visit: ReviewAccess, counts: Mapping[str, int]) -> str:
     taken, done = _taken(counts), counts["state_proved"]
     if not visit.is_over:
         return "It is still open: nothing is carried out before its end."
@@ -207,7 +207,7 @@ def _taken(counts: Mapping[str, int]) -> int:
     return sum(counts[f"state_{one}"] for one in ("waiting", "carried", "proved", "gone", "failed"))
 
 
-def _facts(visit: Visit, counts: Mapping[str, int]) -> Iterable[Fact]:
+def _facts(visit: ReviewAccess, counts: Mapping[str, int]) -> Iterable[Fact]:
     review = visit.review
     yield Fact("State", visit.state_words.capitalize())
     yield Fact("Decided", f"{words.number(counts['all'] - counts['open'])} of {words.number(counts['all'])}")
@@ -222,7 +222,7 @@ def _facts(visit: Visit, counts: Mapping[str, int]) -> Iterable[Fact]:
         yield Fact("Closed", words.moment(review.closed))
 
 
-def _note(visit: Visit, counts: Mapping[str, int]) -> Note | None:
+def _note(visit: ReviewAccess, counts: Mapping[str, int]) -> Note | None:
     failed = counts["state_failed"]
     if failed:
         return Note(
@@ -239,7 +239,7 @@ def _note(visit: Visit, counts: Mapping[str, int]) -> Note | None:
     return None
 
 
-def _toggles(visit: Visit, result: Result, counts: Mapping[str, int]) -> tuple[Toggle, ...]:
+def _toggles(visit: ReviewAccess, result: Result, counts: Mapping[str, int]) -> tuple[Toggle, ...]:
     many = {
         "taken": counts["choice_remove"] + counts["choice_reduce"] + counts["choice_end"],
         "proved": counts["state_proved"],
@@ -259,7 +259,7 @@ def _toggles(visit: Visit, result: Result, counts: Mapping[str, int]) -> tuple[T
     return tuple(found)
 
 
-def _actions(visit: Visit) -> list[Action]:
+def _actions(visit: ReviewAccess) -> list[Action]:
     found = []
     if visit.standing.reads:
         found.append(Action("Print view", visit.url("review_print"), "plain", "print"))
@@ -268,11 +268,11 @@ def _actions(visit: Visit) -> list[Action]:
     return found
 
 
-def may_export(visit: Visit) -> bool:
+def may_export(visit: ReviewAccess) -> bool:
     return visit.standing.reads and duties.has(visit.asker, EXPORT, visit.root)
 
 
-def _reason(visit: Visit) -> Reason | None:
+def _reason(visit: ReviewAccess) -> Reason | None:
     if not visit.standing.reads or may_export(visit):
         return None
     text = f"Exporting evidence takes a duty; ask the owner of {visit.root.name} for it."
@@ -283,15 +283,15 @@ def _reason(visit: Visit) -> Reason | None:
 
 
 @reads
-@signed_in
+@login_required
 def paper(request: Request, id: int) -> HttpResponse:
     """Every row with its decision and its proof, to be printed."""
-    visit = meet(request, id)
+    visit = get_review_or_404(request, id)
     if not visit.standing.reads:
         raise Http404
     related = ("holder", "group", "decided_by", "desk")
     rows = list(worklist.rows_of(visit.review).select_related(*related).order_by("number")[:PRINTED])
-    told, counts = Told(visit.review, rows), worklist.counts(visit.review)
+    told, counts = RowWording(visit.review, rows), worklist.counts(visit.review)
     result = Result(visit, "all", 0)
     left = counts["all"] - len(rows)
     context = {
@@ -328,17 +328,17 @@ HEAD = (
 
 
 @reads
-@signed_in
+@login_required
 def as_csv(request: Request, id: int) -> HttpResponseBase:
     """Every row as a line of a file; for readers of the whole review."""
-    visit = meet(request, id)
+    visit = get_review_or_404(request, id)
     if not visit.standing.reads:
         raise Http404
     access_log.looked(visit.asker, f"file of review {id}", visit.root, via="console")
     return csv_file.answer(f"review-{id}", HEAD, _csv(visit))
 
 
-def _csv(visit: Visit) -> Iterator[list[object]]:
+def _csv(visit: ReviewAccess) -> Iterator[list[object]]:
     for row in evidence.rows(visit.review):
         proof = row["proof"] or {}
         told = {**row, "backend": proof.get("backend", ""), "read_at_revision": proof.get("revision", "")}

@@ -45,7 +45,7 @@ class Suggestion:
 
 
 @dataclass(frozen=True)
-class Told:
+class RowWording:
     """A page's rows, and what must be looked up to say them.  Two queries."""
 
     review: Review
@@ -201,7 +201,7 @@ class Told:
         if row.choice == Choice.REDUCE:
             told = f"take {terms.lower(self.rights(row.takes, row.type))} away"
         by = "nobody answered" if row.default else row.decided_by.label if row.decided_by else ""
-        when = f", {words.said(words.moment(row.decided_at))}" if row.decided_at else ""
+        when = f", {words.when_in_words(words.moment(row.decided_at))}" if row.decided_at else ""
         reason = f": {row.reason}" if row.reason else ""
         return f"{told[:1].upper()}{told[1:]} ({by}{when}){reason}"
 

@@ -16,12 +16,12 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Principal
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Count, Crumbs, Diff, DiffLine, Note, Tally, Verdict
 from authzsite.console.kit.http import Request, numbers_in
 from authzsite.console.kit.inputs.principal_picker import Among
-from authzsite.console.kit.inputs.visible_principals import Circle, circle_of, giveable
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of, giveable
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
 from catalog.nodes import Node, nodes
@@ -68,7 +68,7 @@ WHO = (
 class Form:
     """What a review is to be, as it is filled in."""
 
-    circle: Circle
+    circle: VisiblePrincipals
     data: QueryDict
     problems: dict[str, str] = field(default_factory=dict)
 
@@ -228,8 +228,8 @@ class Form:
 
 
 @reads_and_writes
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def start_form(request: Request) -> HttpResponse:
     """What it is about, who is asked, what silence does; counted; then it begins in the background."""
     circle = circle_of(request)
     if not circle.gives_access:
@@ -245,12 +245,12 @@ def room(request: Request) -> HttpResponse:
     return redirect("console:review", id=review.pk)
 
 
-def _actor(request: Request, circle: Circle) -> Actor:
+def _actor(request: Request, circle: VisiblePrincipals) -> Actor:
     nonce = request.POST.get("nonce", "")[:40]
     return Actor(circle.asker, "console", request_id=nonce if nonce.isalnum() else "")
 
 
-def _refused(request: Request, circle: Circle) -> HttpResponse:
+def _refused(request: Request, circle: VisiblePrincipals) -> HttpResponse:
     access_log.refused(circle.asker, "review", None, name=request.path, via="console")
     text = "Only people who may give access to an object can start a review of it. Ask an owner."
     context = {

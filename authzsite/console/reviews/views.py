@@ -14,7 +14,7 @@ from django.urls import reverse
 from accounts.models import Principal
 from authzsite.console.home.waiting import SHOWN as ON_HOME
 from authzsite.console.home.waiting import Waits, waits
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Item, Pager
 from authzsite.console.kit.display.parts import Action, Empty, Face, Reason, State
@@ -42,7 +42,7 @@ MARKS = {
 
 
 @dataclass(frozen=True)
-class Line:
+class CampaignRow:
     """One review in a list."""
 
     title: str
@@ -55,8 +55,8 @@ class Line:
 
 
 @reads
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def review_list(request: Request) -> HttpResponse:
     """What waits first; then what goes on; then what is over."""
     circle = circle_of(request)
     owing = worklist.owing(circle.asker)
@@ -90,7 +90,7 @@ def room(request: Request) -> HttpResponse:
 
 
 @reads
-@signed_in
+@login_required
 def as_csv(request: Request) -> HttpResponseBase:
     """All of them, the newest first."""
     asker = asker_of(request)
@@ -120,17 +120,17 @@ def _no_start() -> Reason:
     return Reason("why-no-start", text)
 
 
-def _owed(one: Owing) -> Line:
+def _owed(one: Owing) -> CampaignRow:
     review, url = one.review, reverse("console:review", args=[one.review.pk])
     done = parts_of({"keep": one.all - one.open, "open": one.open})
     many = words.count(one.open, "row")
     note = f"{many} of {words.number(one.all)} to decide; asked by {review.starter.label}"
     due = f"{words.day(review.due)}, {words.ends_in(review.due)}"
     action = Action(f"Decide {many}", url, "mini", more=f"of {review.title}")
-    return Line(review.title, url, note, done, State("behind", "Waits for you"), due, action)
+    return CampaignRow(review.title, url, note, done, State("behind", "Waits for you"), due, action)
 
 
-def _line(review: Review, sums: Mapping[int, Mapping[str, int]], asker: Principal) -> Line:
+def _line(review: Review, sums: Mapping[int, Mapping[str, int]], asker: Principal) -> CampaignRow:
     counts = sums.get(review.pk, {})
     by = "you" if review.starter_id == asker.pk else review.starter.label
     rows = words.count(sum(counts.values()), "row")
@@ -140,13 +140,13 @@ def _line(review: Review, sums: Mapping[int, Mapping[str, int]], asker: Principa
     name = "review_result" if over else "review"
     url = reverse(f"console:{name}", args=[review.pk])
     state = State(MARKS[review.state] or "ok", review_states.REVIEW.words[review.state].capitalize())
-    return Line(
+    return CampaignRow(
         review.title,
         url,
         f"{rows}; started by {by}",
         parts_of(counts),
         state,
-        f"{ends} {words.said(words.day(when))}",
+        f"{ends} {words.when_in_words(words.day(when))}",
     )
 
 
@@ -154,7 +154,7 @@ def _line(review: Review, sums: Mapping[int, Mapping[str, int]], asker: Principa
 
 
 @reads
-@signed_in
+@login_required
 def count(request: Request) -> HttpResponse:
     """How many rows wait, for the rail; asked after the page has come."""
     rows = sum(one.open for one in worklist.owing(asker_of(request)))

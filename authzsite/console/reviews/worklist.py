@@ -9,16 +9,16 @@ from typing import Any
 from django.http import HttpResponse
 from django.shortcuts import redirect
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Action, Empty, Fact, Facts, Note
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
 from authzsite.console.reviews import charts as reviews_charts
-from authzsite.console.reviews.access import meet
+from authzsite.console.reviews.access import get_review_or_404
 from authzsite.console.reviews.draft_decisions import Ready
-from authzsite.console.reviews.listing import VIEWS, Work, ready_words
+from authzsite.console.reviews.listing import VIEWS, ReviewerPage, ready_words
 from policies.authority import Actor
 from policies.errors import Invalid, PolicyError
 from policies.models import Review, ReviewRow
@@ -30,21 +30,21 @@ LOOKS_LIKE_A_QUERY = "?"
 
 
 @reads_and_writes
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def worklist_page(request: Request, id: int) -> HttpResponse:
     """The rows one is asked about; ready decisions are kept, or submitted."""
-    visit = meet(request, id)
+    visit = get_review_or_404(request, id)
     if visit.review.state == "building":
         return reviews_charts.being_built(request, visit)
     if not visit.standing.asked:
         return redirect(visit.url("review_lead" if visit.standing.reads else "review_result"))
-    work = Work(request, visit, request.GET)
+    work = ReviewerPage(request, visit, request.GET)
     if request.method == "POST" and visit.is_open:
         return answer(request, work)
     return show(request, work)
 
 
-def answer(request: Request, work: Work) -> HttpResponse:
+def answer(request: Request, work: ReviewerPage) -> HttpResponse:
     """Keep what is chosen; submit it when that is what was asked for."""
     chosen = work.tray.read(request.POST)
     if request.POST.get("step") == "submit":
@@ -58,7 +58,7 @@ def answer(request: Request, work: Work) -> HttpResponse:
     return redirect(f"{request.path}{go}")
 
 
-def _submit(request: Request, work: Work, chosen: dict[int, Ready]) -> HttpResponse:
+def _submit(request: Request, work: ReviewerPage, chosen: dict[int, Ready]) -> HttpResponse:
     review = work.visit.review
     found = worklist.rows_of(review, work.visit.asker).filter(pk__in=chosen)
     rows = {row.pk: row for row in found.select_related("holder", "group", "decided_by")}
@@ -92,7 +92,7 @@ def _lacks(review: Review, row: ReviewRow, one: Ready, reason: str) -> str:
     return ""
 
 
-def _nothing(work: Work, rows: Mapping[int, ReviewRow]) -> Note:
+def _nothing(work: ReviewerPage, rows: Mapping[int, ReviewRow]) -> Note:
     if not work.problems:
         return Note("", "Nothing is ready to submit.", "Choose a decision for a row.")
     told = [f"{_named(rows[pk])}: {said}" for pk, said in list(work.problems.items())[:5]]
@@ -106,7 +106,7 @@ def _named(row: ReviewRow) -> str:
 
 
 def _keep_and_show(
-    request: Request, work: Work, chosen: dict[int, Ready], notes: list[Note], status: int = 422
+    request: Request, work: ReviewerPage, chosen: dict[int, Ready], notes: list[Note], status: int = 422
 ) -> HttpResponse:
     work.tray.keep(chosen.values())
     work.chosen = chosen
@@ -115,7 +115,10 @@ def _keep_and_show(
 
 
 def _decide(
-    request: Request, work: Work, chosen: dict[int, Ready], wanted: Sequence[tuple[ReviewRow, Verdict]]
+    request: Request,
+    work: ReviewerPage,
+    chosen: dict[int, Ready],
+    wanted: Sequence[tuple[ReviewRow, Verdict]],
 ) -> HttpResponse:
     """Those that reach far by themselves, the others together, no more at once than the review lets."""
     review = work.visit.review
@@ -145,7 +148,11 @@ def _decide(
 
 
 def _overtaken(
-    request: Request, work: Work, left: dict[int, Ready], refused: Sequence[tuple[int, str]], done: int
+    request: Request,
+    work: ReviewerPage,
+    left: dict[int, Ready],
+    refused: Sequence[tuple[int, str]],
+    done: int,
 ) -> HttpResponse:
     """What another reviewer decided meanwhile stands, and a message says so."""
     said = list(dict.fromkeys(text for _, text in refused))
@@ -157,7 +164,7 @@ def _overtaken(
     return show(request, work, 409)
 
 
-def _done(request: Request, work: Work, done: int, left: int) -> HttpResponse:
+def _done(request: Request, work: ReviewerPage, done: int, left: int) -> HttpResponse:
     told = f"{words.count(done, 'decision')} submitted"
     if left:
         more = f"{words.number(left)} still ready: at most {work.visit.review.bulk} go in one step"
@@ -169,7 +176,7 @@ def _done(request: Request, work: Work, done: int, left: int) -> HttpResponse:
 # The page
 
 
-def show(request: Request, work: Work, status: int = 200) -> HttpResponse:
+def show(request: Request, work: ReviewerPage, status: int = 200) -> HttpResponse:
     visit, review = work.visit, work.visit.review
     try:
         groups = work.groups()
@@ -220,7 +227,7 @@ def show(request: Request, work: Work, status: int = 200) -> HttpResponse:
     )
 
 
-def _lead(work: Work) -> str:
+def _lead(work: ReviewerPage) -> str:
     review = work.visit.review
     if work.visit.is_open:
         asked = "Does everyone on this list still need it?"
@@ -229,7 +236,7 @@ def _lead(work: Work) -> str:
     return f"This review is {work.visit.state_words}. Your decisions are below."
 
 
-def _actions(work: Work) -> list[Action]:
+def _actions(work: ReviewerPage) -> list[Action]:
     visit = work.visit
     found = [Action("How removal works", f"{visit.url('review_how')}", "plain")]
     if visit.is_open and work.counts["open"]:
@@ -244,7 +251,7 @@ SILENCE = {
 }
 
 
-def _facts(work: Work) -> Iterable[Fact]:
+def _facts(work: ReviewerPage) -> Iterable[Fact]:
     review, counts = work.visit.review, work.counts
     yield Fact("Decided", f"{words.number(counts['decided'])} of {words.number(counts['all'])}")
     yield Fact("Due", work.visit.due_words)
@@ -259,7 +266,7 @@ def _facts(work: Work) -> Iterable[Fact]:
         yield Fact("To look at again", words.count(counts["again"], "row"))
 
 
-def _empty(work: Work) -> Empty:
+def _empty(work: ReviewerPage) -> Empty:
     if not work.counts["all"]:
         return Empty("You have no row to decide here", "Your own access is decided by somebody else.")
     if work.only == "open" and not work.text:

@@ -15,16 +15,16 @@ from django.urls import reverse
 
 from accounts.text import holdable
 from authzsite.console.access.grant_form import ORDER
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Face, Note, Who
 from authzsite.console.kit.http import Request, number_in, numbers_in
-from authzsite.console.kit.inputs.visible_principals import Circle, circle_of
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
 from authzsite.console.kit.methods import reads, reads_and_writes
 from authzsite.console.kit.page import page, say
 from authzsite.console.roles.effects import Foretold
-from authzsite.console.roles.role import Seen, visit_role
+from authzsite.console.roles.role import VisibleRole, visit_role
 from authzsite.console.roles.views import nonce_in
 from catalog.models import Placement
 from catalog.nodes import Node, any_of, nodes, on_or_below
@@ -46,8 +46,8 @@ STATES = (("keep", "As it is"), ("none", "Nothing"), ("allow", "Allow"), ("deny"
 class Picked:
     """The objects of one type that an address names, all of which the viewer may give access to."""
 
-    seen: Seen
-    circle: Circle
+    seen: VisibleRole
+    circle: VisiblePrincipals
     data: QueryDict
 
     @cached_property
@@ -87,7 +87,7 @@ class Picked:
 
 
 @reads
-@signed_in
+@login_required
 def choose(request: Request, id: int) -> HttpResponse:
     """Objects of one type, marked or all that a name finds."""
     picked = Picked(visit_role(request, id), circle_of(request), request.GET)
@@ -121,7 +121,7 @@ def _row(node: Node) -> dict[str, Any]:
 
 
 def _page(
-    request: Request, template: str, seen: Seen, context: dict[str, Any], status: int = 200
+    request: Request, template: str, seen: VisibleRole, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
     realm, revision = seen.node.realm, seen.place.slice.revision
     return page(request, template, context, room="roles", realm=realm, revision=revision, status=status)
@@ -183,7 +183,7 @@ _MEANT = {"none", "allow", "deny"}
 
 
 @reads_and_writes
-@signed_in
+@login_required
 def give(request: Request, id: int) -> HttpResponse:
     """Each privilege: as it is, nothing, allowed, denied; who gains and who loses; then it is done."""
     picked = Picked(visit_role(request, id), circle_of(request), request.GET)

@@ -14,15 +14,15 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from authzsite.console.history.views import somebody
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Toggle
 from authzsite.console.kit.display.parts import Chip, Crumbs, Empty, Face, Who
 from authzsite.console.kit.http import Request
-from authzsite.console.kit.inputs.visible_principals import Circle, circle_of, realm_words
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of, realm_words
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
-from authzsite.console.people.reach import Reach
+from authzsite.console.people.reach import PersonReach
 from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
 from lakewarden.law.facts import OWNER
@@ -55,7 +55,7 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Line:
+class ComparisonRow:
     node: Node
     what: Who
     first: tuple[Chip, ...]
@@ -64,8 +64,8 @@ class Line:
 
 
 @reads
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def comparison(request: Request) -> HttpResponse:
     """The form with two names, and the table when both are known."""
     desk, only = asked_in(request)
     lines = desk.lines()
@@ -90,17 +90,17 @@ def room(request: Request) -> HttpResponse:
     return page(request, "console/roles/compare.html", context, room="roles", realm=realm, revision=revision)
 
 
-def asked_in(request: Request) -> tuple[Desk, str]:
+def asked_in(request: Request) -> tuple[ComparisonQuery, str]:
     """The two that are named, and which objects of theirs are asked for."""
     one, two = (request.GET.get(name, "").strip()[:300] for name in ("a", "b"))
-    return Desk(circle_of(request), one, two), request.GET.get("only", "")
+    return ComparisonQuery(circle_of(request), one, two), request.GET.get("only", "")
 
 
-def fitting(lines: list[Line], only: str) -> list[Line]:
+def fitting(lines: list[ComparisonRow], only: str) -> list[ComparisonRow]:
     return [one for one in lines if not only or one.word == dict(ONLY).get(only)]
 
 
-def _toggles(desk: Desk, lines: list[Line], only: str) -> tuple[Toggle, ...]:
+def _toggles(desk: ComparisonQuery, lines: list[ComparisonRow], only: str) -> tuple[Toggle, ...]:
     if not lines:
         return ()
     counts = {code: sum(one.word == word or not code for one in lines) for code, word in ONLY}
@@ -110,10 +110,10 @@ def _toggles(desk: Desk, lines: list[Line], only: str) -> tuple[Toggle, ...]:
 
 
 @dataclass(frozen=True)
-class Desk:
+class ComparisonQuery:
     """What is to be compared, as far as the viewer may know of it."""
 
-    circle: Circle
+    circle: VisiblePrincipals
     a: str
     b: str
 
@@ -176,7 +176,7 @@ class Desk:
 
     def _of_person(self, text: str, one: Principal) -> Side:
         given: Given = {}
-        for reached in Reach(self.circle, one).all:
+        for reached in PersonReach(self.circle, one).all:
             for rule in reached.rules:
                 said = "own" if rule.privilege == OWNER else "allow" if rule.allow else "deny"
                 given.setdefault(reached.node.id, {})[rule.privilege] = said
@@ -186,7 +186,7 @@ class Desk:
         url = reverse("console:person", args=[one.pk])
         return Side(text, terms.who(one, one.get_kind_display(), url), given)
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[ComparisonRow]:
         """Each object that one of them speaks of and that the viewer may see, by name."""
         if self.first is None or self.second is None:
             return []
@@ -207,14 +207,14 @@ class Desk:
     def _now(self) -> Any:
         return timezone.now()
 
-    def _line(self, node: Node, first: Side, second: Side) -> Line:
+    def _line(self, node: Node, first: Side, second: Side) -> ComparisonRow:
         one, two = first.given.get(node.id, {}), second.given.get(node.id, {})
         word = "Both" if one == two else "They differ"
         if not one or not two:
             word = "Only the first" if one else "Only the second"
         icon, url = terms.icon_of(node.type), terms.page_of(node.id, node.type)
         what = Who(node.name, Face("thing", icon), " / ".join(node.names[:-1]), url)
-        return Line(node, what, tuple(_chips(node, one)), tuple(_chips(node, two)), word)
+        return ComparisonRow(node, what, tuple(_chips(node, one)), tuple(_chips(node, two)), word)
 
 
 def _chips(node: Node, given: dict[str, str]) -> Iterable[Chip]:

@@ -24,7 +24,7 @@ from authzsite.console.kit.forms import (
 from authzsite.console.kit.object_change import ObjectChangeView
 from authzsite.console.kit.refusal import refused
 from authzsite.console.roles.effects import Foretold
-from authzsite.console.roles.role import Seen, visit_role
+from authzsite.console.roles.role import VisibleRole, visit_role
 from authzsite.console.separation import warnings as separation_notes
 from policies.authority import Actor
 from policies.events import ROLE_ASSIGNED, ROLE_DELETED, ROLE_UNASSIGNED
@@ -41,7 +41,7 @@ class RoleChangeView(ObjectChangeView):
     operation = "assign"
 
     def get_object(self) -> Any:
-        self.role: Seen = visit_role(self.request, self.kwargs["id"])
+        self.role: VisibleRole = visit_role(self.request, self.kwargs["id"])
         if self.role.personal:
             raise Http404
         return self.role.place
@@ -145,10 +145,10 @@ class UnassignView(RoleChangeView):
         return f"Role {self.role.node.name} is taken from {self.holder.label}"
 
     def heading(self, form: ConfirmForm) -> str:
-        return f"Take role {self.role.node.name} from {terms.spoken(self.holder)}?"
+        return f"Take role {self.role.node.name} from {terms.principal_name(self.holder)}?"
 
     def button(self, form: ConfirmForm) -> str:
-        return f"Take {self.role.node.name} from {terms.spoken(self.holder)}"
+        return f"Take {self.role.node.name} from {terms.principal_name(self.holder)}"
 
 
 class DeleteRoleView(RoleChangeView):

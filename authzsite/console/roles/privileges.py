@@ -13,7 +13,7 @@ from django.urls import reverse
 
 from authzsite.console.access.grant_form import privileges_for
 from authzsite.console.cdap.links import page_of_name
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.conflicts import changed_meanwhile, done_before
 from authzsite.console.kit.display import terms
@@ -24,11 +24,11 @@ from authzsite.console.kit.inputs.visible_principals import circle_of, giveable
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.console.kit.refusal import refused
-from authzsite.console.objects.access import Place, visit
-from authzsite.console.people.person_groups import Held
+from authzsite.console.objects.access import ObjectAccess, get_object_or_404
+from authzsite.console.people.person_groups import MembershipRow
 from authzsite.console.roles.effects import Foretold
 from authzsite.console.roles.holders import RoleChangeView
-from authzsite.console.roles.role import Seen, visit_role
+from authzsite.console.roles.role import VisibleRole, visit_role
 from catalog.nodes import Node
 from policies.authority import Actor
 from policies.errors import Conflict
@@ -45,7 +45,7 @@ STATES = (("", "Nothing"), ("allow", "Allow"), ("deny", "Deny"))
 
 
 @reads
-@signed_in
+@login_required
 def choose(request: Request, id: int) -> HttpResponse:
     """On which object: those one governs, or those a search finds."""
     seen = visit_role(request, id)
@@ -70,9 +70,9 @@ def choose(request: Request, id: int) -> HttpResponse:
     return _page(request, "console/people/person_grant.html", seen, context)
 
 
-def _choice(seen: Seen, node: Node) -> Held:
+def _choice(seen: VisibleRole, node: Node) -> MembershipRow:
     url = reverse("console:role_give_on", args=[seen.node.id, node.id])
-    return Held(
+    return MembershipRow(
         Who(node.name, Face("thing", terms.icon_of(node.type)), terms.place_words(node), url), "", None
     )
 
@@ -82,7 +82,7 @@ def _back(role: Node) -> str:
 
 
 def _page(
-    request: Request, template: str, seen: Seen, context: dict[str, Any], status: int = 200
+    request: Request, template: str, seen: VisibleRole, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
     return page(
         request,
@@ -148,11 +148,11 @@ class RolePrivilegesView(RoleChangeView):
 
     template_name = "console/roles/role_privileges.html"
     looks_first = True
-    place: Place
+    place: ObjectAccess
 
-    def get_object(self) -> Place:
+    def get_object(self) -> ObjectAccess:
         self.role = visit_role(self.request, self.kwargs["id"])
-        self.place = visit(self.request, self.kwargs["on"])
+        self.place = get_object_or_404(self.request, self.kwargs["on"])
         return self.role.place
 
     def refusal(self) -> HttpResponse | None:

@@ -15,13 +15,13 @@ from accounts.models import Membership, Principal
 from authzsite.console.access.grant_form import ORDER
 from authzsite.console.history import timeline
 from authzsite.console.insights.object_hints import on_role
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Chip, Crumbs, Face, Fact, Facts, Reason, State, Who
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
-from authzsite.console.objects.access import Place, visit, visit_past
+from authzsite.console.objects.access import ObjectAccess, get_object_or_404, get_past_object_or_404
 from authzsite.console.requests.links import ask_for
 from authzsite.console.sync import applied
 from catalog.nodes import Node
@@ -40,7 +40,7 @@ INSIDE = 12
 
 
 @dataclass(frozen=True)
-class Given:
+class PrivilegeRow:
     what: Who
     allows: str
     denies: Chip | None
@@ -58,10 +58,10 @@ class Holder:
 
 
 @dataclass(frozen=True)
-class Seen:
+class VisibleRole:
     """A role as one viewer sees it."""
 
-    place: Place
+    place: ObjectAccess
 
     @property
     def node(self) -> Node:
@@ -114,7 +114,7 @@ class Seen:
         seen = [one for one in nodes(self.grants).values() if ask.may_see(slice_, one, now=now)]
         return sorted(seen, key=lambda one: (one.names, one.type))
 
-    def gives(self) -> list[Given]:
+    def gives(self) -> list[PrivilegeRow]:
         given = (replace(self._given(one), applied=self.applied.get(one.id)) for one in self.objects)
         return [*given, *self._on_names()]
 
@@ -153,22 +153,22 @@ class Seen:
     def by_name(self) -> bool:
         return dialects.get(self.node.kind).by_text
 
-    def _on_names(self) -> Iterable[Given]:
+    def _on_names(self) -> Iterable[PrivilegeRow]:
         known = dialects.get(self.node.kind).privileges
         for text, codes in self.names.items():
             url = f"{reverse('console:cdap_text', args=[self.root.id])}?{urlencode({'text': text})}"
             labels = words.listed([one.label for code, one in known.items() if code in codes])
             change = Action("Open", url, "mini", more=text)
-            yield Given(Who(text, Face("thing", "role"), url=url), labels, None, None, change)
+            yield PrivilegeRow(Who(text, Face("thing", "role"), url=url), labels, None, None, change)
 
-    def _given(self, node: Node) -> Given:
+    def _given(self, node: Node) -> PrivilegeRow:
         rows = self.grants[node.id]
         above = " / ".join(node.names[:-1]) or terms.kind_of(node.type)
         icon, url = terms.icon_of(node.type), terms.page_of(node.id, node.type)
         ends = [row.valid_until for row in rows if row.valid_until]
         begins = [row.valid_from for row in rows if row.valid_from]
         denied = rights(node, rows, Effect.DENY)
-        return Given(
+        return PrivilegeRow(
             Who(node.name, Face("thing", icon), above, url),
             rights(node, rows, Effect.ALLOW),
             Chip("denied", f"{denied} denied") if denied else None,
@@ -291,17 +291,17 @@ def rights(node: Node, rows: list[Grant], effect: str) -> str:
     return terms.sentence_list(list(dict.fromkeys(labels)))
 
 
-def visit_role(request: Request, id: int, *, past: bool = False) -> Seen:
+def visit_role(request: Request, id: int, *, past: bool = False) -> VisibleRole:
     """The role of that number, or only its `past`; not found when it is none or hidden."""
-    place = visit_past(request, id) if past else visit(request, id)
+    place = get_past_object_or_404(request, id) if past else get_object_or_404(request, id)
     if place.node.type != "role":
         raise Http404
-    return Seen(place)
+    return VisibleRole(place)
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def role_detail(request: Request, id: int) -> HttpResponse:
     """What it gives and who holds it."""
     seen = visit_role(request, id)
     holders, gives = seen.holders(), seen.gives()

@@ -13,19 +13,19 @@ from django.http import Http404, HttpResponse
 from django.urls import reverse
 
 from accounts.text import holdable
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.keyset import ordered
 from authzsite.console.kit.display.lists import Pager, Toggle
 from authzsite.console.kit.display.parts import Action, Empty, Face, Reason, Who
 from authzsite.console.kit.forms import ConsoleForm, ReasonField, TextField
 from authzsite.console.kit.http import Request, number_in
-from authzsite.console.kit.inputs.visible_principals import Circle, circle_of
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.object_change import ObjectChangeView
 from authzsite.console.kit.page import page
 from authzsite.console.kit.refusal import refused
-from authzsite.console.objects.access import Place, visit
+from authzsite.console.objects.access import ObjectAccess, get_object_or_404
 from catalog.models import Placement
 from catalog.nodes import Node
 from policies.authority import Actor
@@ -44,7 +44,7 @@ PERSONAL = Q(name__startswith=MARK)
 
 
 @dataclass(frozen=True)
-class Row:
+class RoleRow:
     who: Who
     holders: str
     gives: str
@@ -53,8 +53,8 @@ class Row:
 
 
 @reads
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def role_list(request: Request) -> HttpResponse:
     """The roles the viewer may see."""
     circle = circle_of(request)
     (text, personal), after = asked_in(request), number_in(request.GET.get("after", ""))
@@ -104,7 +104,7 @@ def _url(text: str, how: str, after: int = 0) -> str:
     return "?" + urlencode({name: value for name, value in asked.items() if value})
 
 
-def _named(circle: Circle, text: str) -> QuerySet[Placement]:
+def _named(circle: VisiblePrincipals, text: str) -> QuerySet[Placement]:
     """The roles the viewer may see in all realms, whose name holds a text."""
     seen = Placement.objects.none()
     for realm in circle.admitting:
@@ -114,7 +114,7 @@ def _named(circle: Circle, text: str) -> QuerySet[Placement]:
     return seen.filter(name__icontains=text) if text else seen
 
 
-def _creating(circle: Circle) -> tuple[Action | None, Reason | None]:
+def _creating(circle: VisiblePrincipals) -> tuple[Action | None, Reason | None]:
     """The button, or the button disabled with the reason; none where a realm knows no roles."""
     here = [one for one in circle.admitting if one.type == "metalake"]
     if not here:
@@ -130,7 +130,7 @@ def _creating(circle: Circle) -> tuple[Action | None, Reason | None]:
     )
 
 
-def lines(places: Sequence[Placement], realms: Sequence[Node]) -> list[Row]:
+def lines(places: Sequence[Placement], realms: Sequence[Node]) -> list[RoleRow]:
     """Three queries, however many roles."""
     keys = [one.securable_id for one in places]
     held = Counter(Assignment.objects.open().filter(role__in=keys).values_list("role", flat=True))
@@ -145,7 +145,7 @@ def lines(places: Sequence[Placement], realms: Sequence[Node]) -> list[Row]:
     }
     realm_of = {one.id: one.name for one in realms}
     return [
-        Row(
+        RoleRow(
             Who(
                 one.name,
                 Face("thing", "role"),
@@ -193,11 +193,11 @@ class NewRoleView(ObjectChangeView):
     room = "roles"
     not_saved = "Not made."
 
-    def get_object(self) -> Place:
+    def get_object(self) -> ObjectAccess:
         number = number_in(self.request.GET.get("in", ""))
         if number is None:
             raise Http404
-        place = visit(self.request, number)
+        place = get_object_or_404(self.request, number)
         if place.node.type not in ("metalake", "instance"):
             raise Http404
         return place

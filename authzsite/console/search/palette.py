@@ -18,10 +18,10 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Principal
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms
 from authzsite.console.kit.http import Request
-from authzsite.console.kit.inputs.visible_principals import Circle, circle_of
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import rooms_of
 from authzsite.console.people.reach import main_action
@@ -68,7 +68,7 @@ def option(icon: str, url: str, name: str, text: str, note: str = "", keys: str 
 class Sought:
     """What is found for one text by one viewer."""
 
-    circle: Circle
+    circle: VisiblePrincipals
     text: str
     now: datetime = field(default_factory=timezone.now)
 
@@ -167,8 +167,8 @@ def text_in(request: Request) -> str:
 
 
 @reads
-@signed_in
-def found(request: Request) -> HttpResponse:
+@login_required
+def palette_results(request: Request) -> HttpResponse:
     """The lines for what is being typed, for a script."""
     sought = Sought(circle_of(request), text_in(request))
     groups = [one for one in sought.groups() if one.options]

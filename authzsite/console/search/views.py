@@ -12,7 +12,7 @@ from django.urls import reverse
 
 from accounts.models import Principal
 from accounts.text import holdable
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Action, Empty, Face, Who
@@ -33,7 +33,7 @@ SHOWN, CHUNK = 30, 1000
 
 
 @dataclass(frozen=True)
-class Found:
+class SearchResult:
     what: Who
     owner: str
     comment: str
@@ -49,8 +49,8 @@ class Person:
 
 
 @reads
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def search_page(request: Request) -> HttpResponse:
     """What is called so, the likeliest first."""
     sought = Sought(circle_of(request), text_in(request))
     text, after = sought.text, after_in(request.GET.get("after", ""))
@@ -107,7 +107,7 @@ def _words(rows: Sequence[object], after: After | None, one: str, many: str) -> 
 
 
 @reads
-@signed_in
+@login_required
 def as_csv(request: Request) -> HttpResponseBase:
     """Every object of that name, as a file."""
     sought = Sought(circle_of(request), text_in(request))
@@ -137,7 +137,7 @@ def _nothing(text: str) -> Empty:
     )
 
 
-def found_rows(sought: Sought, places: Sequence[Node]) -> list[Found]:
+def found_rows(sought: Sought, places: Sequence[Node]) -> list[SearchResult]:
     keys = [node.id for node in places]
     along = {key for node in places for key in node.lineage}
     owned = Ownership.objects.open().filter(securable__in=along).select_related("owner")
@@ -154,7 +154,7 @@ def _nearest(node: Node, owners: Mapping[int, Principal]) -> Principal | None:
     return next((owners[key] for key in reversed(node.lineage) if key in owners), None)
 
 
-def _found(node: Node, owner: Principal | None, comment: str, may_grant: bool) -> Found:
+def _found(node: Node, owner: Principal | None, comment: str, may_grant: bool) -> SearchResult:
     above = " / ".join(node.names[:-1])
     who = Who(
         node.name,
@@ -165,7 +165,7 @@ def _found(node: Node, owner: Principal | None, comment: str, may_grant: bool) -
     access = Action(
         "Who has access", reverse("console:object", args=[node.id]), "mini", more=f"to {node.name}"
     )
-    return Found(who, owner.label if owner else "", comment[:200], access, node.id, may_grant)
+    return SearchResult(who, owner.label if owner else "", comment[:200], access, node.id, may_grant)
 
 
 def _person(row: Principal) -> Person:

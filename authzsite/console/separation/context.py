@@ -14,7 +14,7 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Chip, Path, Reason, Verdict, Who
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.inputs.visible_principals import circle_of
-from authzsite.console.settings.realm import Ward, realm_at, show
+from authzsite.console.settings.realm import RealmAccess, realm_at, show
 from catalog.models import Securable
 from catalog.nodes import any_of
 from catalog.queries import root as root_of
@@ -32,10 +32,10 @@ LOOKED = "conflicts with rules of separation"
 
 
 @dataclass(frozen=True)
-class Desk:
+class SeparationContext:
     """A realm's rules as one viewer meets them."""
 
-    ward: Ward
+    ward: RealmAccess
     gives: bool
 
     @cached_property
@@ -64,15 +64,15 @@ class Desk:
         return existing(self.ward.root, book)
 
 
-def desk_at(request: Request, id: int) -> Desk:
+def desk_at(request: Request, id: int) -> SeparationContext:
     """The rules of the realm of that number; the same Http404 where it is hidden or not there."""
     ward = realm_at(request, id)
     circle = circle_of(request)
     inside = Securable.objects.filter(any_of("id", circle.sight.objects), realm=ward.root.realm_id)
-    return Desk(ward, inside.exists())
+    return SeparationContext(ward, inside.exists())
 
 
-def rule_at(request: Request, id: int) -> tuple[Desk, SeparationRule]:
+def rule_at(request: Request, id: int) -> tuple[SeparationContext, SeparationRule]:
     """A rule with its realm; Http404 also where it is hidden."""
     rule = SeparationRule.objects.filter(pk=id).select_related("realm").first()
     if rule is None:
@@ -83,7 +83,7 @@ def rule_at(request: Request, id: int) -> tuple[Desk, SeparationRule]:
     return desk, rule
 
 
-def refused(request: Request, desk: Desk, deed: str) -> HttpResponse:
+def refused(request: Request, desk: SeparationContext, deed: str) -> HttpResponse:
     ward = desk.ward
     access_log.refused(ward.asker, site_permissions.REALM, ward.root, via="console")
     text = f"Only {ward.owner_words()} or a site admin can do that."
@@ -92,7 +92,7 @@ def refused(request: Request, desk: Desk, deed: str) -> HttpResponse:
     return show(request, "errors/refused.html", ward, context, status=403)
 
 
-def locked(desk: Desk) -> Reason | None:
+def locked(desk: SeparationContext) -> Reason | None:
     if desk.writes:
         return None
     return Reason("why-not-write", f"Only {desk.ward.owner_words()} or a site admin can write rules.")
@@ -115,7 +115,7 @@ def side_words(side: Side, seen: Sight) -> str:
 
 
 @dataclass(frozen=True)
-class Line:
+class ViolationRow:
     """Somebody with both sides: the path to each, since when, and until when an exception holds."""
 
     who: Who
@@ -147,11 +147,11 @@ def path_of(way: SidePath, seen: Sight) -> Path:
 
 def line(
     found: OpenViolation, book: Book, *, action: Action | None = None, let_end: Action | None = None
-) -> Line:
+) -> ViolationRow:
     clash, seen = found.clash, Sight(book.places)
     one, other = clash.both.pairs[0]
     let = clash.exception
-    return Line(
+    return ViolationRow(
         terms.who(clash.person, "" if clash.person.kind == "user" else str(clash.person)),
         path_of(one, seen),
         path_of(other, seen),

@@ -82,7 +82,7 @@ class NewExceptionView(RuleChangeView):
 
     def success_message(self, form: ExceptionForm) -> str:
         person, until = form.cleaned_data["who"][0], words.moment(form.cleaned_data["date"])
-        return f"{person.label} may hold both until {words.said(until)}"
+        return f"{person.label} may hold both until {words.when_in_words(until)}"
 
     def heading(self, form: ExceptionForm) -> str:
         return "Allow somebody to hold both"

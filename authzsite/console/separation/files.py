@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from django.http.response import HttpResponseBase
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display.parts import Path
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
@@ -21,7 +21,7 @@ from policies.separation.visibility import Sight
 
 
 @reads
-@signed_in
+@login_required
 def of_rules(request: Request, id: int) -> HttpResponseBase:
     """The rules of a realm with their sides; how many have both, for who writes rules."""
     desk = desk_at(request, id)
@@ -32,7 +32,7 @@ def of_rules(request: Request, id: int) -> HttpResponseBase:
 
 
 @reads
-@signed_in
+@login_required
 def of_conflicts(request: Request, id: int) -> HttpResponseBase:
     """Everybody who has both sides of a rule, by which ways, and until when an exception holds."""
     desk, rule = rule_at(request, id)

@@ -12,7 +12,7 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Note
@@ -20,7 +20,7 @@ from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import say
 from authzsite.console.roles.views import nonce_in
-from authzsite.console.separation.context import Desk, Line, desk_at, line, refused
+from authzsite.console.separation.context import SeparationContext, ViolationRow, desk_at, line, refused
 from authzsite.console.settings.realm import show
 from catalog.models import Placement
 from catalog.nodes import Node
@@ -40,7 +40,7 @@ SIDES = (("one", "Nobody has both"), ("other", "and"))
 
 
 @dataclass
-class Draft:
+class SideForm:
     """One side as it is filled in: a role's number, or an object's full name and codes of rights."""
 
     root: Node
@@ -122,13 +122,13 @@ class Draft:
 class Form:
     """The whole form; `step` is look or save."""
 
-    desk: Desk
+    desk: SeparationContext
     data: QueryDict
     problems: dict[str, str] = field(default_factory=dict)
 
     @cached_property
-    def sides(self) -> list[Draft]:
-        return [Draft(self.desk.ward.root, name, legend, self.data) for name, legend in SIDES]
+    def sides(self) -> list[SideForm]:
+        return [SideForm(self.desk.ward.root, name, legend, self.data) for name, legend in SIDES]
 
     @property
     def name(self) -> str:
@@ -146,7 +146,7 @@ class Form:
 
 
 @reads_and_writes
-@signed_in
+@login_required
 def new(request: Request, id: int) -> HttpResponse:
     """Name, sides, who has both already; then it is made."""
     desk = desk_at(request, id)
@@ -193,13 +193,13 @@ def _show(request: Request, form: Form, notes: list[Note], *, fresh: bool = Fals
     return show(request, "console/separation/new.html", form.desk.ward, context, status=422 if wrong else 200)
 
 
-def _drawn(draft: Draft, roles: Sequence[tuple[int, str]], *, fresh: bool) -> dict[str, Any]:
+def _drawn(draft: SideForm, roles: Sequence[tuple[int, str]], *, fresh: bool) -> dict[str, Any]:
     if not fresh:
         _ = draft.side  # finds out what is wrong with it
     return draft.drawn(roles)
 
 
-def _already(form: Form, notes: list[Note]) -> tuple[list[Line], str]:
+def _already(form: Form, notes: list[Note]) -> tuple[list[ViolationRow], str]:
     if not form.whole:
         return [], ""
     root = form.desk.ward.root

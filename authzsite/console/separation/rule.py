@@ -10,14 +10,22 @@ from urllib.parse import urlencode
 from django.http import HttpResponse
 from django.urls import reverse
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Action, Crumbs, Diff, DiffLine, Empty, Fact, Facts, Note
 from authzsite.console.kit.forms import ConfirmForm
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
-from authzsite.console.separation.context import Desk, Line, line, locked, refused, rule_at, side_words
+from authzsite.console.separation.context import (
+    SeparationContext,
+    ViolationRow,
+    line,
+    locked,
+    refused,
+    rule_at,
+    side_words,
+)
 from authzsite.console.settings.realm import show
 from policies.authority import Actor
 from policies.models import SeparationRule
@@ -27,8 +35,8 @@ from policies.services import separation
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def rule_detail(request: Request, id: int) -> HttpResponse:
     """The rule; people for who writes rules."""
     desk, rule = rule_at(request, id)
     book = only(desk, rule)
@@ -67,14 +75,14 @@ def room(request: Request, id: int) -> HttpResponse:
     return show(request, "console/separation/rule.html", desk.ward, context)
 
 
-def only(desk: Desk, rule: SeparationRule) -> Book:
+def only(desk: SeparationContext, rule: SeparationRule) -> Book:
     """The book of one rule, with the objects that it speaks of."""
     book = Book([rule], desk.book.exceptions, desk.book.now, desk.book.places, desk.book.asked)
     book.learn(side.key for side in book.sides())
     return book
 
 
-def _lines(desk: Desk, rule: SeparationRule, book: Book) -> Iterable[Line]:
+def _lines(desk: SeparationContext, rule: SeparationRule, book: Book) -> Iterable[ViolationRow]:
     for found in desk.found(book):
         person = found.clash.person
         query = f"?{urlencode({'who': str(person)})}"
@@ -99,7 +107,7 @@ class RuleChangeView(ChangeView):
     rule: SeparationRule
     cannot = ""
 
-    def get_object(self) -> Desk:
+    def get_object(self) -> SeparationContext:
         desk, self.rule = rule_at(self.request, self.kwargs["id"])
         return desk
 

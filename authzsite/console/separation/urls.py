@@ -6,10 +6,10 @@ from authzsite.console.separation import exceptions, files, new_rule, rule
 from authzsite.console.separation import views as separation_views
 
 urlpatterns = [
-    path("realms/<number:id>/separation", separation_views.room, name="separation"),
+    path("realms/<number:id>/separation", separation_views.rule_list, name="separation"),
     path("realms/<number:id>/separation.csv", files.of_rules, name="separation_csv"),
     path("realms/<number:id>/separation/new", new_rule.new, name="separation_new"),
-    path("separation/<number:id>", rule.room, name="separation_rule"),
+    path("separation/<number:id>", rule.rule_detail, name="separation_rule"),
     path("separation/<number:id>/conflicts.csv", files.of_conflicts, name="separation_rule_csv"),
     path("separation/<number:id>/end", rule.EndRuleView.as_view(), name="separation_end"),
     path("separation/<number:id>/let", exceptions.NewExceptionView.as_view(), name="separation_let"),

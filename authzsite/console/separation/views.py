@@ -10,12 +10,12 @@ from typing import Any
 from django.http import HttpResponse
 from django.urls import reverse
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty, State
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
-from authzsite.console.separation.context import Desk, desk_at, locked, refused, side_words
+from authzsite.console.separation.context import SeparationContext, desk_at, locked, refused, side_words
 from authzsite.console.settings.realm import show
 from policies.separation.sides import sides_of
 
@@ -36,8 +36,8 @@ class Rule:
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def rule_list(request: Request, id: int) -> HttpResponse:
     """The list; numbers of people for who writes rules."""
     desk = desk_at(request, id)
     if not desk.sees:
@@ -68,7 +68,7 @@ def room(request: Request, id: int) -> HttpResponse:
     return show(request, "console/separation/rules.html", desk.ward, context)
 
 
-def rules_of(desk: Desk) -> Iterable[Rule]:
+def rules_of(desk: SeparationContext) -> Iterable[Rule]:
     """Each as the viewer may know it; people are counted for who writes rules."""
     found = desk.found(desk.book) if desk.writes and desk.book else []
     bare = Counter(one.clash.rule.pk for one in found if one.clash.spans)

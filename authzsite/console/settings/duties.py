@@ -16,7 +16,7 @@ from django.utils import timezone
 from accounts.models import Principal
 from authzsite.console.accounts import site_admins
 from authzsite.console.history.views import somebody
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Empty, Note, Reason, Verdict, Who
@@ -29,11 +29,11 @@ from authzsite.console.kit.forms import (
     ReasonField,
 )
 from authzsite.console.kit.http import Request, asker_of
-from authzsite.console.kit.inputs.visible_principals import Circle, circle_of
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
-from authzsite.console.objects.access import Place, visit
-from authzsite.console.objects.header import Head
+from authzsite.console.objects.access import ObjectAccess, get_object_or_404
+from authzsite.console.objects.header import ObjectHeader
 from authzsite.console.people import group_members
 from catalog.models import Securable
 from catalog.nodes import Node
@@ -56,7 +56,7 @@ OTHERS = "Other people's duties are shown to people who give access here."
 
 
 @dataclass(frozen=True)
-class Line:
+class DutyRow:
     who: Who
     duty: str
     text: str
@@ -69,7 +69,7 @@ class Line:
 class Office:
     """An object and who looks at its duties: its readers, the realm's owner, and site admins."""
 
-    place: Place
+    place: ObjectAccess
 
     @cached_property
     def root(self) -> Any:
@@ -84,26 +84,26 @@ class Office:
         held = duties.duties_along(self.place.node)
         if self.may or self.place.may_look:
             return held
-        circle = Circle(self.place.asker)
+        circle = VisiblePrincipals(self.place.asker)
         return [one for one in held if circle.is_own(one.holder)]
 
     def reason(self) -> Reason | None:
         if self.may:
             return None
         owner = owner_of(self.root)
-        name = f"its owner, {terms.spoken(owner)}" if owner else "its owner"
-        who = f"{name} or a site admin. {site_admins.who_words()}"
+        name = f"its owner, {terms.principal_name(owner)}" if owner else "its owner"
+        who = f"{name} or a site admin. {site_admins.admin_names()}"
         return Reason(NO, f"Duties in {self.root.name} are given by {who}")
 
-    def lines(self) -> list[Line]:
+    def lines(self) -> list[DutyRow]:
         return [self._line(one) for one in self.rows]
 
-    def _line(self, one: HeldDuty) -> Line:
+    def _line(self, one: HeldDuty) -> DutyRow:
         here = one.node.id == self.place.node.id
         who = terms.who(one.holder, one.holder.name, reverse("console:person", args=[one.holder.pk]))
         url = "" if here else reverse("console:object_duties", args=[one.node.id])
         where = "Here" if here else f"From {one.node.name}"
-        return Line(
+        return DutyRow(
             who,
             terms.DUTIES.get(one.duty, one.duty),
             NAMES[one.duty],
@@ -125,18 +125,18 @@ def visit_office(request: Request, id: int) -> Office:
     """The object, as everybody who may see it; and a whole realm also as site admin."""
     asker, node = asker_of(request), find_node(id)
     if node is not None and len(node.levels) == 1 and site_permissions.ask_admin(asker):
-        return Office(Place(asker, node, slices.current(asker, node), timezone.now()))
-    return Office(visit(request, id))
+        return Office(ObjectAccess(asker, node, slices.current(asker, node), timezone.now()))
+    return Office(get_object_or_404(request, id))
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def duty_list(request: Request, id: int) -> HttpResponse:
     """Who has which duty here, and from above."""
     office = visit_office(request, id)
     place = office.place
     access_log.looked(place.asker, "duties", place.node, via="console")
-    head = Head(place, "object_duties")
+    head = ObjectHeader(place, "object_duties")
     inside = place.slice.member or place.may_look
     context = {
         **(head.context() if inside else _bare(place)),
@@ -160,7 +160,7 @@ def room(request: Request, id: int) -> HttpResponse:
     return _page(request, template, place, context)
 
 
-def _bare(place: Place) -> dict[str, Any]:
+def _bare(place: ObjectAccess) -> dict[str, Any]:
     """For a site admin whom the realm does not admit: the duties and nothing else of it."""
     return {
         "heading": f"Duties in {place.node.name}",
@@ -171,7 +171,7 @@ def _bare(place: Place) -> dict[str, Any]:
 
 
 def _page(
-    request: Request, template: str, place: Place, context: dict[str, Any], status: int = 200
+    request: Request, template: str, place: ObjectAccess, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
     revision = place.slice.revision
     return page(
@@ -327,7 +327,7 @@ class TakeView(DutyChangeView):
         return f"{self.holder.label} no longer has the duty {self.word} on {self.node.name}"
 
     def heading(self, form: ConfirmForm) -> str:
-        return f"Take the duty {self.word} from {terms.spoken(self.holder)}?"
+        return f"Take the duty {self.word} from {terms.principal_name(self.holder)}?"
 
     def button(self, form: ConfirmForm) -> str:
-        return f"Take it from {terms.spoken(self.holder)}"
+        return f"Take it from {terms.principal_name(self.holder)}"

@@ -19,7 +19,7 @@ from authzsite.console.kit.display.parts import Count, Diff, DiffLine, Tally
 from authzsite.console.kit.forms import MANY, ConfirmForm, ConsoleForm, ReasonField, SegmentsField, TextField
 from authzsite.console.kit.object_change import ObjectChangeView
 from authzsite.console.kit.refusal import refused
-from authzsite.console.objects.access import Place
+from authzsite.console.objects.access import ObjectAccess
 from catalog.nodes import nodes
 from policies.authority import Actor
 from policies.decisions.personal_role_names import is_personal
@@ -56,8 +56,8 @@ class MemberChangeView(ObjectChangeView):
 
     room = "people"
 
-    def get_object(self) -> Place:
-        place: Place = super().get_object()
+    def get_object(self) -> ObjectAccess:
+        place: ObjectAccess = super().get_object()
         if place.node.type != "metalake":
             raise Http404
         return place
@@ -159,13 +159,13 @@ class RemoveMemberView(MemberChangeView):
         return reverse("console:people")
 
     def heading(self, form: ConfirmForm) -> str:
-        return f"Remove {terms.spoken(self.member)} from {self.object.node.name}?"
+        return f"Remove {terms.principal_name(self.member)} from {self.object.node.name}?"
 
     def lead(self) -> str:
         return "A member of the realm; the account and its groups stay."
 
     def button(self, form: ConfirmForm) -> str:
-        return f"Remove {terms.spoken(self.member)} from {self.object.node.name}"
+        return f"Remove {terms.principal_name(self.member)} from {self.object.node.name}"
 
     def back(self) -> str:
         return reverse("console:person", args=[self.member.pk])
@@ -178,7 +178,7 @@ def _people_of(one: Principal) -> list[str]:
     return [row.member.label for row in rows.order_by("member__display_name", "member__name")]
 
 
-def _losses(place: Place, one: Principal, inside: list[str]) -> Iterable[DiffLine]:
+def _losses(place: ObjectAccess, one: Principal, inside: list[str]) -> Iterable[DiffLine]:
     """What ends with the membership: roles, what was given directly, ownerships; whom a group reaches."""
     realm = place.node.realm_id
     held = list(

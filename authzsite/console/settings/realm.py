@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from authzsite.console.accounts import site_admins
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import (
     Action,
@@ -31,7 +31,7 @@ from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.console.settings import modes
 from authzsite.console.settings.realms import kind_words, members_words
-from authzsite.console.sync.backend_state import Behind, waiting_for
+from authzsite.console.sync.backend_state import BackendState, waiting_for
 from catalog.models import Detail, Mode, Realm
 from catalog.nodes import Node, nodes
 from catalog.queries import node as find_node
@@ -59,7 +59,7 @@ CDAP = (
 
 
 @dataclass(frozen=True)
-class Line:
+class ConnectionRow:
     """One connection of the realm."""
 
     what: Who
@@ -79,7 +79,7 @@ class Choice:
 
 
 @dataclass(frozen=True)
-class Ward:
+class RealmAccess:
     """A realm as one viewer meets it."""
 
     asker: Principal
@@ -123,15 +123,15 @@ class Ward:
         return reverse("console:realm", args=[self.root.id])
 
     def owner_words(self) -> str:
-        return f"its owner, {terms.spoken(self.owner)}" if self.owner else "its owner (nobody yet)"
+        return f"its owner, {terms.principal_name(self.owner)}" if self.owner else "its owner (nobody yet)"
 
 
-def realm_at(request: Request, id: int) -> Ward:
+def realm_at(request: Request, id: int) -> RealmAccess:
     """The realm of that number, for its viewers and for site admins; else the same Http404."""
     node = find_node(id)
     if node is None or len(node.levels) > 1:
         raise Http404
-    ward = Ward(asker_of(request), node)
+    ward = RealmAccess(asker_of(request), node)
     if not ward.inside and not site_admins.may(request):
         access_log.refused(ward.asker, ask.operation_for(node, "read"), node, via="console")
         raise Http404
@@ -139,8 +139,8 @@ def realm_at(request: Request, id: int) -> Ward:
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def realm_detail(request: Request, id: int) -> HttpResponse:
     """The realm's own page."""
     ward = realm_at(request, id)
     root = ward.root
@@ -167,7 +167,7 @@ def room(request: Request, id: int) -> HttpResponse:
 
 
 def show(
-    request: Request, template: str, ward: Ward, context: dict[str, Any], *, status: int = 200
+    request: Request, template: str, ward: RealmAccess, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
     """A page about a realm, with the loud banner where its law is not enforced."""
     return page(
@@ -183,7 +183,7 @@ def show(
     )
 
 
-def _actions(ward: Ward) -> Iterable[Action]:
+def _actions(ward: RealmAccess) -> Iterable[Action]:
     if not ward.inside:
         return
     root = ward.root
@@ -197,7 +197,7 @@ def _actions(ward: Ward) -> Iterable[Action]:
     yield Action(f"Open {root.name}", terms.page_of(root.id, root.type), "primary")
 
 
-def _facts(ward: Ward) -> Iterable[Fact]:
+def _facts(ward: RealmAccess) -> Iterable[Fact]:
     yield Fact("Owner", ward.owner.label if ward.owner else "No owner")
     yield Fact("Authorization", state=modes.state(ward.mode))
     yield Fact("Members", members_words(ward.root, ward.members))
@@ -207,19 +207,19 @@ def _facts(ward: Ward) -> Iterable[Fact]:
         yield Fact("Rules", f"of CDAP {ward.realm.settings.get('policy', '')}")
 
 
-def _choices(ward: Ward) -> Iterable[Choice]:
+def _choices(ward: RealmAccess) -> Iterable[Choice]:
     for code, word in modes.WORDS.items():
         current = code == ward.mode
         yield Choice(code, word, modes.MEANS[code], current, None if current else _switch(ward, code))
 
 
-def _switch(ward: Ward, code: str) -> Action:
+def _switch(ward: RealmAccess, code: str) -> Action:
     url = f"{reverse('console:realm_mode', args=[ward.root.id])}?to={code}"
     reason = "" if ward.may_switch(code) else "why-not-switch"
     return Action(f"Set to {terms.lower(modes.WORDS[code])}", url, reason=reason)
 
 
-def _locked(ward: Ward) -> Reason:
+def _locked(ward: RealmAccess) -> Reason:
     who = ward.owner_words()
     return Reason(
         "why-not-switch",
@@ -227,7 +227,7 @@ def _locked(ward: Ward) -> Reason:
     )
 
 
-def _settings(ward: Ward) -> list[tuple[str, str, str]]:
+def _settings(ward: RealmAccess) -> list[tuple[str, str, str]]:
     if ward.realm.kind != Realm.Kind.CDAP:
         return []
     kept = ward.realm.settings
@@ -236,13 +236,13 @@ def _settings(ward: Ward) -> list[tuple[str, str, str]]:
     return [(label, str(shown[code]), text) for code, label, text in CDAP]
 
 
-def kinds_for(ward: Ward) -> dict[str, Kind]:
+def kinds_for(ward: RealmAccess) -> dict[str, Kind]:
     """The kinds of system that the realm can be connected to, by code."""
     law = ward.realm.kind
     return {code: kind for code, kind in kinds.built().items() if law in kind.realm_kinds}
 
 
-def _connect(ward: Ward) -> Action | None:
+def _connect(ward: RealmAccess) -> Action | None:
     known = kinds_for(ward)
     if not known:
         return None
@@ -252,12 +252,12 @@ def _connect(ward: Ward) -> Action | None:
     return Action("Connect a server" if whole else "Connect a catalog", url, reason=reason)
 
 
-def _no_connect(ward: Ward) -> Reason:
+def _no_connect(ward: RealmAccess) -> Reason:
     text = f"Only {ward.owner_words()} or a holder of the connect duty can connect catalogs."
     return Reason("why-not-connect", text)
 
 
-def _lines(ward: Ward) -> Iterable[Line]:
+def _lines(ward: RealmAccess) -> Iterable[ConnectionRow]:
     """The connections of catalogs the viewer may see.  Three queries."""
     rows = Backend.objects.filter(realm=ward.root.realm_id).order_by("pk")
     found = list(rows)
@@ -269,4 +269,4 @@ def _lines(ward: Ward) -> Iterable[Line]:
             url = reverse("console:sync_backend", args=[row.pk])
             what = Who(node.name, Face("thing", "catalog"), row.get_kind_display(), url)
             does = "Repairs" if row.does == Backend.Policy.REPAIR else "Only reports"
-            yield Line(what, Behind(row, waiting.get(row.pk, 0)).plainly(), does)
+            yield ConnectionRow(what, BackendState(row, waiting.get(row.pk, 0)).plainly(), does)

@@ -15,7 +15,7 @@ from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Verdict
 from authzsite.console.kit.forms import MANY, ConfirmForm, ConsoleForm, SegmentsField, TextField
 from authzsite.console.kit.http import Request
 from authzsite.console.settings import modes
-from authzsite.console.settings.realm import CDAP, Ward, realm_at, show
+from authzsite.console.settings.realm import CDAP, RealmAccess, realm_at, show
 from catalog.models import Realm
 from lakewarden.law import dialects
 from policies.authority import Actor
@@ -29,7 +29,7 @@ from policies.services import realms
 class RealmChangeView(ChangeView):
     """A change of a realm; the page is shown under the loud banner where its law is not enforced."""
 
-    def get_object(self) -> Ward:
+    def get_object(self) -> RealmAccess:
         return realm_at(self.request, self.kwargs["id"])
 
     def may_undo(self) -> bool:
@@ -90,7 +90,7 @@ class ModeView(RealmChangeView):
         return f"Set {self.object.root.name} to {terms.lower(modes.WORDS[self.mode])}"
 
 
-def _effects(ward: Ward, code: str) -> Iterable[DiffLine]:
+def _effects(ward: RealmAccess, code: str) -> Iterable[DiffLine]:
     open_ = dialects.get(ward.root.kind).open_to_all
     many = words.count(ward.members, "member")
     who = "Everybody who signs in" if open_ else many
@@ -103,11 +103,11 @@ def _effects(ward: Ward, code: str) -> Iterable[DiffLine]:
     yield DiffLine("gain", who, f"may do everything with its data{more}")
 
 
-def _refused(request: Request, ward: Ward) -> HttpResponse:
+def _refused(request: Request, ward: RealmAccess) -> HttpResponse:
     return not_yours(request, ward, f"You cannot set the authorization of {ward.root.name}")
 
 
-def not_yours(request: Request, ward: Ward, heading: str) -> HttpResponse:
+def not_yours(request: Request, ward: RealmAccess, heading: str) -> HttpResponse:
     """The page for viewers who may see the realm and not set it; the refusal is recorded."""
     access_log.refused(ward.asker, site_permissions.SWITCH, ward.root, via="console")
     context = {

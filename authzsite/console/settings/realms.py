@@ -17,7 +17,7 @@ from accounts.models import Principal
 from accounts.people import BadName
 from authzsite.console.accounts import site_admins
 from authzsite.console.accounts.admin_change import AdminChangeView
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Empty, Face, Reason, State, Who
 from authzsite.console.kit.forms import ConsoleForm, SegmentsField, TextField
@@ -49,7 +49,7 @@ LENGTH = f"A name has 1 to {people.NAME_LENGTH} characters."
 
 
 @dataclass(frozen=True)
-class Row:
+class RealmRow:
     what: Who
     owner: str
     state: State
@@ -76,8 +76,8 @@ def seen_by(request: Request) -> Sequence[Node]:
 
 
 @reads
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def realm_list(request: Request) -> HttpResponse:
     """Every realm that the viewer knows, with its owner and whether its law is enforced."""
     found = seen_by(request)
     may = site_admins.may(request)
@@ -94,7 +94,7 @@ def room(request: Request) -> HttpResponse:
         ],
         "reason": None
         if may
-        else Reason("why-no-realm", f"Only a site admin can create a realm. {site_admins.who_words()}"),
+        else Reason("why-no-realm", f"Only a site admin can create a realm. {site_admins.admin_names()}"),
         "rows": _rows(found),
         "count_words": words.count(len(found), "realm"),
         "empty": Empty(
@@ -107,7 +107,7 @@ def room(request: Request) -> HttpResponse:
     return page(request, "console/settings/realms.html", context, room="realms", revision=revision_now())
 
 
-def _rows(found: Sequence[Node]) -> list[Row]:
+def _rows(found: Sequence[Node]) -> list[RealmRow]:
     """Four queries, however many realms."""
     ids = [one.realm_id for one in found]
     modes_ = dict(Mode.objects.open().filter(realm__in=ids).values_list("realm", "mode"))
@@ -116,7 +116,7 @@ def _rows(found: Sequence[Node]) -> list[Row]:
     owned = Ownership.objects.open().filter(securable__in=[one.id for one in found]).select_related("owner")
     owners = {row.securable_id: row.owner.label for row in owned}
     return [
-        Row(
+        RealmRow(
             Who(
                 one.name,
                 Face("thing", "lake"),

@@ -68,7 +68,7 @@ class RepairRealmView(AdminChangeView):
 
     def button(self, form: PrincipalForm) -> str:
         chosen = form["who"].chosen
-        return f"Make {terms.spoken(chosen[0])} the owner" if chosen else "Set the owner"
+        return f"Make {terms.principal_name(chosen[0])} the owner" if chosen else "Set the owner"
 
     def back(self) -> str:
         return reverse("console:accounts")

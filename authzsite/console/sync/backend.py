@@ -14,18 +14,18 @@ from django.shortcuts import render
 from django.urls import reverse
 
 from authzsite.console.accounts import site_admins
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Fact, Facts, Note, Reason
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
-from authzsite.console.objects.access import Place, visit
-from authzsite.console.sync.backend_state import Behind, stuck_in, waiting_for
+from authzsite.console.objects.access import ObjectAccess, get_object_or_404
+from authzsite.console.sync.backend_state import BackendState, stuck_in, waiting_for
 from authzsite.console.sync.drift.differences import board, roles_of, spoken_of
 from authzsite.console.sync.drift.stuck_reasons import cause
-from authzsite.console.sync.runs import Going, Step, going, run_lines, steps_of
+from authzsite.console.sync.runs import RunProgress, Step, going, run_lines, steps_of
 from authzsite.console.sync.views import troubled
 from catalog.queries import nodes
 from lakewarden.backends.errors import NEXT
@@ -62,10 +62,10 @@ class Stuck:
 
 
 @dataclass
-class There:
+class BackendAccess:
     """A backend that the asker may see, with what they may do to its sync."""
 
-    place: Place
+    place: ObjectAccess
     row: Backend
 
     @cached_property
@@ -81,9 +81,9 @@ class There:
         return f"{self.row.get_kind_display()} {self.place.node.name}"
 
     @cached_property
-    def behind(self) -> Behind:
+    def behind(self) -> BackendState:
         keys = [self.row.pk]
-        return Behind(self.row, waiting_for(keys).get(keys[0], 0), stuck_in(keys).get(keys[0], 0))
+        return BackendState(self.row, waiting_for(keys).get(keys[0], 0), stuck_in(keys).get(keys[0], 0))
 
     @cached_property
     def latest(self) -> SyncRun | None:
@@ -97,17 +97,17 @@ class There:
         return reverse("console:sync_operate", args=[self.row.pk, deed])
 
 
-def there(request: Request, id: int) -> There:
+def there(request: Request, id: int) -> BackendAccess:
     """The backend of that number; the same Http404 when it is absent and when its catalog is hidden."""
     row = Backend.objects.filter(pk=id).select_related("paused_by").first()
     if row is None:
         raise Http404
-    return There(visit(request, row.catalog_id), row)
+    return BackendAccess(get_object_or_404(request, row.catalog_id), row)
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def backend_detail(request: Request, id: int) -> HttpResponse:
     """What is true of it, what would be done, what was done."""
     one = there(request, id)
     reason = _reason(one)
@@ -136,7 +136,7 @@ def room(request: Request, id: int) -> HttpResponse:
 
 
 @reads
-@signed_in
+@login_required
 def progress(request: Request, id: int) -> HttpResponse:
     """How far the run is that goes on, asked again and again."""
     one = there(request, id)
@@ -144,24 +144,24 @@ def progress(request: Request, id: int) -> HttpResponse:
     return render(request, "console/sync/progress.html", context)
 
 
-def _going(one: There) -> Going | None:
+def _going(one: BackendAccess) -> RunProgress | None:
     return going(one.latest, one.row) if one.latest else None
 
 
-def _lead(one: There) -> str:
+def _lead(one: BackendAccess) -> str:
     if one.row.does == Backend.Policy.REPORT:
         return "It is only watched: differences are shown, and nothing is changed in the backend."
     return "Decisions are applied there and read back; grants made there by others stay."
 
 
-def _reason(one: There) -> Reason | None:
+def _reason(one: BackendAccess) -> Reason | None:
     if one.may_operate:
         return None
     text = f"The owner of {one.place.node.name} or a holder of the sync duty runs its sync."
     return Reason("why-not-operate", text)
 
 
-def _controls(one: There) -> Iterable[Action]:
+def _controls(one: BackendAccess) -> Iterable[Action]:
     """What a button does at once."""
     if one.row.state == Backend.State.PAUSED:
         yield Action("Resume", one.address("resume"), "primary")
@@ -171,7 +171,7 @@ def _controls(one: There) -> Iterable[Action]:
         yield Action("Only report", one.address("report"), "")
 
 
-def _doors(one: There, reason: Reason | None) -> Iterable[Action]:
+def _doors(one: BackendAccess, reason: Reason | None) -> Iterable[Action]:
     """What is asked back first, on a page of its own."""
     yield Action("What it holds", reverse("console:discover", args=[one.row.pk]), "plain")
     if reason:
@@ -185,7 +185,7 @@ def _doors(one: There, reason: Reason | None) -> Iterable[Action]:
         yield Action("Repair from now on", one.address("repair"), "primary")
 
 
-def _note(one: There) -> Note | None:
+def _note(one: BackendAccess) -> Note | None:
     row, run = one.row, one.latest
     if row.state == Backend.State.PAUSED:
         by = f" by {row.paused_by.label}" if row.paused_by else ""
@@ -193,7 +193,7 @@ def _note(one: There) -> Note | None:
         return Note("warn", f"Paused{by}{until}.", "Decisions are kept and applied when it is resumed.")
     if row.awaits:
         heading = "It only reports until a site admin of this site agrees."
-        return Note("warn", heading, f"{AWAITS[Backend.Awaits(row.awaits)]} {site_admins.who_words()}")
+        return Note("warn", heading, f"{AWAITS[Backend.Awaits(row.awaits)]} {site_admins.admin_names()}")
     if row.restored:
         text = "Look at the plan: what was revoked since the copy was made must not come back. Then repair."
         return Note("warn", "The console's database went back in time, so nothing is changed here.", text)
@@ -208,15 +208,15 @@ def _note(one: There) -> Note | None:
     return None
 
 
-def _facts(one: There) -> Iterable[Fact]:
+def _facts(one: BackendAccess) -> Iterable[Fact]:
     row, counts = one.row, one.row.counts
-    proved = words.said(words.ago(row.proved_at)) if row.proved_at else "not yet"
+    proved = words.when_in_words(words.ago(row.proved_at)) if row.proved_at else "not yet"
     revision = f"revision {words.number(row.proved_revision)}" if row.proved_at else ""
     yield Fact("State", state=one.behind.state() if one.may_look else one.behind.plainly())
     yield Fact("What it does", "Repairs" if row.does == Backend.Policy.REPAIR else "Only reports")
     yield Fact("Proved equal", proved, note=revision)
     if row.compared_at:
-        yield Fact("All compared", words.said(words.ago(row.compared_at)), note="and each night")
+        yield Fact("All compared", words.when_in_words(words.ago(row.compared_at)), note="and each night")
     if counts.get("in_force"):
         yield Fact("In force", counts["in_force"])
     for word, names in COUNTED if one.may_look else ():
@@ -230,7 +230,7 @@ def _facts(one: There) -> Iterable[Fact]:
     yield Fact("Held for a look", held, share)
 
 
-def _inside(one: There, asked: Mapping[str, str]) -> dict[str, Any]:
+def _inside(one: BackendAccess, asked: Mapping[str, str]) -> dict[str, Any]:
     plan = _plan(one)
     told = [one.row.pk] if one.may_operate else []
     rows = BackendFinding.objects.filter(backend=one.row)
@@ -252,31 +252,31 @@ def _inside(one: There, asked: Mapping[str, str]) -> dict[str, Any]:
     }
 
 
-def _plan(one: There) -> list[Step]:
+def _plan(one: BackendAccess) -> list[Step]:
     waits = one.latest and one.latest.state in (SyncRun.State.SHOWN, SyncRun.State.HELD)
     return steps_of(one.latest, one.row) if one.latest and waits else []
 
 
-def _no_plan(one: There) -> Empty:
+def _no_plan(one: BackendAccess) -> Empty:
     if one.latest and one.latest.state in (SyncRun.State.UNPROVED, SyncRun.State.FAILED):
         text = "The last run shows the error. It is tried again."
         return Empty("Every change was tried", text, drawn=False)
     return Empty("Nothing is to be done", "At the last check both sides matched.", drawn=False)
 
 
-def _plan_text(one: There) -> str:
+def _plan_text(one: BackendAccess) -> str:
     run = one.latest
     if run is None or not _plan(one):
         return ""
     takes = f"{words.count(run.removals, 'right or membership', 'rights and memberships')} are taken"
     if not run.losing:
         takes = "nobody loses anything by it"
-    seen = words.said(words.ago(run.ended)) if run.ended else ""
+    seen = words.when_in_words(words.ago(run.ended)) if run.ended else ""
     from_ = f", from {words.count(run.losing, 'person', 'people')}" if run.losing else ""
     return f"{words.count(run.total, 'step')}; {takes}{from_}. Looked at {seen}."
 
 
-def _stuck(one: There) -> list[Stuck]:
+def _stuck(one: BackendAccess) -> list[Stuck]:
     """What waits for somebody, one by one, and what could not be compared at all."""
     row, whole, keys = one.row, one.may_operate, [one.row.pk]
     findings, orders = items.stuck_findings(keys)[:RUNS], items.stuck_orders(keys)[:RUNS]
@@ -301,7 +301,7 @@ def _stuck(one: There) -> list[Stuck]:
 
 
 def _since(moment: datetime | None) -> str:
-    return f"tried {words.said(words.moment(moment))}" if moment else ""
+    return f"tried {words.when_in_words(words.moment(moment))}" if moment else ""
 
 
 def _parked(row: Backend, *, whole: bool) -> list[Stuck]:
@@ -323,7 +323,7 @@ def _parked(row: Backend, *, whole: bool) -> list[Stuck]:
     ]
 
 
-def _hidden(one: There) -> Empty:
+def _hidden(one: BackendAccess) -> Empty:
     return Empty(
         "You cannot see the details",
         "Plan and runs name people; only people who run the sync or may grant on the catalog see them.",

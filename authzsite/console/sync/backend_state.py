@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import State
-from authzsite.console.objects.access import Place
+from authzsite.console.objects.access import ObjectAccess
 from catalog.nodes import Node
 from policies.models import Backend, BackendFinding, OutboxEntry
 from policies.sync import items
@@ -32,7 +32,7 @@ PASSED_ON = ", and may pass it on"
 
 
 @dataclass(frozen=True)
-class Behind:
+class BackendState:
     """The backend of one catalog, how many entries wait for it, and how many items are stuck.
 
     Of one object it counts what differs on it or in it: `differs` is None where the whole backend is meant.
@@ -105,7 +105,7 @@ _WORDS = {
 }
 
 
-def behind(node: Node, whose: frozenset[str] | None = None) -> Behind | None:
+def behind(node: Node, whose: frozenset[str] | None = None) -> BackendState | None:
     """The backend that mirrors the catalog an object is in, with what differs there.  Two to five queries.
 
     `whose`: of these logins alone, for viewers who may not know of others.
@@ -115,15 +115,15 @@ def behind(node: Node, whose: frozenset[str] | None = None) -> Behind | None:
         return None
     waiting = waiting_for([row.pk]).get(row.pk, 0)
     if row.state != Backend.State.BEHIND:
-        return Behind(row, waiting)
+        return BackendState(row, waiting)
     differs = differing_on(row, node, whose)
     orders = [one for one in items.stuck_orders([row.pk]) if one.securable_id == node.id]
     orders = [one for one in orders if whose is None or one.holder in whose]
     stuck = sum(one.is_stuck for one in differs) + len(orders)
-    return Behind(row, waiting, stuck, len(differs) + len(orders))
+    return BackendState(row, waiting, stuck, len(differs) + len(orders))
 
 
-def whose(place: Place) -> frozenset[str] | None:
+def whose(place: ObjectAccess) -> frozenset[str] | None:
     """Whose rights an asker may be told of: everybody's where they may look, else their own."""
     return None if place.may_look else frozenset([place.asker.name])
 
@@ -164,7 +164,7 @@ class Foreign:
     first_seen: datetime
 
 
-def foreign_on(node: Node, there: Behind | None) -> tuple[Foreign, ...]:
+def foreign_on(node: Node, there: BackendState | None) -> tuple[Foreign, ...]:
     """Foreign grants on the object itself, one entry a holder.  One query."""
     if there is None:
         return ()

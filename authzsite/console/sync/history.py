@@ -12,16 +12,16 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Pager, Toggle
 from authzsite.console.kit.display.parts import Crumbs, Empty
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
-from authzsite.console.objects.access import visit
-from authzsite.console.objects.header import Head
-from authzsite.console.sync.backend import There, there
+from authzsite.console.objects.access import get_object_or_404
+from authzsite.console.objects.header import ObjectHeader
+from authzsite.console.sync.backend import BackendAccess, there
 from authzsite.console.sync.runs import Step, lines_of, state_of, step_of
 from authzsite.downloads import csv_file
 from policies.models import Backend, SyncItem, SyncRun
@@ -35,7 +35,7 @@ FILTERS: dict[str, tuple[str, Q]] = {
 
 
 @reads
-@signed_in
+@login_required
 def runs(request: Request, id: int) -> HttpResponse:
     """The runs that are kept, the newest first."""
     one = there(request, id)
@@ -55,7 +55,7 @@ def runs(request: Request, id: int) -> HttpResponse:
     return page(request, "console/sync/runs.html", context, room="sync", realm=node.realm)
 
 
-def _runs(request: Request, one: There) -> tuple[str, QuerySet[SyncRun]]:
+def _runs(request: Request, one: BackendAccess) -> tuple[str, QuerySet[SyncRun]]:
     """The filter that the address names, and the runs of a backend that fit it.  Raises Http404."""
     if not one.may_look:
         raise Http404
@@ -65,7 +65,7 @@ def _runs(request: Request, one: There) -> tuple[str, QuerySet[SyncRun]]:
 
 
 @reads
-@signed_in
+@login_required
 def runs_csv(request: Request, id: int) -> HttpResponseBase:
     """The same runs to their end."""
     one = there(request, id)
@@ -114,11 +114,11 @@ class Applied:
 
 
 @reads
-@signed_in
+@login_required
 def on_object(request: Request, id: int) -> HttpResponse:
     """What was given and taken on one object in its backend, step by step."""
-    place = visit(request, id)
-    head = Head(place, "object_sync")
+    place = get_object_or_404(request, id)
+    head = ObjectHeader(place, "object_sync")
     if head.there is None or not place.may_look:
         raise Http404
     row = head.there.row

@@ -10,7 +10,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Crumbs, Note
@@ -18,8 +18,8 @@ from authzsite.console.kit.forms import ConsoleForm, MomentField, NumberInput, R
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads, writes
 from authzsite.console.kit.page import page, say
-from authzsite.console.sync.backend import There, there
-from authzsite.console.sync.runs import found, run_page, steps_of
+from authzsite.console.sync.backend import BackendAccess, there
+from authzsite.console.sync.runs import run_or_404, run_page, steps_of
 from policies.authority import Actor
 from policies.models import Backend, SyncItem, SyncRun
 from policies.record import access_log
@@ -107,7 +107,7 @@ class OperateView(ChangeView):
     template_name = "console/sync/operate.html"
     not_saved = "Not done."
 
-    def get_object(self) -> There:
+    def get_object(self) -> BackendAccess:
         if self.operation not in (*ASKED, *AT_ONCE):
             raise Http404
         return there(self.request, self.kwargs["id"])
@@ -178,7 +178,7 @@ class OperateView(ChangeView):
         return page(self.request, self.template_name, context, room="sync", realm=realm, status=status)
 
 
-def refused(request: Request, one: There) -> HttpResponse:
+def refused(request: Request, one: BackendAccess) -> HttpResponse:
     """Somebody who does not run the sync wanted to."""
     access_log.refused(one.place.asker, operations.DUTY, one.place.node, via="console")
     context = {
@@ -189,7 +189,7 @@ def refused(request: Request, one: There) -> HttpResponse:
     return page(request, "errors/page.html", context, room="sync", realm=one.place.node.realm, status=403)
 
 
-def _words(one: There, deed: str, run: SyncRun | None) -> dict[str, str]:
+def _words(one: BackendAccess, deed: str, run: SyncRun | None) -> dict[str, str]:
     if deed == "pause":
         text = "Nothing is changed or read there until it is resumed: revocations wait too."
         return {"heading": f"Pause {one.name}?", "text": text, "button": "Pause it", "look": "danger primary"}
@@ -218,10 +218,10 @@ def _words(one: There, deed: str, run: SyncRun | None) -> dict[str, str]:
 
 
 @reads
-@signed_in
+@login_required
 def run(request: Request, id: int) -> HttpResponse:
     """One run with its steps."""
-    row = found(id)
+    row = run_or_404(id)
     one = there(request, row.backend_id)
     if not one.may_look:
         raise Http404
@@ -233,10 +233,10 @@ def run(request: Request, id: int) -> HttpResponse:
 
 
 @writes
-@signed_in
+@login_required
 def retry(request: Request, id: int, item: int) -> HttpResponse:
     """Try one failed step again, alone."""
-    one = there(request, found(id).backend_id)
+    one = there(request, run_or_404(id).backend_id)
     if not one.may_operate:
         return refused(request, one)
     step = SyncItem.objects.filter(pk=item, run=id).first()

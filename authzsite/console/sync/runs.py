@@ -34,7 +34,7 @@ _ITEMS = {
 
 
 @dataclass(frozen=True)
-class Going:
+class RunProgress:
     """A run that goes on: how much of it is done, and how long it will take."""
 
     name: str
@@ -65,13 +65,13 @@ class Step:
     retry: str = ""
 
 
-def going(run: SyncRun, row: Backend) -> Going | None:
+def going(run: SyncRun, row: Backend) -> RunProgress | None:
     """The run in progress; None when it has ended."""
     if run.state != SyncRun.State.RUNNING or not run.total:
         return None
     done = f"{words.number(run.done)} of {words.number(run.total)} applied"
     removals = f"{words.number(run.removed)} of {words.number(run.removals)}"
-    return Going(f"Applying to {row}", run.done, run.total, done, _left(run), removals)
+    return RunProgress(f"Applying to {row}", run.done, run.total, done, _left(run), removals)
 
 
 def _left(run: SyncRun) -> str:
@@ -171,10 +171,10 @@ def _rights(rights: Iterable[Sequence[str]], many: int) -> str:
 
 def run_page(run: SyncRun, row: Backend, *, may_retry: bool) -> dict[str, Any]:
     """One run: when, how much, what failed, and its steps."""
-    ended = f"ended {words.said(words.moment(run.ended))}" if run.ended else "going on"
+    ended = f"ended {words.when_in_words(words.moment(run.ended))}" if run.ended else "going on"
     more = max(0, run.items.count() - STEPS)
     return {
-        "heading": f"Run of {words.said(words.moment(run.started))}",
+        "heading": f"Run of {words.when_in_words(words.moment(run.started))}",
         "lead": f"{row}; {_told(run).lower()}; {ended}; at revision {words.number(run.revision)}.",
         "state": state_of(run),
         "errors": list(run.errors),
@@ -186,7 +186,7 @@ def run_page(run: SyncRun, row: Backend, *, may_retry: bool) -> dict[str, Any]:
     }
 
 
-def found(id: int) -> SyncRun:
+def run_or_404(id: int) -> SyncRun:
     """The run of that number.  Raises Http404."""
     run = SyncRun.objects.filter(pk=id).select_related("backend").first()
     if run is None:

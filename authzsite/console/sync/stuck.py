@@ -6,14 +6,14 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Crumbs, Reason
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
 from authzsite.console.roles.views import nonce_in
-from authzsite.console.sync.backend import There, there
+from authzsite.console.sync.backend import BackendAccess, there
 from authzsite.console.sync.drift.differences import roles_of, spoken_of
 from authzsite.console.sync.drift.stuck_reasons import cause
 from authzsite.console.sync.operations import refused
@@ -26,8 +26,8 @@ from policies.sync.actions import operations
 
 
 @reads_and_writes
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def stuck_item(request: Request, id: int) -> HttpResponse:
     """What it is and what can be done; a POST has it tried again."""
     row = (
         BackendFinding.objects.filter(pk=id, kind__in=("missing", "extra")).select_related("backend").first()
@@ -49,7 +49,7 @@ def room(request: Request, id: int) -> HttpResponse:
     return redirect("console:sync_backend", id=one.row.pk)
 
 
-def _show(request: Request, one: There, row: BackendFinding) -> HttpResponse:
+def _show(request: Request, one: BackendAccess, row: BackendFinding) -> HttpResponse:
     places = nodes(set(roles_of([row])) | {int(key) for key in row.concerns or ()})
     about = [place for key, place in places.items() if str(key) in (row.concerns or {})]
     context = {
@@ -60,7 +60,7 @@ def _show(request: Request, one: There, row: BackendFinding) -> HttpResponse:
         "what": spoken_of(row, places),
         "cause": cause(row, one.row, whole=one.may_operate),
         "next": NEXT.get(row.error_kind, "") if row.attempts else "It is tried again by itself.",
-        "tried": words.said(words.moment(row.tried_at)) if row.tried_at else "",
+        "tried": words.when_in_words(words.moment(row.tried_at)) if row.tried_at else "",
         "doors": [
             Action(f"Open {terms.short_name(place)}", terms.page_of(place.id, place.type), "")
             for place in sorted(about, key=lambda place: place.names)[:5]
@@ -73,5 +73,5 @@ def _show(request: Request, one: There, row: BackendFinding) -> HttpResponse:
     return page(request, "console/sync/stuck.html", context, room="sync", realm=realm)
 
 
-def _who(one: There) -> str:
+def _who(one: BackendAccess) -> str:
     return f"The owner of {one.place.node.name} or a holder of the sync duty runs its sync."

@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Crumbs, Empty, Note, Reason
@@ -19,7 +19,7 @@ from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads, reads_and_writes
 from authzsite.console.kit.page import page, say
 from authzsite.console.roles.views import nonce_in
-from authzsite.console.sync.backend import There, there
+from authzsite.console.sync.backend import BackendAccess, there
 from authzsite.downloads import csv_file
 from catalog.queries import nodes
 from lakewarden.backends.errors import BackendError
@@ -35,7 +35,7 @@ NAMED = 5
 
 
 @dataclass(frozen=True)
-class Line:
+class VanishedRow:
     """One object that is gone, with what closing it ends."""
 
     id: int
@@ -46,8 +46,8 @@ class Line:
 
 
 @reads_and_writes
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def vanished_list(request: Request, id: int) -> HttpResponse:
     """What is gone there and what hangs on it; a POST closes what was chosen."""
     one, may = _visit(request, id)
     if request.method == "POST":
@@ -55,7 +55,7 @@ def room(request: Request, id: int) -> HttpResponse:
     return _show(request, one, [], may=may)
 
 
-def _visit(request: Request, id: int) -> tuple[There, bool]:
+def _visit(request: Request, id: int) -> tuple[BackendAccess, bool]:
     """The backend, and whether the asker closes what is gone there.  Raises Http404."""
     one = there(request, id)
     may = registration.may_connect(one.place.actor, one.place.node)
@@ -65,7 +65,7 @@ def _visit(request: Request, id: int) -> tuple[There, bool]:
 
 
 @reads
-@signed_in
+@login_required
 def as_csv(request: Request, id: int) -> HttpResponseBase:
     """The same list as a file."""
     one, _ = _visit(request, id)
@@ -79,7 +79,7 @@ def _told(gone: Sequence[Gone]) -> Iterator[list[object]]:
         yield [one.node.ref.id, one.node.type, len(one.grants), one.below, line.goes]
 
 
-def _close(request: Request, one: There) -> HttpResponse:
+def _close(request: Request, one: BackendAccess) -> HttpResponse:
     actor = Actor(one.place.asker, "console", request_id=nonce_in(request))
     chosen = {number for text in request.POST.getlist("object") if (number := number_in(text))}
     reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
@@ -102,7 +102,9 @@ def _close(request: Request, one: There) -> HttpResponse:
     return redirect("console:sync_vanished", id=one.row.pk)
 
 
-def _show(request: Request, one: There, notes: list[Note], *, may: bool, status: int = 200) -> HttpResponse:
+def _show(
+    request: Request, one: BackendAccess, notes: list[Note], *, may: bool, status: int = 200
+) -> HttpResponse:
     node, system = one.place.node, one.row.get_kind_display()
     context: dict[str, Any] = {
         "heading": f"Gone from {one.name}",
@@ -125,7 +127,7 @@ def _show(request: Request, one: There, notes: list[Note], *, may: bool, status:
     return page(request, "console/sync/vanished.html", context, room="sync", realm=node.realm, status=status)
 
 
-def _lines(gone: Sequence[Gone]) -> list[Line]:
+def _lines(gone: Sequence[Gone]) -> list[VanishedRow]:
     """One for each, with the names of all whom something is given.  Three queries."""
     grants = [row for one in gone for row in one.grants]
     keys = {row.role_id for row in grants if row.role_id}
@@ -137,10 +139,10 @@ def _lines(gone: Sequence[Gone]) -> list[Line]:
     return [_line(one, named) for one in gone]
 
 
-def _line(gone: Gone, roles: Mapping[int, str]) -> Line:
+def _line(gone: Gone, roles: Mapping[int, str]) -> VanishedRow:
     node, page_of = gone.node, terms.page_of
     kind, goes = terms.kind_of(node.type), _goes(gone, roles)
-    return Line(node.id, node.ref.full_name, page_of(node.id, node.type), kind, goes)
+    return VanishedRow(node.id, node.ref.full_name, page_of(node.id, node.type), kind, goes)
 
 
 def _goes(gone: Gone, roles: Mapping[int, str]) -> str:

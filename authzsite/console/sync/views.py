@@ -11,14 +11,14 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Empty, Note, State
 from authzsite.console.kit.http import Request, asker_of
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
-from authzsite.console.objects.access import Place
-from authzsite.console.sync.backend_state import Behind, stuck_in, waiting_for
+from authzsite.console.objects.access import ObjectAccess
+from authzsite.console.sync.backend_state import BackendState, stuck_in, waiting_for
 from authzsite.console.sync.drift.decisions import decided
 from authzsite.console.sync.drift.differences import board
 from catalog.models import Placement
@@ -50,7 +50,7 @@ class Bar:
 
 
 @dataclass(frozen=True)
-class Line:
+class BackendRow:
     """One backend: how much of it agrees."""
 
     name: str
@@ -61,14 +61,16 @@ class Line:
     note: Note | None
 
 
-def line(there: Behind, name: str, url: str = "", *, whole: bool = False) -> Line:
+def line(there: BackendState, name: str, url: str = "", *, whole: bool = False) -> BackendRow:
     """`whole`: for who runs its sync, with all that it counts and what it answered."""
     if not whole:
-        return Line(name, url, _checked(there), (), there.plainly(), _note(there, whole=False))
-    return Line(name, url, _checked(there), bars(there.row.counts), there.state(), _note(there, whole=True))
+        return BackendRow(name, url, _checked(there), (), there.plainly(), _note(there, whole=False))
+    return BackendRow(
+        name, url, _checked(there), bars(there.row.counts), there.state(), _note(there, whole=True)
+    )
 
 
-def _checked(there: Behind) -> str:
+def _checked(there: BackendState) -> str:
     if there.row.proved_at is None:
         return "not yet read back"
     proved = f"proved {words.ago(there.row.proved_at)}, at revision {words.number(there.row.proved_revision)}"
@@ -88,21 +90,21 @@ def bars(counts: dict[str, Any]) -> tuple[Bar, ...]:
     return tuple(drawn)
 
 
-def _note(there: Behind, *, whole: bool) -> Note | None:
+def _note(there: BackendState, *, whole: bool) -> Note | None:
     if not there.row.error:
         return None
     answer = f"{there.system} answered: {there.row.error[:300]}" if whole else troubled(there)
     return Note("bad", answer, "Decisions are kept and applied when it works again.")
 
 
-def troubled(there: Behind) -> str:
+def troubled(there: BackendState) -> str:
     """The same for who does not run it: the words of a database name people and logins."""
     if there.row.state == Backend.State.FAILED:
         return f"{there.system} cannot be worked on. The people who run its sync see why."
     return f"{there.system} refused something. The people who run its sync see what and why."
 
 
-def one(there: Behind, place: Place, asked: Mapping[str, str]) -> dict[str, Any]:
+def object_sync(there: BackendState, place: ObjectAccess, asked: Mapping[str, str]) -> dict[str, Any]:
     """The sync tab of one object: its backend, and what differs on the object itself and below it."""
     inside = about([place.node.id])
     rows = BackendFinding.objects.filter(inside, backend=there.row)
@@ -150,8 +152,8 @@ def _catalog_of(node: Node) -> str:
 
 
 @reads
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def backend_list(request: Request) -> HttpResponse:
     """Every backend of a catalog the viewer may see."""
     asker = asker_of(request)
     realms = realms_of(asker)
@@ -186,7 +188,7 @@ def room(request: Request) -> HttpResponse:
 class Visible:
     """The backends somebody may see; of those whose sync they run they are told everything."""
 
-    lines: list[Line]
+    lines: list[BackendRow]
     numbers: list[int]
     operated: list[int]
 
@@ -203,7 +205,7 @@ def visible_backends(asker: Any, realms: Sequence[Node]) -> Visible:
     mine = operations.operated(Actor(asker, "console"), [places[row.catalog_id] for row in seen])
     lines = [
         line(
-            Behind(row, waiting.get(row.pk, 0), stuck.get(row.pk, 0)),
+            BackendState(row, waiting.get(row.pk, 0), stuck.get(row.pk, 0)),
             f"{row.get_kind_display()} {places[row.catalog_id].name}",
             _page_of(row),
             whole=row.catalog_id in mine,

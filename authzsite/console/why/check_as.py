@@ -15,14 +15,14 @@ from django.urls import reverse
 
 from accounts.models import Principal
 from accounts.text import holdable
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.keyset import ordered
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Face, Who
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads
-from authzsite.console.people.person_access import Visit, visit
+from authzsite.console.people.person_access import PersonAccess, get_person_or_404
 from authzsite.console.people.reach import TOLD, main_action
 from catalog.nodes import Node, nodes
 from catalog.queries import holds
@@ -41,14 +41,14 @@ PIECE = 2000
 
 
 @dataclass(frozen=True)
-class Line:
+class VisibleRow:
     what: Who
     can: str
     actions: tuple[Action, ...]
 
 
 @dataclass(frozen=True)
-class Eyes:
+class PersonsView:
     """One person's view, asked for by another who may know it."""
 
     asker: Principal
@@ -116,8 +116,8 @@ class Eyes:
 
 
 @reads
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def check_as_page(request: Request, id: int) -> HttpResponse:
     """The realms to begin with, or what they see below one object and can do with it."""
     look = look_at(request, id)
     if look.node is None:
@@ -126,11 +126,11 @@ def room(request: Request, id: int) -> HttpResponse:
 
 
 @dataclass(frozen=True)
-class Look:
+class CheckAsQuery:
     """What an address asks for: below which object, None where one begins, and a text in the names."""
 
-    seen: Visit
-    eyes: Eyes
+    seen: PersonAccess
+    eyes: PersonsView
     node: Node | None
     text: str
 
@@ -142,10 +142,10 @@ class Look:
             yield from self.eyes.all_below(self.node, self.text)
 
 
-def look_at(request: Request, id: int) -> Look:
+def look_at(request: Request, id: int) -> CheckAsQuery:
     """Raises Http404 where the viewer may not ask; a look at somebody else is recorded."""
-    seen = visit(request, id, "person_sees")
-    eyes = Eyes(seen.circle.asker, seen.person, seen.reach.now)
+    seen = get_person_or_404(request, id, "person_sees")
+    eyes = PersonsView(seen.circle.asker, seen.person, seen.reach.now)
     wanted = request.GET.get("in", "")
     text = request.GET.get("q", "").strip()[:255]
     number = number_in(wanted)
@@ -154,10 +154,10 @@ def look_at(request: Request, id: int) -> Look:
         raise Http404
     if node is not None and not seen.own:
         access_log.looked(eyes.asker, f"the catalog as {seen.person.pseudonym}", node, via="console")
-    return Look(seen, eyes, node, text if holdable(text) else "")
+    return CheckAsQuery(seen, eyes, node, text if holdable(text) else "")
 
 
-def _start(request: Request, seen: Visit, eyes: Eyes) -> HttpResponse:
+def _start(request: Request, seen: PersonAccess, eyes: PersonsView) -> HttpResponse:
     starts = eyes.starts(seen.circle.realms, seen.circle.sight.objects)
     context = {
         "path": None,
@@ -173,7 +173,7 @@ def _start(request: Request, seen: Visit, eyes: Eyes) -> HttpResponse:
     return seen.page(request, "console/why/check_as.html", context)
 
 
-def _inside(request: Request, seen: Visit, eyes: Eyes, node: Node, text: str) -> HttpResponse:
+def _inside(request: Request, seen: PersonAccess, eyes: PersonsView, node: Node, text: str) -> HttpResponse:
     sees = eyes.sees(node)
     after = number_in(request.GET.get("after", ""))
     found, next_ = eyes.below(node, text, after) if sees else ([], 0)
@@ -202,17 +202,17 @@ def _url(node: Node, text: str = "", after: int = 0) -> str:
     return "?" + urlencode({name: value for name, value in asked.items() if value})
 
 
-def _path(seen: Visit, eyes: Eyes, node: Node) -> Crumbs:
+def _path(seen: PersonAccess, eyes: PersonsView, node: Node) -> Crumbs:
     above = [(one.name, _url(one) if eyes.may_ask(one) else "") for one in node.above()]
     return Crumbs((("All", reverse("console:person_sees", args=[seen.person.pk])), *above, (node.name, "")))
 
 
-def _line(seen: Visit, eyes: Eyes, node: Node) -> Line:
+def _line(seen: PersonAccess, eyes: PersonsView, node: Node) -> VisibleRow:
     inside = _url(node) if dialects.get(node.kind).child_types(node.type) else ""
     face = Face("thing", terms.icon_of(node.type))
     asked = {"who": str(seen.person), "action": main_action(node), "what": node.ref.id, "type": node.type}
     why = f"{reverse('console:why')}?{urlencode(asked)}"
-    return Line(
+    return VisibleRow(
         Who(node.name, face, terms.kind_of(node.type), inside),
         eyes.can(node),
         (Action("Why?", why, "mini plain", more=f"about {node.name}"),),

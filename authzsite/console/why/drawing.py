@@ -38,7 +38,7 @@ class Box:
 
 
 @dataclass(frozen=True)
-class Line:
+class DrawnLine:
     d: str
     look: str
 
@@ -51,7 +51,7 @@ class Picture:
     heading: str
     told: str
     boxes: tuple[Box, ...]
-    lines: tuple[Line, ...]
+    lines: tuple[DrawnLine, ...]
     height: int
     kind: str
 
@@ -61,7 +61,7 @@ class Picture:
 
 
 @dataclass(frozen=True)
-class Way:
+class DrawnPath:
     """Rules that share their stations and their object."""
 
     reached: Reached
@@ -107,7 +107,7 @@ def draw(reach: PagedReach) -> Picture | None:
     )
 
 
-def _ways(reach: PagedReach, picked: Reached) -> list[Way]:
+def _ways(reach: PagedReach, picked: Reached) -> list[DrawnPath]:
     node = picked.node
     answer = ask.answer(picked.slice, main_action(node), node, now=reach.now)
     because = {rule.fact for rule in answer.explained(now=reach.now).because} if answer else set()
@@ -123,18 +123,20 @@ def _others(reach: PagedReach, above: Sequence[Reached]) -> Iterable[Reached]:
     return nsmallest(WAYS, rest, key=lambda one: not one.denied)
 
 
-def _about(way: Way, lineage: Sequence[int]) -> bool:
+def _about(way: DrawnPath, lineage: Sequence[int]) -> bool:
     return way.reached.node.id in lineage
 
 
-def _split(one: Reached, because: set[Any]) -> list[Way]:
+def _split(one: Reached, because: set[Any]) -> list[DrawnPath]:
     ways: dict[Any, list[Rule]] = {}
     for rule in one.rules:
         ways.setdefault((rule.via, rule.allow, rule.privilege == OWNER), []).append(rule)
-    return [Way(one, tuple(rules), any(rule.fact in because for rule in rules)) for rules in ways.values()]
+    return [
+        DrawnPath(one, tuple(rules), any(rule.fact in because for rule in rules)) for rules in ways.values()
+    ]
 
 
-def _told(way: Way, reach: PagedReach) -> str:
+def _told(way: DrawnPath, reach: PagedReach) -> str:
     group, role = way.station("group"), way.station("role")
     via = [f"group {reach.groups.get(group.key, group.name)}"] if group else []
     via += [f"role {role.name}"] if role else []
@@ -145,16 +147,16 @@ def _told(way: Way, reach: PagedReach) -> str:
 class _Sheet:
     """Places each way on a line of its own; a station that several ways share is drawn once."""
 
-    def __init__(self, reach: PagedReach, ways: Sequence[Way]):
+    def __init__(self, reach: PagedReach, ways: Sequence[DrawnPath]):
         self.reach = reach
         self.boxes: dict[Any, Box] = {}
-        self.lines: list[Line] = []
+        self.lines: list[DrawnLine] = []
         look = "on" if any(way.lit for way in ways) else ""
         self.person = self._box("person", 0, 0, reach.person.label, reach.person.get_kind_display(), look)
         for row, way in enumerate(ways):
             self._way(row, way)
 
-    def _way(self, row: int, way: Way) -> None:
+    def _way(self, row: int, way: DrawnPath) -> None:
         group, role = way.station("group"), way.station("role")
         chain = [self.person]
         # a role may deny one thing and give another, so only what is denied is drawn as such
@@ -175,12 +177,12 @@ class _Sheet:
             denied = way.denies and at >= len(chain) - 3
             self.lines.append(_line(one, other, "bad" if denied else passed))
 
-    def _object_words(self, way: Way) -> str:
+    def _object_words(self, way: DrawnPath) -> str:
         if not way.reached.can:
             return "not usable yet"
         ends = terms.from_seconds(way.reached.ends)
         kind = terms.kind_of(way.reached.node.type).lower()
-        return f"until {words.said(words.moment(ends))}" if ends else kind
+        return f"until {words.when_in_words(words.moment(ends))}" if ends else kind
 
     def _box(self, key: Any, column: int, row: int, strong: str, small: str, look: str) -> Box:
         if key not in self.boxes:
@@ -191,12 +193,12 @@ class _Sheet:
         return self.boxes[key]
 
 
-def _line(one: Box, other: Box, look: str) -> Line:
+def _line(one: Box, other: Box, look: str) -> DrawnLine:
     x, y, end = one.x + one.width, one.y + HEIGHT // 2, other.y + HEIGHT // 2
     turn = x + 32 if other.x - x > 32 else other.x
     middle = (x + turn) // 2
     rest = f"H{other.x}" if turn != other.x else ""
-    return Line(f"M{x} {y}C{middle} {y} {middle} {end} {turn} {end}{rest}", look)
+    return DrawnLine(f"M{x} {y}C{middle} {y} {middle} {end} {turn} {end}{rest}", look)
 
 
 def _cut(text: str, width: int) -> str:

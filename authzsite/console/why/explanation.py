@@ -188,7 +188,7 @@ class Words:
             holder = self.spoken(station)
         type_, name = terms.level_of(self.place, rule.object)
         since = self.since.get(rule.opened)
-        when = f"since {words.said(words.day(since))}" if since else ""
+        when = f"since {words.when_in_words(words.day(since))}" if since else ""
         ends = terms.from_seconds(rule.valid_until)
         until = f"until {words.moment(ends)}" if ends else ""
         note = " · ".join(filter(None, (when, until)))

@@ -15,15 +15,15 @@ from django.utils import timezone
 from accounts.models import Principal
 from authzsite.console.history import timeline
 from authzsite.console.history.views import somebody
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Case, DecisionTree, Empty, Reason, Verdict
 from authzsite.console.kit.http import Request, asker_of
-from authzsite.console.kit.inputs.visible_principals import Circle, unknown_words
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, unknown_words
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.console.objects import hidden_object
-from authzsite.console.objects.access import Place
+from authzsite.console.objects.access import ObjectAccess
 from authzsite.console.requests.links import ask, may_ask_for
 from authzsite.console.why.explanation import Words, verdict_text
 from catalog.nodes import Node
@@ -89,7 +89,7 @@ class Question:
     def named(self) -> list[Principal]:
         """Those that the name can mean, in any case, by first name too."""
         exact = somebody(self.who)
-        return [exact] if exact else Circle(self.asker).named(self.who)
+        return [exact] if exact else VisiblePrincipals(self.asker).named(self.who)
 
     @property
     def person(self) -> Principal | None:
@@ -97,20 +97,20 @@ class Question:
             return self.asker
         return self.named[0] if len(self.named) == 1 else None
 
-    def may_ask(self, place: Place) -> bool:
+    def may_ask(self, place: ObjectAccess) -> bool:
         """About the viewer always; about others where they may grant, read the history, or are site admin."""
         if self.person == self.asker or is_service_admin(self.asker) or place.may_grant:
             return True
         return duties.has(self.asker, "view_history", place.node)
 
-    def answered(self) -> tuple[Place, Principal] | None:
+    def answered(self) -> tuple[ObjectAccess, Principal] | None:
         """The object and the person asked about, or None with the problems named."""
         if len(self.places) != 1:
             if not self.places:
                 self.problems["what"] = "You can see nothing of that name."
             return None
         node = self.places[0]
-        place = Place(self.asker, node, slices.current(self.asker, node), timezone.now())
+        place = ObjectAccess(self.asker, node, slices.current(self.asker, node), timezone.now())
         if not self.may_ask(place):
             self.problems["who"] = (
                 "You may ask about yourself; about others, where you may give access or read the history."
@@ -123,8 +123,8 @@ class Question:
 
 
 @reads
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def why_page(request: Request) -> HttpResponse:
     """The question, and its answer when there is one."""
     asker = asker_of(request)
     asked = Question(
@@ -227,7 +227,7 @@ def verb(action: str, node: Node) -> str:
     return action if "." not in action else f"do {action} on"
 
 
-def _answer(asked: Question, place: Place, person: Principal, request: Request) -> dict[str, Any]:
+def _answer(asked: Question, place: ObjectAccess, person: Principal, request: Request) -> dict[str, Any]:
     node = place.node
     answer = decisions_ask.ask(person, asked.action, node)
     explanation = answer.explained()
@@ -239,7 +239,7 @@ def _answer(asked: Question, place: Place, person: Principal, request: Request) 
     can = "can" if answer else "cannot"
     name = node.ref.full_name or node.name
     mark = "yes" if answer else "deny" if answer.decision.reason == "denied" else "no"
-    revision, moment = words.number(answer.decision.revision), words.said(words.moment(place.now))
+    revision, moment = words.number(answer.decision.revision), words.when_in_words(words.moment(place.now))
     when = f"Answered at revision {revision}, {moment}."
     heading = f"{person.label} {can} {verb(asked.action, node)} {name}"
     tree = speak.tree(explanation, f"{terms.action(asked.action, node.type)} {node.type} {node.name}")
@@ -284,7 +284,7 @@ def _yes(explanation: Explanation, speak: Words) -> dict[str, Any]:
 
 
 def _no(
-    explanation: Explanation, speak: Words, place: Place, request: Request, action: str
+    explanation: Explanation, speak: Words, place: ObjectAccess, request: Request, action: str
 ) -> dict[str, Any]:
     ways = [explanation.missing, *_others(explanation)][:WAYS] if explanation.missing else []
     cases = [_case(at, way, speak, place, request, action) for at, way in enumerate(ways)]
@@ -306,7 +306,7 @@ def _others(explanation: Explanation) -> list[Sequence[Lack]]:
     return [way for way in explanation.alternatives if any(lack.kind != "privilege" for lack in way)]
 
 
-def _hint(place: Place) -> Reason:
+def _hint(place: ObjectAccess) -> Reason:
     return Reason(
         "hint",
         f"You may give access to {place.node.name}, so you can open the form and save it.",
@@ -314,7 +314,9 @@ def _hint(place: Place) -> Reason:
     )
 
 
-def _case(at: int, way: Sequence[Lack], speak: Words, place: Place, request: Request, action: str) -> Case:
+def _case(
+    at: int, way: Sequence[Lack], speak: Words, place: ObjectAccess, request: Request, action: str
+) -> Case:
     givers = speak.givers(way)
     codes = [lack.privilege for lack in way if lack.kind == "privilege" and lack.object == place.node.id]
     url = _form(place.node, speak.person, codes) if codes else ""
@@ -330,7 +332,7 @@ def _case(at: int, way: Sequence[Lack], speak: Words, place: Place, request: Req
         text=_case_text(at, way, givers),
         best=at == 0,
         actions=actions,
-        send_to=terms.spoken(givers[0]) if givers and url and not place.may_grant else "",
+        send_to=terms.principal_name(givers[0]) if givers and url and not place.may_grant else "",
         send=request.build_absolute_uri(url) if url and not place.may_grant else "",
     )
 
@@ -348,7 +350,7 @@ def _form(node: Node, person: Principal, codes: Sequence[str]) -> str:
 
 def _case_text(at: int, way: Sequence[Lack], givers: Sequence[Principal]) -> str:
     many = {1: "it", 2: "both"}.get(len(way), "all of it")
-    who = words.listed([terms.spoken(one) for one in givers])
+    who = words.listed([terms.principal_name(one) for one in givers])
     who = who[:1].upper() + who[1:]
     gives = (
         f"{who} can give {many}."

@@ -31,7 +31,7 @@ class Command(OperatorCommand):
         world.access(place)
         lake.ensure(place, settings.VAR, there.superuser_url)
         world.questions(place)
-        world.told(place)
+        world.report_uses(place)
         report = reconcile(row)
         self.stdout.write(
             f"demo: {found.added} objects read from the shop, {report.applied} steps applied, "

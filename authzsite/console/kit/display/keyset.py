@@ -27,6 +27,6 @@ def ordered(rows: QuerySet[Row], order: Sequence[str], after: int | None) -> Que
     return rows.filter(behind)
 
 
-def told(first: str, last: str) -> str:
+def page_bounds(first: str, last: str) -> str:
     """What a page holds, by the names of its first and last row."""
     return f"{first} to {last}, by name" if first != last else f"{first}, by name"

@@ -96,16 +96,16 @@ def place_words(node: Node) -> str:
     )
 
 
-def face_of(principal: Principal) -> Face:
+def avatar_of(principal: Principal) -> Face:
     kind = principal.kind if principal.kind in ("group", "service") else "person"
     return Face(kind, words.initials(principal.label))
 
 
 def who(principal: Principal, note: str = "", url: str = "") -> Who:
-    return Who(principal.label, face_of(principal), note if note != principal.label else "", url)
+    return Who(principal.label, avatar_of(principal), note if note != principal.label else "", url)
 
 
-def spoken(principal: Principal) -> str:
+def principal_name(principal: Principal) -> str:
     """Group Analysts; service nightly-load; Ana Analyst."""
     names = {"group": f"group {principal.label}", "service": f"service {principal.label}"}
     return names.get(principal.kind, principal.label)

@@ -37,11 +37,11 @@ def moment(when: datetime) -> str:
 
 def on(when: datetime) -> str:
     """A moment within a sentence: today, 09:14; on Fri 27 Nov, 18:00."""
-    text = said(moment(when))
+    text = when_in_words(moment(when))
     return text if text.startswith("today") else f"on {text}"
 
 
-def said(text: str) -> str:
+def when_in_words(text: str) -> str:
     """A day or a moment within a sentence: today, 09:14; Fri 27 Nov."""
     return f"t{text[1:]}" if text.startswith("Today") else text
 

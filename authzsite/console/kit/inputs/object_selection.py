@@ -17,7 +17,7 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Crumbs, Note, Reason
 from authzsite.console.kit.http import Request, numbers_in
 from authzsite.console.kit.page import page
-from authzsite.console.objects.access import Place
+from authzsite.console.objects.access import ObjectAccess
 from catalog.nodes import Node, nodes
 from policies.decisions import ask, slices
 
@@ -55,7 +55,7 @@ class Chosen:
     data: QueryDict
 
     @cached_property
-    def seen(self) -> list[Place]:
+    def seen(self) -> list[ObjectAccess]:
         """All in the realm of the first; who may not see one reads as if it were absent."""
         now, found = timezone.now(), nodes(numbers_in(self.data.getlist("on")))
         here = [found[key] for key in numbers_in(self.data.getlist("on")) if key in found]
@@ -63,11 +63,11 @@ class Chosen:
         if not here:
             return []
         slice_ = slices.current(self.asker, here[0], now=now)
-        places = [Place(self.asker, node, slice_, now) for node in here]
+        places = [ObjectAccess(self.asker, node, slice_, now) for node in here]
         return [one for one in places if ask.may_see(slice_, one.node, now=now)]
 
     @cached_property
-    def mine(self) -> list[Place]:
+    def mine(self) -> list[ObjectAccess]:
         return [one for one in self.seen if one.may_grant][:MOST]
 
     def notes(self) -> list[Note]:
@@ -88,7 +88,7 @@ def back_of(node: Node) -> str:
     return terms.page_of(above[-1].id, above[-1].type) if above else reverse("console:catalog")
 
 
-def on_context(chosen: Chosen, picked: Sequence[Place]) -> dict[str, Any]:
+def on_context(chosen: Chosen, picked: Sequence[ObjectAccess]) -> dict[str, Any]:
     """The objects as boxes that can be unticked, and the way back above them."""
     ids = {one.node.id for one in picked}
     on = [
@@ -107,7 +107,7 @@ def on_context(chosen: Chosen, picked: Sequence[Place]) -> dict[str, Any]:
 
 
 def show_page(
-    request: Request, template: str, place: Place, context: dict[str, Any], *, status: int = 200
+    request: Request, template: str, place: ObjectAccess, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
     realm, revision = place.node.realm, place.slice.revision
     return page(request, template, context, room="catalog", realm=realm, revision=revision, status=status)

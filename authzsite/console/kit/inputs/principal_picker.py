@@ -19,7 +19,7 @@ LONGEST_REASON = 2000
 
 
 @dataclass
-class Choosing:
+class PrincipalPicker:
     """Who was chosen so far, read from an address or a form; a subclass says among whom one chooses."""
 
     data: QueryDict
@@ -117,11 +117,11 @@ def _kind(one: Principal) -> str:
 
 def _option(one: Principal) -> dict[str, Any]:
     note = f"{_kind(one)} {one.name}"
-    return {"code": str(one), "name": one.label, "note": note, "face": terms.face_of(one)}
+    return {"code": str(one), "name": one.label, "note": note, "face": terms.avatar_of(one)}
 
 
 @dataclass
-class Among(Choosing):
+class Among(PrincipalPicker):
     """Choosing among those that a search by name answers; `which` is their word, `at_most` how many."""
 
     search: Callable[[str], QuerySet[Principal]] = lambda text: Principal.objects.none()

@@ -31,7 +31,7 @@ NAMED = 6
 
 
 @dataclass(frozen=True)
-class Circle:
+class VisiblePrincipals:
     """One viewer with the realms that concern them and the people they may know there."""
 
     asker: Principal
@@ -128,16 +128,16 @@ def unknown_words(text: str, found: Sequence[Principal]) -> str:
     return f"Several people are called {text}: {names}. Type the name in brackets."
 
 
-def circle_of(request: Request) -> Circle:
-    return Circle(asker_of(request))
+def circle_of(request: Request) -> VisiblePrincipals:
+    return VisiblePrincipals(asker_of(request))
 
 
-def realm_words(circle: Circle) -> str:
+def realm_words(circle: VisiblePrincipals) -> str:
     """The realm's name for the foot of the navigation, when there is just one."""
     return circle.realms[0].name if len(circle.realms) == 1 else ""
 
 
-def giveable(circle: Circle, text: str = "") -> Iterable[Node]:
+def giveable(circle: VisiblePrincipals, text: str = "") -> Iterable[Node]:
     """The objects whose access they may change: those a search finds, or without a text those they govern.
 
     Of many the highest, by name.
@@ -151,7 +151,7 @@ def giveable(circle: Circle, text: str = "") -> Iterable[Node]:
                 yield node
 
 
-def _highest(circle: Circle, realm: Node) -> QuerySet[Placement]:
+def _highest(circle: VisiblePrincipals, realm: Node) -> QuerySet[Placement]:
     """The topmost objects that they govern in a realm."""
     rows = Placement.objects.open().filter(any_of("securable_id", circle.sight.objects))
     rows = rows.filter(securable__realm=realm.realm_id).exclude(type="role")

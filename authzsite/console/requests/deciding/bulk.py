@@ -11,7 +11,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Principal
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Action, Crumbs, Diff, DiffLine, Empty, Note
 from authzsite.console.kit.http import Request, asker_of, numbers_in
@@ -64,8 +64,8 @@ def _line(one: AccessRequest) -> DiffLine:
 
 
 @reads_and_writes
-@signed_in
-def room(request: Request) -> HttpResponse:
+@login_required
+def bulk_decide(request: Request) -> HttpResponse:
     """The plan; approved, each request is decided by itself, and what could not be is said."""
     data = request.POST if request.method == "POST" else request.GET
     viewer = asker_of(request)

@@ -53,5 +53,5 @@ def _is_short(request: AccessRequest) -> bool:
     return end is not None and end - now <= LONGEST
 
 
-def marked(row: requests_rows.Row, why: Mapping[int, str]) -> requests_rows.Row:
+def marked(row: requests_rows.RequestRow, why: Mapping[int, str]) -> requests_rows.RequestRow:
     return replace(row, tickable=not why[row.id], why_not=why[row.id])

@@ -8,7 +8,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display.parts import Action, Crumbs, Note, Verdict
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads_and_writes
@@ -28,8 +28,8 @@ DONE = {"approve": "approved", "refuse": "refused", "ask": "asked back"}
 
 
 @reads_and_writes
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def decide_form(request: Request, id: int) -> HttpResponse:
     """The form with all that a decider wants to know; decided, it leads back to the request."""
     seen = seen_by(request, id)
     if not seen.mandates:

@@ -12,7 +12,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import terms, words
@@ -22,7 +22,7 @@ from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads, reads_and_writes
 from authzsite.console.kit.page import page
 from authzsite.console.roles.views import nonce_in
-from authzsite.console.sync.backend import There, there
+from authzsite.console.sync.backend import BackendAccess, there
 from authzsite.console.sync.connections.views import renewal
 from catalog.nodes import Node
 from lakewarden.backends import kinds
@@ -58,7 +58,7 @@ def _reading(row: Discovery | None) -> Reading | None:
             return Reading(Note("plain", text), going=True, text=text)
         text = f"{words.number(row.done)} of {words.count(row.total, 'object')}"
         return Reading(Note("plain", "Reading", text), True, row.done, max(row.total, 1), text)
-    when = words.said(words.moment(row.finished))
+    when = words.when_in_words(words.moment(row.finished))
     if row.error:
         return Reading(Note("bad", "It could not be read.", f"{row.error} Nothing was lost; {when}."))
     new = words.count(row.added, "object")
@@ -79,7 +79,7 @@ def _left_out(row: Discovery) -> str:
 
 
 @dataclass(frozen=True)
-class Line:
+class DiscoveredOwner:
     """An owner there, and what they own here."""
 
     name: str
@@ -89,8 +89,8 @@ class Line:
 
 
 @reads_and_writes
-@signed_in
-def room(request: Request, id: int) -> HttpResponse:
+@login_required
+def discovery_detail(request: Request, id: int) -> HttpResponse:
     """What the last reading brought; a POST asks for another, or says whether each night brings one."""
     one = there(request, id)
     if request.method == "POST":
@@ -108,7 +108,7 @@ def room(request: Request, id: int) -> HttpResponse:
     return _show(request, one)
 
 
-def _show(request: Request, one: There, *, status: int = 200) -> HttpResponse:
+def _show(request: Request, one: BackendAccess, *, status: int = 200) -> HttpResponse:
     node, may = one.place.node, registration.may_connect(one.place.actor, one.place.node)
     root = next(iter(node.above()), node)
     context: dict[str, Any] = {
@@ -146,7 +146,7 @@ def _show(request: Request, one: There, *, status: int = 200) -> HttpResponse:
     )
 
 
-def _lead(one: There) -> str:
+def _lead(one: BackendAccess) -> str:
     """Schemas, tables and views, read from PostgreSQL: in the words of that kind of system."""
     system = one.row.get_kind_display()
     try:
@@ -164,7 +164,7 @@ def _several(kind: str) -> str:
     return f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
 
 
-def _logins(one: There) -> str:
+def _logins(one: BackendAccess) -> str:
     """Logins there that are members here, as a number: the pages of people have the rest."""
     row = BackendLogins.objects.filter(backend=one.row).first()
     if row is None:
@@ -181,20 +181,20 @@ def _logins(one: There) -> str:
     return f"{told} of {realm} too; {named} {verb}. Adopting a grant makes its holder a member."
 
 
-def _owners(one: There) -> list[Line]:
+def _owners(one: BackendAccess) -> list[DiscoveredOwner]:
     return [_line(one, found) for found in owners.suggestions(one.row, OWNERS)]
 
 
-def _line(one: There, found: Suggestion) -> Line:
+def _line(one: BackendAccess, found: Suggestion) -> DiscoveredOwner:
     objects = words.count(found.objects, "object")
     if found.who is None:
-        return Line(found.name, objects, "Nobody of that name is a member here")
+        return DiscoveredOwner(found.name, objects, "Nobody of that name is a member here")
     if not found.left:
-        return Line(found.name, objects, f"{found.who.label} owns the same here")
+        return DiscoveredOwner(found.name, objects, f"{found.who.label} owns the same here")
     url = reverse("console:discover_owner", args=[one.row.pk]) + f"?{urlencode({'name': found.name})}"
     here = f"{words.count(found.left, 'object')} not owned by {found.who.label} here"
     act = Action("Take over", url, "mini", more=f"that {found.name} owns {words.count(found.left, 'object')}")
-    return Line(found.name, objects, here, act)
+    return DiscoveredOwner(found.name, objects, here, act)
 
 
 class TakeOverView(ChangeView):
@@ -205,7 +205,7 @@ class TakeOverView(ChangeView):
     not_saved = "Nothing was changed."
     owner: Principal
 
-    def get_object(self) -> There:
+    def get_object(self) -> BackendAccess:
         one = there(self.request, self.kwargs["id"])
         owner = owners.member(one.row, self.name) if one.may_look and "\0" not in self.name else None
         if owner is None:
@@ -276,7 +276,7 @@ class TakeOverView(ChangeView):
 
 
 @reads
-@signed_in
+@login_required
 def progress(request: Request, id: int) -> HttpResponse:
     """How far the last reading is."""
     one = there(request, id)

@@ -9,7 +9,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 
 from django.http import QueryDict
 
-from authzsite.console.settings.realm import Ward, kinds_for
+from authzsite.console.settings.realm import RealmAccess, kinds_for
 from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.backends import kinds
@@ -34,7 +34,7 @@ READ_AS = {"database": "dbname", "tls": "sslmode"}
 
 
 @dataclass(frozen=True)
-class Asked:
+class ConnectionField:
     """One field that only this kind of system asks for, as the form shows it."""
 
     id: str
@@ -46,10 +46,10 @@ class Asked:
 
 
 @dataclass
-class Wanted:
+class ConnectionForm:
     """What a form says of a connection; `problems` name, by field, why it cannot be tried."""
 
-    ward: Ward
+    ward: RealmAccess
     data: QueryDict | Mapping[str, str]
     problems: dict[str, str] = field(default_factory=dict)
 
@@ -95,11 +95,11 @@ class Wanted:
     def asks_account(self) -> bool:
         return self.kind is not None and urlsplit(self.kind.example).username is not None
 
-    def fields(self) -> Iterator[Asked]:
+    def fields(self) -> Iterator[ConnectionField]:
         for one in self.kind.fields if self.kind else ():
             id_ = OWN + one.name
             value = self.said(id_) or (one.choices[0][0] if one.choices else "")
-            yield Asked(id_, one.label, value, one.help, self.problems.get(id_, ""), one.choices)
+            yield ConnectionField(id_, one.label, value, one.help, self.problems.get(id_, ""), one.choices)
 
     # What was answered
 
@@ -180,10 +180,10 @@ class Wanted:
             yield "user", "Name the account it signs in with."
 
 
-def prefilled(asked: Mapping[str, str], ward: Ward) -> dict[str, str]:
+def prefilled(asked: Mapping[str, str], ward: RealmAccess) -> dict[str, str]:
     """What is kept of a connection that is to be renewed, but for its secret."""
     first = {name: str(asked.get(name, ""))[:255] for name in ("catalog", "kind")}
-    wanted = Wanted(ward, first)
+    wanted = ConnectionForm(ward, first)
     if wanted.before is None or (first["kind"] and wanted.before.kind != first["kind"]):
         return first
     kind, parts = kinds_for(ward).get(wanted.before.kind), kept_parts(wanted.before)
@@ -223,7 +223,7 @@ def _alike(asked: Mapping[str, str], kept: Mapping[str, str], kind: Kind) -> boo
     )
 
 
-def _opened(sealed: str, ward: Ward) -> str:
+def _opened(sealed: str, ward: RealmAccess) -> str:
     """A password that this very person typed before; "" when there is none."""
     if not sealed:
         return ""
@@ -234,6 +234,6 @@ def _opened(sealed: str, ward: Ward) -> str:
     return password if whose == _typed_by(ward) else ""
 
 
-def _typed_by(ward: Ward) -> str:
+def _typed_by(ward: RealmAccess) -> str:
     # not the number alone: under that, pages once sealed kept passwords, and somebody may still have one
     return f"typed:{ward.asker.pk}"

@@ -14,7 +14,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from authzsite.console.kit.auth import signed_in
+from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Note, Verdict
@@ -22,8 +22,8 @@ from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import say
 from authzsite.console.roles.views import nonce_in
-from authzsite.console.settings.realm import Ward, kinds_for, realm_at, show
-from authzsite.console.sync.connections.form import POLICIES, SERVER, Wanted, prefilled
+from authzsite.console.settings.realm import RealmAccess, kinds_for, realm_at, show
+from authzsite.console.sync.connections.form import POLICIES, SERVER, ConnectionForm, prefilled
 from catalog.nodes import Node
 from lakewarden.backends.base import Finding, Source
 from lakewarden.backends.errors import BackendError, Misconfigured
@@ -51,7 +51,7 @@ class Choice:
 
 
 @reads_and_writes
-@signed_in
+@login_required
 def connect(request: Request, id: int) -> HttpResponse:
     """Which kind of system; the form; a try; the connection."""
     ward = realm_at(request, id)
@@ -61,9 +61,9 @@ def connect(request: Request, id: int) -> HttpResponse:
     if not registration.may_connect(actor, ward.root):
         return _refused(request, ward)
     if request.method != "POST":
-        wanted = Wanted(ward, prefilled(request.GET.dict(), ward))
+        wanted = ConnectionForm(ward, prefilled(request.GET.dict(), ward))
         return _show(request, wanted, wanted.kind, []) if wanted.kind else _choose(request, ward)
-    wanted = Wanted(ward, request.POST)
+    wanted = ConnectionForm(ward, request.POST)
     if wanted.kind is None:
         return _choose(request, ward, status=422)
     if not wanted.check():
@@ -71,7 +71,7 @@ def connect(request: Request, id: int) -> HttpResponse:
     return _tried(request, wanted, wanted.kind, actor)
 
 
-def _choose(request: Request, ward: Ward, *, status: int = 200) -> HttpResponse:
+def _choose(request: Request, ward: RealmAccess, *, status: int = 200) -> HttpResponse:
     catalog = request.GET.get("catalog", "")[:255]
     known = sorted(kinds_for(ward).values(), key=lambda one: (bool(one.experimental), one.whole_realm))
     context = {
@@ -84,12 +84,12 @@ def _choose(request: Request, ward: Ward, *, status: int = 200) -> HttpResponse:
     return show(request, "console/sync/connect_kinds.html", ward, context, status=status)
 
 
-def _choice(ward: Ward, kind: Kind, catalog: str) -> Choice:
+def _choice(ward: RealmAccess, kind: Kind, catalog: str) -> Choice:
     what = f"All of {ward.root.name}" if kind.whole_realm else "One catalog"
     return Choice(kind.label, address(ward.root, catalog, kind.code), kind.example, what, kind.experimental)
 
 
-def _tried(request: Request, wanted: Wanted, kind: Kind, actor: Actor) -> HttpResponse:
+def _tried(request: Request, wanted: ConnectionForm, kind: Kind, actor: Actor) -> HttpResponse:
     try:
         found = tried(kind.code, wanted.url(kind), realm=wanted.ward.root.name)
     except Misconfigured as problem:
@@ -110,7 +110,9 @@ def _sentence(text: str) -> str:
     return f"{begins}{text[1:]}{'' if text[-1:] in ('.', '?', '!') else '.'}"
 
 
-def _connect(request: Request, wanted: Wanted, kind: Kind, actor: Actor, source: Source) -> HttpResponse:
+def _connect(
+    request: Request, wanted: ConnectionForm, kind: Kind, actor: Actor, source: Source
+) -> HttpResponse:
     root, name = wanted.ward.root, "" if kind.whole_realm else wanted.said("catalog")
     if done_before(actor) is None:
         try:
@@ -128,7 +130,7 @@ def _connect(request: Request, wanted: Wanted, kind: Kind, actor: Actor, source:
                 )
         except (PolicyError, BackendError) as problem:
             return _show(request, wanted, kind, [Note("bad", "Not connected.", str(problem))], status=422)
-    row = Wanted(wanted.ward, {"catalog": name, "kind": kind.code}).before
+    row = ConnectionForm(wanted.ward, {"catalog": name, "kind": kind.code}).before
     waits = ". It only reports until a site admin agrees" if row is not None and row.awaits else ""
     say(request, f"{name or root.name} is connected; read what it holds next{waits}")
     if row is None:
@@ -136,7 +138,7 @@ def _connect(request: Request, wanted: Wanted, kind: Kind, actor: Actor, source:
     return redirect("console:discover", id=row.pk)
 
 
-def _refused(request: Request, ward: Ward) -> HttpResponse:
+def _refused(request: Request, ward: RealmAccess) -> HttpResponse:
     access_log.refused(ward.asker, registration.DUTY, ward.root, via="console")
     text = f"It takes the duty to connect backends, or {ward.owner_words()}."
     verdict = Verdict("no", f"You cannot connect catalogs of {ward.root.name}", text, level=1)
@@ -147,7 +149,7 @@ def _refused(request: Request, ward: Ward) -> HttpResponse:
 
 def _show(
     request: Request,
-    wanted: Wanted,
+    wanted: ConnectionForm,
     kind: Kind,
     notes: list[Note],
     *,

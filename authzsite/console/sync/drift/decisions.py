@@ -50,17 +50,19 @@ def _told(row: ForeignOrder, *, whole: bool) -> Decided:
         holder=row.holder,
         right=terms.lower(right_word(row.right, row.type)),
         object=".".join(row.path) or row.backend.place,
-        by=f"{by}, {words.said(words.moment(row.at))}, revision {words.number(row.revision)}",
+        by=f"{by}, {words.when_in_words(words.moment(row.at))}, revision {words.number(row.revision)}",
         proof=_proof(row, whole=whole),
     )
 
 
 def _proof(row: ForeignOrder, *, whole: bool) -> State:
     if row.dropped and row.done is not None:
-        return State("unknown", "Given up", f"{words.said(words.moment(row.done))}: it was left as it was")
+        return State(
+            "unknown", "Given up", f"{words.when_in_words(words.moment(row.done))}: it was left as it was"
+        )
     if row.done is not None:
         gone = "ours is in its place" if row.replaced else "it is gone"
-        return State("ok", "Read back", f"{words.said(words.moment(row.done))}: {gone}")
+        return State("ok", "Read back", f"{words.when_in_words(words.moment(row.done))}: {gone}")
     if row.error:
         return State("failed", "Not done", cause(row, row.backend, whole=whole))
     return State("behind", "On its way")

@@ -47,7 +47,7 @@ DEEDS = (("adopt", "Adopt", "mini"), ("revoke", "Revoke", "mini"), ("accept", "A
 
 
 @dataclass(frozen=True)
-class Row:
+class DifferenceRow:
     """One difference between here and there."""
 
     state: State | Chip
@@ -77,7 +77,7 @@ def asked_for(rows: QuerySet[BackendFinding], asked: str) -> QuerySet[BackendFin
 class Board:
     """A page of what differs, from behind the finding numbered `after`; `next` is where it goes on."""
 
-    lines: tuple[Row, ...]
+    lines: tuple[DifferenceRow, ...]
     toggles: tuple[Toggle, ...]
     pager: Pager | None
 
@@ -112,7 +112,7 @@ def board(
 
 def _lines(
     shown: Sequence[BackendFinding], *, may: bool, whole: Collection[int], by: Actor | None
-) -> list[Row]:
+) -> list[DifferenceRow]:
     orders = foreign_rights.ordered(shown)
     keys = {row.securable_id for row in shown if row.securable_id}
     places = nodes(keys | set(roles_of(shown))) if shown else {}
@@ -187,14 +187,14 @@ def _row(
     *,
     may: bool,
     whole: Collection[int],
-) -> Row:
+) -> DifferenceRow:
     row = rows[0]
     # of several rights of one grant each may fare differently: the one that fails is told
     mine = sorted((orders[one.pk] for one in rows if one.pk in orders), key=lambda one: -one.attempts)
     order = mine[0] if mine else None
     node = places.get(row.securable_id or 0)
     locked = locks.get(row.pk, {})
-    return Row(
+    return DifferenceRow(
         acts=tuple(_offered(row, order, locked, may=may)),
         locks=tuple(Reason(_lock_id(row, text), text) for text in dict.fromkeys(locked.values())),
         doing=_doing(row, order, whole=row.backend_id in whole),
@@ -265,7 +265,7 @@ def _doing(row: BackendFinding, order: ForeignOrder | None, *, whole: bool) -> s
         return f"{word}. {cause(order, row.backend, whole=whole)}"
     if order.replaced and (timezone.now() - order.at).total_seconds() > 120:
         return f"{word}; it stays until ours gives the same in the backend"
-    return f"{word}, decided {words.said(words.moment(order.at))}"
+    return f"{word}, decided {words.when_in_words(words.moment(order.at))}"
 
 
 def _is_accepted(row: BackendFinding) -> bool:

@@ -18,7 +18,7 @@ from authzsite.console.kit.display.parts import Diff, DiffLine, Note
 from authzsite.console.kit.forms import ConsoleForm, DayField, ReasonField
 from authzsite.console.kit.object_change import ObjectChangeView
 from authzsite.console.kit.refusal import refused
-from authzsite.console.objects.access import Place, visit
+from authzsite.console.objects.access import ObjectAccess, get_object_or_404
 from authzsite.console.sync.backend_state import rights_of
 from catalog.nodes import node
 from policies.authority import Actor
@@ -30,7 +30,7 @@ LONGEST = timedelta(days=366)
 
 
 @dataclass(frozen=True)
-class Deed:
+class ForeignGrantAction:
     """One thing that can be done about a foreign grant, and how it is told."""
 
     heading: str
@@ -118,30 +118,34 @@ def _dropping(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
 
 
 DEEDS = {
-    "retry": Deed("Try {what} of {who} on {on} again?", "Try again", "tried again", "primary", _retrying),
-    "drop": Deed(
+    "retry": ForeignGrantAction(
+        "Try {what} of {who} on {on} again?", "Try again", "tried again", "primary", _retrying
+    ),
+    "drop": ForeignGrantAction(
         "Leave {what} of {who} on {on} as it was?",
         "Leave it as it was",
         "left as it was",
         "primary",
         _dropping,
     ),
-    "adopt": Deed("Adopt {what} of {who} on {on}?", "Adopt {what} of {who}", "adopted", "primary", _adopting),
-    "revoke": Deed(
+    "adopt": ForeignGrantAction(
+        "Adopt {what} of {who} on {on}?", "Adopt {what} of {who}", "adopted", "primary", _adopting
+    ),
+    "revoke": ForeignGrantAction(
         "Revoke {what} on {on} from {who}?",
         "Revoke {what} from {who}",
         "revoked",
         "danger primary",
         _revoking,
     ),
-    "accept": Deed(
+    "accept": ForeignGrantAction(
         "Accept that {who} may {what} {on}?",
         "Accept it",
         "accepted",
         "primary",
         _accepting,
     ),
-    "reopen": Deed(
+    "reopen": ForeignGrantAction(
         "No longer accept that {who} may {what} {on}?",
         "No longer accept",
         "open again",
@@ -194,14 +198,14 @@ class ForeignGrantView(ObjectChangeView):
     def code(self) -> str:
         return str(self.kwargs["code"])
 
-    def get_object(self) -> Place:
+    def get_object(self) -> ObjectAccess:
         if self.code not in DEEDS:
             raise Http404
         try:
             self.foreign = foreign_rights.foreign(self.kwargs["id"])
         except NotFound as gone:
             raise Http404 from gone
-        return visit(self.request, self.foreign.node.id)
+        return get_object_or_404(self.request, self.foreign.node.id)
 
     def refusal(self) -> HttpResponse | None:
         return None if self.object.may_grant else refused(self.request, self.object, "grant")
@@ -253,7 +257,7 @@ class ForeignGrantView(ObjectChangeView):
         return self._named(DEEDS[self.code].heading)
 
     def lead(self) -> str:
-        seen = words.said(words.day(self.foreign.first.first_seen))
+        seen = words.when_in_words(words.day(self.foreign.first.first_seen))
         return f"Found in {self.foreign.backend}, first seen {seen}"
 
     def button(self, form: ForeignGrantForm) -> str:
