@@ -1,0 +1,20 @@
+"""The addresses of this area: CDAP realms."""
+
+from django.urls import path
+
+from authzsite.console.cdap import entities, grant, name
+from authzsite.console.cdap import files as cdap_files
+from authzsite.console.cdap import revoke as cdap_revoke
+from authzsite.console.cdap import views as cdap_views
+
+urlpatterns = [
+    path("instances/<number:id>", cdap_views.instance_detail, name="instance"),
+    path("instances/<number:id>/entities", entities.entity_list, name="cdap_entities"),
+    path("instances/<number:id>/names.csv", cdap_files.of_names, name="instance_csv"),
+    path("instances/<number:id>/entities.csv", cdap_files.of_entities, name="cdap_entities_csv"),
+    path("instances/<number:id>/name", name.name_detail, name="cdap_text"),
+    path("instances/<number:id>/grant", grant.grant, name="cdap_grant"),
+    path("instances/<number:id>/grant/people", grant.people, name="cdap_grant_people"),
+    path("instances/<number:id>/grant/preview", grant.preview, name="cdap_grant_preview"),
+    path("instances/<number:id>/revoke", cdap_revoke.revoke, name="cdap_revoke"),
+]

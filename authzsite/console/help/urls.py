@@ -1,0 +1,9 @@
+"""The addresses of this area: Help."""
+
+from django.urls import path
+
+from authzsite.console.help import views as help_views
+
+urlpatterns = [
+    path("help", help_views.glossary_page, name="help"),
+]
