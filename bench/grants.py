@@ -66,8 +66,8 @@ def _batched(url: str) -> float:
     outcomes = list(backend.apply(planning.plan(desired, backend.observe())))
     taken = time.perf_counter() - started
     backend.close()
-    if any(one.error for one in outcomes):
-        raise SystemExit(f"not applied: {next(one.error for one in outcomes if one.error)}")
+    if any(outcome.error for outcome in outcomes):
+        raise SystemExit(f"not applied: {next(outcome.error for outcome in outcomes if outcome.error)}")
     return taken
 
 

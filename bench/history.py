@@ -158,7 +158,7 @@ def kept(shop: Shop) -> dict[str, Question]:
 
     def now() -> int:
         found = lookups_access.AccessMap(nodes([quiet])[quiet])
-        return len([one for one in found.people.values() if found.access_of(one).can])
+        return len([person for person in found.people.values() if found.access_of(person).can])
 
     return {
         **{f"{name} page": Question(visit(place)) for name, place in zip(KEPT, places, strict=True)},
@@ -319,7 +319,7 @@ def main() -> int:
         found[name] = long
         good &= (fine := held(short, long, limit, found["newest page"].queries + QUERIES))
         print(f"{line(name, short, long)}{'' if fine else '  TOO MUCH'}", flush=True)
-    for now in ("access now", *(f"{one} page" for one in KEPT)):
+    for now in ("access now", *(f"{item} page" for item in KEPT)):
         then = f"{now.removesuffix(' now')} then"
         ratio = found[then].processor / found[now].processor
         good &= ratio <= PAST

@@ -43,11 +43,11 @@ def world() -> Any:
     some = [f"shop.sales.t{number:05}" for number in range(0, TABLES, 50)]
     a_role(root, "all", *way, whole, held_by=("all",))
     a_role(
-        root, "most", *way, whole, *(f"deny SELECT_TABLE on table {one}" for one in some), held_by=("most",)
+        root, "most", *way, whole, *(f"deny SELECT_TABLE on table {item}" for item in some), held_by=("most",)
     )
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE")  # as the database does by itself a minute after such a load
-    a_role(root, "few", *way, *(f"allow SELECT_TABLE on table {one}" for one in some), held_by=("few",))
+    a_role(root, "few", *way, *(f"allow SELECT_TABLE on table {item}" for item in some), held_by=("few",))
     return sales
 
 

@@ -97,7 +97,7 @@ def _decided(batch: Any, slices: Any, names: Any, asked: Any, now: float) -> int
 
     yes = 0
     for key, name, ancestors in zip(*(column.to_pylist() for column in batch.columns), strict=True):
-        above = tuple(Level(names[one][0], one, names[one][1]) for one in ancestors)
+        above = tuple(Level(names[ancestor][0], ancestor, names[ancestor][1]) for ancestor in ancestors)
         lineage = (*above, Level("table", key, name))
         for slice in slices:
             for _, operation in asked:

@@ -33,7 +33,7 @@ class PostOffice(socketserver.ThreadingTCPServer):
         return f"smtp://127.0.0.1:{self.server_address[1]}"
 
     def ids(self) -> list[str]:
-        return [str(one["Message-ID"]) for one in self.taken]
+        return [str(item["Message-ID"]) for item in self.taken]
 
 
 class _Talk(socketserver.StreamRequestHandler):

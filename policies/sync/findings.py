@@ -154,14 +154,11 @@ def _unknown(seen: Observation) -> Iterable[Difference]:
         yield Difference("unknown", what=text)
 
 
-def ungovernable(one: FoundObject) -> str:
+def ungovernable(found_object: FoundObject) -> str:
     """Why an object that the source has cannot be registered, its name escaped; "" when it can."""
-    flaw = next(filter(None, map(object_names.flaw, one.path)), "")
-    return (
-        f"{one.kind} {object_names.escaped('.'.join(one.path))} cannot be governed: its name {flaw}"
-        if flaw
-        else ""
-    )
+    flaw = next(filter(None, map(object_names.flaw, found_object.path)), "")
+    name = object_names.escaped(".".join(found_object.path))
+    return f"{found_object.kind} {name} cannot be governed: its name {flaw}" if flaw else ""
 
 
 def _absent(names: frozenset[str], targets: Iterable[Target]) -> Iterable[Difference]:

@@ -114,7 +114,7 @@ def test_a_realm_that_does_not_admit_a_service_reads_like_an_absent_one(robo: Ca
 
 def tables(caller: Caller, who: str) -> list[str]:
     found = caller.send(f"{SEARCH}/resource", question(f"user:{who}", "read", "table:"))
-    return [one["id"] for one in found.json()["results"]]
+    return [item["id"] for item in found.json()["results"]]
 
 
 def test_it_finds_nothing_elsewhere(robo: Caller) -> None:
@@ -170,7 +170,7 @@ def test_counting_costs_a_check_nothing(shop: Shop, etl: Caller) -> None:
     etl.send(EVALUATION, asked)
     with CaptureQueriesContext(connection) as queries:
         etl.send(EVALUATION, asked)
-    assert not [one["sql"] for one in queries if "policies_access" in one["sql"]]
+    assert not [query["sql"] for query in queries if "policies_access" in query["sql"]]
 
 
 def test_asking_elsewhere_is_told_to_the_realm(robo: Caller) -> None:

@@ -32,20 +32,20 @@ def ask(caller: Caller, **asked: str) -> Any:
 
 
 def kinds(caller: Caller, **asked: str) -> list[str]:
-    return [one["kind"] for one in ask(caller, **asked)["results"]]
+    return [item["kind"] for item in ask(caller, **asked)["results"]]
 
 
 def test_events_come_in_order_with_names_and_words(shop: Shop, marek: Caller) -> None:
     shop.allow(shop.sales, "SELECT_TABLE")
     answer = ask(marek)
-    found = [one["revision"] for one in answer["results"]]
+    found = [item["revision"] for item in answer["results"]]
     assert found == sorted(found)
     assert answer["next"] is None
     last = answer["results"][-1]
     assert (last["kind"], last["actor"]) == ("grant.added", "operator")
     assert last["object"] == {"type": "schema", "id": "demo/shop.sales"}
     assert "readers" in last["text"]
-    [joined] = [one for one in answer["results"] if "user:bob" in one["people"]]
+    [joined] = [item for item in answer["results"] if "user:bob" in item["people"]]
     assert joined["kind"] == "member.added"
 
 
@@ -69,7 +69,7 @@ def test_a_refusal_is_one_entry_that_counts(shop: Shop, ana: Caller, marek: Call
 def test_a_refusal_at_nothing_is_the_realms(shop: Shop, ada: Caller, marek: Caller) -> None:
     access_log.refused(user("ana"), "Table.loadTable", None, name="demo/shop.sales.nothing", via="x")
     access_log.refused(user("ana"), "Table.loadTable", None, name="demolition/a", via="x")
-    assert [one["object"]["id"] for one in ask(marek, kind="refused")["results"]] == [
+    assert [item["object"]["id"] for item in ask(marek, kind="refused")["results"]] == [
         "demo/shop.sales.nothing"
     ]
     assert kinds(ada, kind="refused") == []
@@ -83,7 +83,7 @@ def test_filters_narrow_and_pages_are_the_whole(shop: Shop, ana: Caller, marek: 
     middle = timezone.now()
     shop.allow(shop.secret, "SELECT_TABLE")
     whole = ask(marek)["results"]
-    assert [one["kind"] for one in whole][-4:] == ["refused", "grant.added", "grant.removed", "grant.added"]
+    assert [item["kind"] for item in whole][-4:] == ["refused", "grant.added", "grant.removed", "grant.added"]
     assert set(kinds(marek, kind="grant")) == {"grant.added", "grant.removed"}
     assert kinds(marek, kind="grant.removed,refused") == ["refused", "grant.removed"]
     assert kinds(marek, since=middle.isoformat()) == ["grant.added"]
@@ -103,10 +103,10 @@ def test_a_duty_shows_what_it_is_about(shop: Shop, ada: Caller, marek: Caller) -
     shop.allow(shop.sales, "SELECT_TABLE")
     shop.allow(shop.secret, "SELECT_TABLE")
     objects.register(shop.secret, [NewObject("table", "hidden")], **BY)
-    places = {one["object"]["id"] for one in ask(ada)["results"]}
+    places = {item["object"]["id"] for item in ask(ada)["results"]}
     assert places
     assert all(place.startswith("demo/shop.sales") for place in places)
-    assert places < {one["object"]["id"] for one in ask(marek)["results"] if one["object"]}
+    assert places < {item["object"]["id"] for item in ask(marek)["results"] if item["object"]}
     assert ada.get(f"{AUDIT}?realm=demo&resource=demo/shop.secret").status_code == 403
 
 
@@ -151,7 +151,7 @@ def test_what_the_gravitino_api_refuses_is_there(shop: Shop, ana: Caller, marek:
     for name in ("orders", "orders", "nothing"):
         assert ana.get(f"{table}/{name}").status_code == 403
     found = ask(marek, actor="user:ana", kind="refused")["results"]
-    assert [(one["operation"], one["count"]) for one in found] == [
+    assert [(item["operation"], item["count"]) for item in found] == [
         ("Table.loadTable", 2),
         ("Table.loadTable", 1),
     ]
@@ -194,7 +194,7 @@ def test_as_csv_every_entry_is_a_line(shop: Shop, marek: Caller, exporter: Calle
     shop.allow(shop.sales, "SELECT_TABLE")
     lines = list(csv.DictReader(io.StringIO(body(export(exporter, format="csv")))))
     wired = ask(marek)["results"]
-    assert [line["id"] for line in lines][: len(wired)] == [one["id"] for one in wired]
+    assert [line["id"] for line in lines][: len(wired)] == [item["id"] for item in wired]
     granted = [line for line in lines if line["kind"] == "grant.added"][-1]
     assert (granted["object_id"], granted["actor"]) == ("demo/shop.sales", "operator")
     told = [json.loads(line) for line in body(export(exporter, format="jsonl")).splitlines()]
@@ -225,11 +225,11 @@ def test_as_ocsf_in_the_version_asked_for(
     shop.allow(shop.sales, "SELECT_TABLE")
     lines = body(export(exporter, format="ocsf", version=version)).splitlines()
     events = [json.loads(line) for line in lines]
-    found = next(one for one in events if one["metadata"]["event_code"] == kind)
+    found = next(event for event in events if event["metadata"]["event_code"] == kind)
     assert (found["class_uid"], found["type_uid"]) == (class_uid, type_uid)
     assert found["metadata"]["version"].startswith(version)
     required = {"activity_id", "category_uid", "class_uid", "type_uid", "severity_id", "time", "metadata"}
-    assert all(required <= one.keys() for one in events)
+    assert all(required <= event.keys() for event in events)
 
 
 @pytest.mark.parametrize("asked", [{"format": "xml"}, {"format": "ocsf", "version": "2.0"}])

@@ -40,7 +40,7 @@ def asked(path: str, subject: str, action: str, resource: str, **more: Any) -> d
 def names(caller: Caller, path: str, subject: str, action: str, resource: str) -> list[str]:
     response = caller.send(path, asked(path, subject, action, resource))
     assert response.status_code == 200, response.content
-    return [one.get("id", one.get("name")) for one in response.json()["results"]]
+    return [item.get("id", item.get("name")) for item in response.json()["results"]]
 
 
 def pages(caller: Caller, path: str, body: dict[str, Any], limit: int) -> Iterator[dict[str, Any]]:
@@ -259,7 +259,7 @@ def test_pages_together_are_the_whole(shop: Shop, etl: Caller, path: str, limit:
     whole = etl.send(path, body).json()
     assert list(whole) == ["results"]
     found = list(pages(etl, path, body, limit))
-    assert [one for page in found for one in page["results"]] == whole["results"]
+    assert [item for page in found for item in page["results"]] == whole["results"]
     assert all(list(page) == ["page", "results"] for page in found)
     assert all(page["page"]["count"] == len(page["results"]) <= limit for page in found)
     assert len(found) == -(-len(whole["results"]) // limit)
@@ -273,7 +273,7 @@ def test_a_page_ends_where_it_has_read_enough(
     body = asked(RESOURCE, "user:ana", "read", "table:")
     first = ana.send(RESOURCE, body).json()
     assert (first["results"], bool(first["page"]["next_token"])) == ([], True)
-    found = [one["id"] for page in pages(ana, RESOURCE, body, 5) for one in page["results"]]
+    found = [item["id"] for page in pages(ana, RESOURCE, body, 5) for item in page["results"]]
     assert found == ["demo/shop.sales.items"]
     assert (
         len(
@@ -344,7 +344,7 @@ def test_searching_about_others_takes_what_asking_takes(
 def test_a_duty_shows_what_it_is_about(shop: Shop, ada: Caller, etl: Caller) -> None:
     body = asked(RESOURCE, "user:marek", "read", "table:")
     assert len(etl.send(RESOURCE, body).json()["results"]) == 5
-    shown = [one["id"] for one in ada.send(RESOURCE, body).json()["results"]]
+    shown = [item["id"] for item in ada.send(RESOURCE, body).json()["results"]]
     assert len(shown) == 4
     assert all(id_.startswith("demo/shop.sales.") for id_ in shown)
     plans = asked(SUBJECT, "user:", "read", "table:demo/shop.secret.plans")

@@ -82,9 +82,11 @@ def test_workers_and_beat_are_late_when_they_were_not_heard_of(db: None, client:
 
 
 def test_the_beat_asks_every_queue_for_a_sign_of_life() -> None:
-    asked = [one for one in settings.CELERY_BEAT_SCHEDULE.values() if one["task"] == "policies.tasks.alive"]
-    assert {one["args"][0] for one in asked} == {one["options"]["queue"] for one in asked}
-    assert {one["args"][0] for one in asked} == {queue.name for queue in settings.CELERY_TASK_QUEUES}
+    asked = [
+        item for item in settings.CELERY_BEAT_SCHEDULE.values() if item["task"] == "policies.tasks.alive"
+    ]
+    assert {item["args"][0] for item in asked} == {item["options"]["queue"] for item in asked}
+    assert {item["args"][0] for item in asked} == {queue.name for queue in settings.CELERY_TASK_QUEUES}
 
 
 def test_the_sync_says_what_is_not_enforced(shop: Shop, client: Client) -> None:

@@ -30,13 +30,13 @@ def test_a_yes_names_the_rules_it_rests_on(shop: Shop, ana: Caller) -> None:
     assert (answer["decision"], answer["reason"], answer["operation"]) == (True, "allowed", "Table.loadTable")
     assert answer["resource"] == {"type": "table", "id": ORDERS}
     assert answer["tree"]["holds"] is True
-    given = {(one["privilege"], one["object"]["id"]) for one in answer["because"]}
+    given = {(item["privilege"], item["object"]["id"]) for item in answer["because"]}
     assert given == {
         ("USE_CATALOG", "demo/shop"),
         ("USE_SCHEMA", "demo/shop.sales"),
         ("SELECT_TABLE", "demo/shop.sales"),
     }
-    assert all(one["via"] == [{"kind": "role", "name": "readers"}] for one in answer["because"])
+    assert all(item["via"] == [{"kind": "role", "name": "readers"}] for item in answer["because"])
     assert "missing" not in answer
 
 
@@ -75,7 +75,7 @@ def test_the_decision_is_the_one_of_a_check(shop: Shop, etl: Caller) -> None:
 def test_what_is_hidden_reads_like_what_is_not_there(shop: Shop, ana: Caller) -> None:
     hidden = ask(ana, resource="table:demo/shop.secret.plans")
     absent = ask(ana, resource="table:demo/shop.secrex.plans")
-    said = [str(one).replace("secrex", "secret") for one in (hidden, absent)]
+    said = [str(item).replace("secrex", "secret") for item in (hidden, absent)]
     assert said[0] == said[1]
 
 

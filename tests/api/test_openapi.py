@@ -45,8 +45,8 @@ def test_every_call_is_described_and_no_other(described: dict[str, Any]) -> None
 def references(value: object) -> list[str]:
     if isinstance(value, dict):
         own = [value["$ref"]] if "$ref" in value else []
-        return own + [each for one in value.values() for each in references(one)]
-    return [each for one in value for each in references(one)] if isinstance(value, list) else []
+        return own + [each for item in value.values() for each in references(item)]
+    return [each for item in value for each in references(item)] if isinstance(value, list) else []
 
 
 def test_every_reference_leads_somewhere(described: dict[str, Any]) -> None:
@@ -81,7 +81,7 @@ def test_answers_are_as_described(
     marek = Caller(token("user", "marek"))
     call = described["paths"][BASE + path][method]
     if method == "get":
-        assert set(asked) <= {one["name"] for one in call["parameters"]}
+        assert set(asked) <= {item["name"] for item in call["parameters"]}
         response = marek.get(f"{BASE}{path}?{urlencode(asked)}")
     else:
         assert fits(asked, call["requestBody"]["content"]["application/json"]["schema"])

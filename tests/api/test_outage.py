@@ -71,10 +71,10 @@ def asked(database: str, *paths: str) -> list[dict[str, Any]]:
 
 def test_without_its_database_every_surface_says_when_to_come_again(redis_url: str) -> None:
     answers = asked("postgresql://console:s3cret@127.0.0.1:9/lakewarden", *CALLS)
-    assert {one["path"]: (one["status"], one["type"], one["after"]) for one in answers} == {
+    assert {answer["path"]: (answer["status"], answer["type"], answer["after"]) for answer in answers} == {
         path: (503, form, "2") for path, form in CALLS.items()
     }
-    bodies = {one["path"]: one["body"] for one in answers}
+    bodies = {answer["path"]: answer["body"] for answer in answers}
     assert json.loads(bodies["/api/metalakes"])["code"] == 1002
     assert json.loads(bodies["/herd-app/rest/currentUser"])["statusCode"] == 503
     assert json.loads(bodies["/authz/v1/grants"])["status"] == 503
@@ -86,8 +86,8 @@ def test_a_database_that_hangs_is_answered_for_within_seconds(redis_url: str, no
     database = f"postgresql://console:s3cret@127.0.0.1:{nobody_answers}/lakewarden"
     paths = ("/health/live", "/access/v1/evaluation", "/api/metalakes", "/catalog", "/health/ready")
     _, *calls, ready = asked(database, *paths)  # the first reads the program in
-    assert [one["status"] for one in calls] == [503, 503, 503]
-    assert all(one["seconds"] < 6 for one in calls)
+    assert [call["status"] for call in calls] == [503, 503, 503]
+    assert all(call["seconds"] < 6 for call in calls)
     assert (ready["status"], ready["seconds"] < 2) == (503, True)
     assert "database: FAILED - no answer within 1.2 s" in ready["body"]
 

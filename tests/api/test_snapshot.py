@@ -221,7 +221,7 @@ def test_a_folder_reaches_all_that_lies_in_it_and_all_it_lies_in(shop: Shop, ana
 
     def told(location: str) -> tuple[list[str], list[str], bool]:
         around, within, whole = held.reach(location)
-        return [one.path[-1] for one in around], [one.path[-1] for one in within], whole
+        return [item.path[-1] for item in around], [item.path[-1] for item in within], whole
 
     assert told("s3://lake/drop/deep/orders/x") == (["orders", "drop"], [], True)
     assert told("s3://lake/drop/deep") == (["drop"], ["orders"], True)
@@ -318,7 +318,7 @@ def test_a_realm_one_has_no_part_in_is_none(shop: Shop, etl: Caller) -> None:
     assert len(said) == 1
     stranger = Caller(token("service", "stranger"))
     others = [stranger.get(f"{SNAPSHOT}?realm={name}&for=user:ana") for name in ("demo", "absent")]
-    assert [one.status_code for one in others] == [403, 403]
+    assert [other.status_code for other in others] == [403, 403]
     assert others[0].content == others[1].content
 
 

@@ -83,7 +83,7 @@ def test_parts_are_the_whole_once_each(marek: Caller, view: str) -> None:
 def test_parts_are_about_as_long(marek: Caller, full: Shop, view: str) -> None:
     told = splits(marek, view, 3)
     assert 2 <= len(told["splits"]) <= 3
-    assert [one["after"] for one in told["splits"][1:]] == [one["upto"] for one in told["splits"][:-1]]
+    assert [item["after"] for item in told["splits"][1:]] == [item["upto"] for item in told["splits"][:-1]]
 
 
 def test_rows_are_in_the_words_of_the_console(marek: Caller, full: Shop) -> None:

@@ -67,7 +67,7 @@ def test_the_last_use_of_an_object_and_of_a_person(shop: Shop, job: Caller) -> N
     assert last is not None
     assert str(last.principal) == "user:olivia"
     found = uses.last_uses(user("ana"), [shop.realm.realm_id])
-    assert [one.securable_id for one in found] == [shop.tables["items"].id, shop.tables["orders"].id]
+    assert [item.securable_id for item in found] == [shop.tables["items"].id, shop.tables["orders"].id]
 
 
 def test_a_clock_that_is_ahead_is_not_believed(shop: Shop, job: Caller) -> None:

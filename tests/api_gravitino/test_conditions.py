@@ -197,9 +197,9 @@ def rows(kind: str, row: str) -> list[Any]:
 
 
 def _rows(kind: str, row: str) -> Iterator[Any]:
-    for one in TABLE[kind]:
-        if row in one["rows"] and ("owners" in one or "on" in one):
-            yield pytest.param(one, marks=pytest.mark.seed(one["rows"][row]), id=one["name"])
+    for item in TABLE[kind]:
+        if row in item["rows"] and ("owners" in item or "on" in item):
+            yield pytest.param(item, marks=pytest.mark.seed(item["rows"][row]), id=item["name"])
 
 
 def by_privilege(kind: str) -> list[Any]:
@@ -207,10 +207,10 @@ def by_privilege(kind: str) -> list[Any]:
 
 
 def _by_privilege(kind: str) -> Iterator[Any]:
-    for one in TABLE[kind]:
-        for code in one.get("privileges", ()):
-            mark = pytest.mark.seed(one["rows"].get(code, one["rows"]["whole"]))
-            yield pytest.param(one, code, marks=mark, id=f"{one['name']} by {code}")
+    for item in TABLE[kind]:
+        for code in item.get("privileges", ()):
+            mark = pytest.mark.seed(item["rows"].get(code, item["rows"]["whole"]))
+            yield pytest.param(item, code, marks=mark, id=f"{item['name']} by {code}")
 
 
 @pytest.mark.seed("S4-016")
@@ -268,7 +268,7 @@ def names(town: Town, asked: Asked, who: str = WHO) -> list[str] | None:
         return None
     assert reply.told == OK
     found: list[str] = reply.body.get("names", [])
-    return found or [one["name"] for one in reply.body.get("identifiers", [])]
+    return found or [item["name"] for item in reply.body.get("identifiers", [])]
 
 
 ALL = {

@@ -58,7 +58,7 @@ def the(type: MetadataObject.Type, *names: str) -> MetadataObject:
 def test_metalakes(site: Site) -> None:
     admin = service_admin(site)
     admin.create_metalake("ml", "c", {"k": "v"})
-    assert "ml" in [one.name() for one in admin.list_metalakes()]
+    assert "ml" in [metalake.name() for metalake in admin.list_metalakes()]
     altered = admin.alter_metalake(
         "ml",
         MetalakeChange.rename("ml2"),
@@ -91,7 +91,7 @@ def test_catalogs_and_schemas(lake: Lake) -> None:
         "c",
     )
     assert owner.list_catalogs() == ["rel"]
-    assert [one.name() for one in owner.list_catalogs_info()] == ["rel"]
+    assert [item.name() for item in owner.list_catalogs_info()] == ["rel"]
     assert owner.load_catalog("rel").properties() == {"a": "b", "in-use": "true"}
     altered = owner.alter_catalog(
         "rel",
@@ -157,8 +157,10 @@ def test_tables(rel: Any) -> None:
     )
     loaded = tables.load_table(t1)
     for table in (made, loaded):
-        assert [one.name() for one in table.columns()] == ["id", "name", "tags", "day"]
-        assert [one.data_type() for one in table.columns()] == [one.data_type() for one in columns()]
+        assert [column.name() for column in table.columns()] == ["id", "name", "tags", "day"]
+        assert [column.data_type() for column in table.columns()] == [
+            column.data_type() for column in columns()
+        ]
         assert table.columns()[1].default_value() == Literals.string_literal("nobody")
         assert (table.comment(), table.properties()) == ("c", {"p": "q"})
         assert len(table.partitioning()) == 2
@@ -166,7 +168,7 @@ def test_tables(rel: Any) -> None:
         assert table.sort_order()[0].direction() == SortDirection.DESCENDING
         assert table.index()[0].name() == "pk"
         assert table.audit_info().creator() == ADMIN
-    assert [str(one) for one in tables.list_tables(space("s1"))] == ["s1.t1"]
+    assert [str(item) for item in tables.list_tables(space("s1"))] == ["s1.t1"]
     assert tables.load_table(t1, {Privilege.Name.SELECT_TABLE, Privilege.Name.MODIFY_TABLE}).name() == "t1"
     altered = tables.alter_table(
         t1,
@@ -189,9 +191,9 @@ def test_tables(rel: Any) -> None:
         TableChange.add_index(Index.IndexType.UNIQUE_KEY, "u", [["age"]]),
         TableChange.delete_index("pk", False),
     )
-    assert [one.name() for one in altered.columns()] == ["age", "id", "full_name", "day"]
+    assert [column.name() for column in altered.columns()] == ["age", "id", "full_name", "day"]
     assert (altered.name(), altered.properties()) == ("t2", {"a": "b"})
-    assert [one.name() for one in altered.index()] == ["u"]
+    assert [item.name() for item in altered.index()] == ["u"]
     with pytest.raises(errors.NoSuchTableException):
         tables.load_table(t1)
     assert tables.drop_table(t2) is True
@@ -206,14 +208,16 @@ def test_partitions_and_statistics(rel: Any) -> None:
     part = Partitions.identity("p", [["day"]], [Literals.date_literal("2026-01-01")], {"k": "v"})
     assert table.add_partition(part).name() == "p"
     assert table.list_partition_names() == ["p"]
-    assert [one.name() for one in table.list_partitions()] == ["p"]
+    assert [partition.name() for partition in table.list_partitions()] == ["p"]
     assert table.get_partition("p").properties() == {"k": "v"}
     with pytest.raises(errors.NoSuchPartitionException):
         table.get_partition("q")
     assert table.drop_partition("p") is True
     assert table.drop_partition("p") is False
     table.update_statistics({"custom-a": StatisticValues.long_value(1)})
-    assert [(one.name(), one.value().value()) for one in table.list_statistics()] == [("custom-a", 1)]
+    assert [(statistic.name(), statistic.value().value()) for statistic in table.list_statistics()] == [
+        ("custom-a", 1)
+    ]
     assert table.drop_statistics(["custom-a"]) is True
     assert table.list_statistics() == []
     with pytest.raises(errors.UnmodifiableStatisticException):
@@ -225,7 +229,7 @@ def test_views(rel: Any) -> None:
     sql = SQLRepresentation("spark", "SELECT 1")
     made = views.create_view(ident("s1", "v1"), columns()[:1], [sql], "c")
     assert made.name() == "v1"
-    assert [one.name() for one in views.list_views(space("s1"))] == ["v1"]
+    assert [view.name() for view in views.list_views(space("s1"))] == ["v1"]
     assert views.load_view(ident("s1", "v1")).sql_for("spark").sql() == "SELECT 1"
     altered = views.alter_view(ident("s1", "v1"), ViewChange.rename("v2"), ViewChange.set_property("a", "b"))
     assert (altered.name(), altered.properties()) == ("v2", {"a": "b"})
@@ -240,8 +244,8 @@ def test_functions(rel: Any) -> None:
     one = FunctionDefinitions.of([param], Types.IntegerType.get(), [spark])
     none = FunctionDefinitions.of([], Types.IntegerType.get(), [spark])
     assert functions.register_function(fn, "c", FunctionType.SCALAR, True, [one]).name() == "fn"
-    assert [str(one) for one in functions.list_functions(space("s1"))] == ["s1.fn"]
-    assert [one.name() for one in functions.list_function_infos(space("s1"))] == ["fn"]
+    assert [str(function) for function in functions.list_functions(space("s1"))] == ["s1.fn"]
+    assert [info.name() for info in functions.list_function_infos(space("s1"))] == ["fn"]
     assert functions.get_function(fn).deterministic() is True
     altered = functions.alter_function(
         fn,
@@ -268,7 +272,7 @@ def test_filesets(lake: Lake) -> None:
     )
     usual = filesets.create_fileset(ident("s1", "f2"), "", Fileset.Type.MANAGED, None, {})
     assert usual.storage_location() == "file:/data/s1/f2"
-    assert [one.name() for one in filesets.list_filesets(space("s1"))] == ["f1", "f2"]
+    assert [fileset.name() for fileset in filesets.list_filesets(space("s1"))] == ["f1", "f2"]
     assert filesets.load_fileset(f1).comment() == "c"
     assert filesets.get_file_location(f1, "/a/b") == "file:/data/x/a/b"
     altered = filesets.alter_fileset(
@@ -289,12 +293,12 @@ def test_models(lake: Lake) -> None:
     catalog.as_schemas().create_schema("s1", "", {})
     models, m1, m2 = catalog.as_model_catalog(), ident("s1", "m1"), ident("s1", "m2")
     assert models.register_model(m1, "c", {}).latest_version() == 0
-    assert [one.name() for one in models.list_models(space("s1"))] == ["m1"]
+    assert [model.name() for model in models.list_models(space("s1"))] == ["m1"]
     models.link_model_version(m1, "s3://x", ["prod"], "c", {})
     models.link_model_version_with_multiple_uris(m1, {"a": "s3://a", "b": "s3://b"}, ["next"], "", {})
     assert models.get_model(m1).latest_version() == 2
     assert models.list_model_versions(m1) == [0, 1]
-    assert [one.version() for one in models.list_model_version_infos(m1)] == [0, 1]
+    assert [info.version() for info in models.list_model_version_infos(m1)] == [0, 1]
     assert models.get_model_version(m1, 0).uri() == "s3://x"
     assert models.get_model_version_by_alias(m1, "next").version() == 1
     altered = models.alter_model_version(
@@ -347,15 +351,15 @@ def test_users_groups_and_roles(lake: Lake, rel: Any) -> None:
     role = owner.create_role("r1", {"k": "v"}, wanted)
     assert (role.name(), role.properties()) == ("r1", {"k": "v"})
     assert owner.create_role("r2", None, []).securable_objects() == []
-    told = {one.full_name(): one.privileges() for one in owner.get_role("r1").securable_objects()}
+    told = {object_.full_name(): object_.privileges() for object_ in owner.get_role("r1").securable_objects()}
     assert told["rel.s1.t1"] == [may("SELECT_TABLE")]
     assert len(told) == len(told["rel"]) == 2
-    assert all(one in told["rel"] for one in (may("USE_CATALOG"), may_not("CREATE_SCHEMA")))
+    assert all(item in told["rel"] for item in (may("USE_CATALOG"), may_not("CREATE_SCHEMA")))
     assert owner.list_role_names() == ["r1", "r2"]
     assert owner.grant_roles_to_user(["r1", "r2"], "u1").roles() == ["r1", "r2"]
     assert owner.grant_roles_to_group(["r1"], "g1").roles() == ["r1"]
-    assert {one.name(): one.roles() for one in owner.list_users()}["u1"] == ["r1", "r2"]
-    assert [one.roles() for one in owner.list_groups()] == [["r1"]]
+    assert {user.name(): user.roles() for user in owner.list_users()}["u1"] == ["r1", "r2"]
+    assert [group.roles() for group in owner.list_groups()] == [["r1"]]
     assert owner.get_user("u1").roles() == ["r1", "r2"]
     assert owner.get_group("g1").roles() == ["r1"]
     assert owner.revoke_roles_from_user(["r2"], "u1").roles() == ["r1"]
@@ -363,7 +367,7 @@ def test_users_groups_and_roles(lake: Lake, rel: Any) -> None:
     table = the(TABLE, "rel", "s1", "t1")
     for _ in range(2):  # granting and revoking again changes nothing and is no error
         given = owner.grant_privileges_to_role("r2", table, [may("MODIFY_TABLE")])
-        assert [one.full_name() for one in given.securable_objects()] == ["rel.s1.t1"]
+        assert [object_.full_name() for object_ in given.securable_objects()] == ["rel.s1.t1"]
     assert MetadataObjectRoleOperations(lake.name, table, owner._rest_client).list_binding_role_names() == [
         "r1",
         "r2",
@@ -406,15 +410,17 @@ def test_tags(lake: Lake, rel: Any) -> None:
     assert owner.create_tag("tg", "c", {"key1": "v"}).properties() == {"key1": "v"}
     owner.create_tag("b", "", {})
     assert owner.list_tags() == ["b", "tg"]
-    assert [one.name() for one in owner.list_tags_info()] == ["b", "tg"]
+    assert [item.name() for item in owner.list_tags_info()] == ["b", "tg"]
     assert owner.get_tag("tg").comment() == "c"
     tags = table.supports_tags()
     assert sorted(tags.associate_tags(["tg", "b"], [])) == ["b", "tg"]
     assert sorted(tags.list_tags()) == ["b", "tg"]
     assert tags.associate_tags([], ["b"]) == ["tg"]
-    assert [one.name() for one in tags.list_tags_info()] == ["tg"]
+    assert [item.name() for item in tags.list_tags_info()] == ["tg"]
     assert tags.get_tag("tg").name() == "tg"
-    assert [one.full_name() for one in owner.get_tag("tg").associated_objects().objects()] == ["rel.s1.t1"]
+    assert [object_.full_name() for object_ in owner.get_tag("tg").associated_objects().objects()] == [
+        "rel.s1.t1"
+    ]
     altered = owner.alter_tag(
         "tg",
         TagChange.rename("x"),
@@ -431,7 +437,7 @@ def test_jobs(lake: Lake) -> None:
     owner = lake.owner
     builder = ShellJobTemplate.builder().with_name("jt").with_executable("/bin/echo").with_comment("c")
     owner.register_job_template(builder.with_arguments(["a"]).with_scripts(["b"]).build())
-    assert [one.name for one in owner.list_job_templates()] == ["jt"]
+    assert [template.name for template in owner.list_job_templates()] == ["jt"]
     assert owner.get_job_template("jt").arguments == ["a"]
     altered = owner.alter_job_template(
         "jt",

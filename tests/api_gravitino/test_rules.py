@@ -132,7 +132,7 @@ def test_privileges_of_a_role(shop: Lake) -> None:
     assert shop.send("PUT", "/permissions/roles/r/nothing/rel.s.t/grant", deny).told == ILLEGAL
     wanted = [{"type": "schema", "fullName": "rel.s", "privileges": [_one("USE_SCHEMA")]}]
     told = shop.send("PUT", "/permissions/roles/r", {"overrides": wanted}).body["role"]["securableObjects"]
-    assert [(one["fullName"], one["privileges"]) for one in told] == [("rel.s", [_one("use_schema")])]
+    assert [(item["fullName"], item["privileges"]) for item in told] == [("rel.s", [_one("use_schema")])]
     absent = [{**wanted[0], "fullName": "rel.x"}]
     assert shop.send("PUT", "/permissions/roles/r", {"overrides": absent}).told == gone("MetadataObject")
     assert shop.send("PUT", "/permissions/roles/r", {"overrides": []}).body["role"]["securableObjects"] == []
@@ -274,7 +274,7 @@ def test_personal_roles(shop: Lake) -> None:
     assert shop.send("GET", "/roles").body["names"] == ["~ana"]
     assert shop.send("GET", "/users/ana").body["user"]["roles"] == ["~ana"]
     given = shop.send("GET", "/roles/~ana").body["role"]["securableObjects"]
-    assert [one["fullName"] for one in given] == ["rel.s.t"]
+    assert [item["fullName"] for item in given] == ["rel.s.t"]
     assert shop.send("DELETE", "/roles/~ana").told == illegal("Role")
     assert shop.send("PUT", "/permissions/users/bob/grant", {"roleNames": ["~ana"]}).told == illegal("Role")
     assert shop.send("PUT", "/owners/role/~ana", {"name": "bob", "type": "user"}).status == 400
@@ -292,13 +292,13 @@ def test_many_people_at_once(shop: Lake) -> None:
     reply = shop.site.send(
         "POST", f"{bulk}/add", {"users": [{"name": "cy"}, {"name": "ana"}, {"name": "di"}]}
     )
-    assert [one["name"] for one in reply.body["users"]] == ["cy", "di"]
-    assert [(one["index"], one["type"]) for one in reply.body["errors"]] == [
+    assert [item["name"] for item in reply.body["users"]] == ["cy", "di"]
+    assert [(item["index"], item["type"]) for item in reply.body["errors"]] == [
         (1, "UserAlreadyExistsException")
     ]
     reply = shop.site.send("POST", f"{bulk}/remove", {"names": ["cy", "none", ADMIN]})
     assert reply.body["names"] == ["cy"]
-    assert [one["name"] for one in reply.body["errors"]] == [ADMIN]
+    assert [item["name"] for item in reply.body["errors"]] == [ADMIN]
     assert shop.site.send("POST", f"{bulk}/add", {"users": [{"name": "x"}]}, who="ana").told == FORBIDDEN
 
 
@@ -383,7 +383,9 @@ def test_a_connected_catalog_belongs_to_its_source(shop: Lake) -> None:
     columns = shop.owner.load_catalog("rel").as_table_catalog()
     from tests.api_gravitino.world import ident
 
-    types = [str(one.data_type().simple_string()) for one in columns.load_table(ident("s", "t")).columns()]
+    types = [
+        str(column.data_type().simple_string()) for column in columns.load_table(ident("s", "t")).columns()
+    ]
     assert types == ["varchar(9)", "external(jsonb)"]
     assert shop.send("PUT", "/catalogs/rel", {"updates": []}).told == OK
     assert shop.send("DELETE", "?force=true").status == 400
@@ -484,7 +486,7 @@ def test_nested_schemas(shop: Lake) -> None:
 
 
 def _names(reply: Any) -> list[str]:
-    return [one["name"] for one in reply.body["identifiers"]]
+    return [item["name"] for item in reply.body["identifiers"]]
 
 
 # what the Python client lacks
@@ -536,7 +538,7 @@ def test_tags_on_columns_and_from_above(shop: Lake) -> None:
     assert shop.send("POST", "/objects/column/rel.s.t.none/tags", put).told == gone("MetadataObject")
     assert shop.send("POST", "/tags/catalog/rel", {"tagsToAdd": ["gold"]}).told == OK
     told = shop.send("GET", f"{column}?details=true").body["tags"]
-    assert {one["name"]: one["inherited"] for one in told} == {"pii": False, "gold": True}
+    assert {item["name"]: item["inherited"] for item in told} == {"pii": False, "gold": True}
     assert shop.send("GET", "/objects/table/rel.s.t/tags").body["names"] == ["gold"]
     objects = shop.send("GET", "/tags/pii/objects").body["metadataObjects"]
     assert objects == [{"fullName": "rel.s.t.a", "type": "column"}]
@@ -554,7 +556,7 @@ def test_partition_statistics(shop: Lake) -> None:
     one = {"partitionName": "p", "statistics": {"custom-rows": 3}}
     assert shop.send("PUT", on, {"updates": [one]}).told == OK
     told = shop.send("GET", f"{on}?from=a&to=z").body["partitionStatistics"]
-    assert [(one["partitionName"], one["statistics"][0]["value"]) for one in told] == [("p", 3)]
+    assert [(item["partitionName"], item["statistics"][0]["value"]) for item in told] == [("p", 3)]
     assert shop.send("GET", f"{on}?from=q").body["partitionStatistics"] == []
     gone_ = {"partitionName": "p", "statisticNames": ["custom-rows"]}
     assert shop.send("POST", on, {"drops": [gone_]}).body["dropped"] is True

@@ -312,9 +312,9 @@ class HdfsSite:
     def walk(self, path: str) -> Iterator[str]:
         yield path
         found = self.server.call("GET", path, "LISTSTATUS")["FileStatuses"]["FileStatus"]
-        for one in found:
-            if one["pathSuffix"]:
-                yield from self.walk(f"{path}/{one['pathSuffix']}")
+        for item in found:
+            if item["pathSuffix"]:
+                yield from self.walk(f"{path}/{item['pathSuffix']}")
 
     @contextmanager
     def opened(self, url: str) -> Iterator[Backend]:
@@ -334,7 +334,7 @@ class HdfsSite:
 
     def marks(self, path: str) -> list[object]:
         found = self.server.call("GET", path, "GETXATTRS", encoding="text")["XAttrs"]
-        return [one for one in found if not one["name"].endswith(".kept")]
+        return [item for item in found if not item["name"].endswith(".kept")]
 
     def foreign(self) -> set[Foreign]:
         return set(look(self).foreign)
@@ -344,10 +344,10 @@ class HdfsSite:
             if right:
                 person, path = key.removeprefix("person:"), f"/lake/{'/'.join(right.path)}"
                 entries = self.server.call("GET", path, "GETACLSTATUS")["AclStatus"]["entries"]
-                entry = next(one for one in entries if one.startswith(f"user:{person}:"))
+                entry = next(item for item in entries if item.startswith(f"user:{person}:"))
                 letters, letter = {*entry.split(":")[2]}, LETTERS[right.right]
                 now = letters | {letter} if more else letters - {letter}
-                self.modify(path, f"user:{person}:{''.join(one if one in now else '-' for one in 'rwx')}")
+                self.modify(path, f"user:{person}:{''.join(item if item in now else '-' for item in 'rwx')}")
 
     def may(self, person: str, deed: str, schema: str, table: str) -> bool:
         letters = "r-x" if WORDS[deed] == "READ" else "rwx"

@@ -27,7 +27,7 @@ def assert_settled(lake, desired):
 
 
 def done(lake, desired, **more):
-    assert [one.error for one in settle(lake, desired, **more) if one.error] == []
+    assert [item.error for item in settle(lake, desired, **more) if item.error] == []
     assert_settled(lake, desired)
 
 

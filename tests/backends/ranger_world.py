@@ -88,14 +88,14 @@ class RangerSite:
         return self.server.make_policy({**body, **more})
 
     def policies(self) -> dict[str, dict[str, Any]]:
-        return {one["name"]: one for one in self.server.policies(self.service)}
+        return {policy["name"]: policy for policy in self.server.policies(self.service)}
 
     def our_policy(self, schema: str, name: str) -> dict[str, Any]:
         return self.policies()[self.identity.policy_name(self.values(schema, name))]
 
     def our_role(self, key: str) -> dict[str, Any]:
         name = self.identity.role_name(key)
-        return next(one for one in self.server.roles() if one["name"] == name)
+        return next(role for role in self.server.roles() if role["name"] == name)
 
     def give_by_hand(self, right: Right, holder: str) -> None:
         """In one policy for each table; its validity makes it another resource than our own policy has."""
@@ -121,12 +121,12 @@ class RangerSite:
         """What stands in policies that do not bear our label, read past the backend."""
         schema = "database" if self.type is HIVE else "schema"
         found = set()
-        for one in self.server.policies(self.service):
-            if not one["policyLabels"]:
-                path = one["resources"][schema]["values"][0], one["resources"]["table"]["values"][0]
-                for given in one["policyItems"]:
+        for policy in self.server.policies(self.service):
+            if not policy["policyLabels"]:
+                path = policy["resources"][schema]["values"][0], policy["resources"]["table"]["values"][0]
+                for given in policy["policyItems"]:
                     found |= {
-                        Foreign(Right("table", path, access["type"]), user, f"policy {one['name']}")
+                        Foreign(Right("table", path, access["type"]), user, f"policy {policy['name']}")
                         for user in given.get("users", ())
                         for access in given["accesses"]
                     }

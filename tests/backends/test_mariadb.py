@@ -123,7 +123,7 @@ def test_rights_that_a_dropped_table_left_are_extra_and_taken(site, ana):
 
 def test_nothing_is_granted_on_a_database_that_is_not_there(site, ana):
     waiting = frozenset({Right("schema", ("later",), "CREATE")})
-    errors = [one.error for one in settle(site, wanted({"r": waiting}, r={ana})) if one.error]
+    errors = [item.error for item in settle(site, wanted({"r": waiting}, r={ana})) if item.error]
     assert "later does not exist" in str(errors[0])
     assert site.do("SELECT COUNT(*) FROM mysql.db WHERE Db = 'later'") == [(0,)]
 
@@ -152,7 +152,7 @@ def test_a_default_role_of_others_is_not_replaced(site, ana):
     site.do("CREATE ROLE theirs; ".rstrip("; "))
     site.do(f"GRANT theirs TO {site.account(ana)}")
     site.do(f"SET DEFAULT ROLE theirs FOR {site.account(ana)}")
-    errors = [one.error for one in settle(site, wanted({"r": READ}, r={ana})) if one.error]
+    errors = [item.error for item in settle(site, wanted({"r": READ}, r={ana})) if item.error]
     assert [type(error) for error in errors] == [Rejected]
     assert "theirs by default" in str(errors[0])
     assert not site.may(ana, "SELECT", "sales", "orders")
@@ -200,12 +200,12 @@ def test_a_role_that_others_gave_to_one_of_ours_is_foreign(site, ana, own):
     site.do("GRANT SELECT ON sales.orders TO theirs")
     site.do(f"GRANT theirs TO `{ours}`")
     assert site.may(ana, "SELECT", "sales", "orders")
-    [found] = [one for one in look(site).foreign if one.holder == ours]
+    [found] = [item for item in look(site).foreign if item.holder == ours]
     assert found.right == Right("role", ("theirs",), "MEMBER")
     settle(site, desired)
     assert found in look(site).foreign
     site.do(f"GRANT theirs TO {site.pusher}@localhost WITH ADMIN OPTION")
-    assert [one.error for one in settle(site, desired, orders=[Order(found)])] == [None]
+    assert [item.error for item in settle(site, desired, orders=[Order(found)])] == [None]
     assert not site.may(ana, "SELECT", "sales", "orders")
     assert_settled(site, desired)
 
@@ -216,7 +216,7 @@ def test_every_right_on_everything_that_a_role_of_ours_was_given_is_extra_and_ta
     assert site.may(ana, "SELECT", "sales", "costs")
     assert plan_of(site, desired).extra > 35
     # what the account lacks itself it cannot take; that keeps nothing else
-    assert [type(one.error) for one in settle(site, desired)] == [Misconfigured]
+    assert [type(item.error) for item in settle(site, desired)] == [Misconfigured]
     assert not site.may(ana, "SELECT", "sales", "costs")
     site.do(f"GRANT ALL ON *.* TO {site.pusher}@localhost WITH GRANT OPTION")
     settle(site, desired)
@@ -225,15 +225,15 @@ def test_every_right_on_everything_that_a_role_of_ours_was_given_is_extra_and_ta
 
 def test_what_others_gave_on_columns_is_not_taken_with_what_they_gave_on_the_table(site, ana):
     site.do(f"GRANT SELECT, SELECT (x), UPDATE (x) ON sales.orders TO {site.account(ana)}")
-    by_word = {one.right.right: one for one in look(site).foreign}
+    by_word = {item.right.right: item for item in look(site).foreign}
     assert {*by_word} == {"SELECT", "SELECT(x)", "UPDATE(x)"}
     [outcome] = settle(site, wanted({}), orders=[Order(by_word["SELECT"])])
     assert type(outcome.error) is Rejected
-    assert {one.right.right for one in look(site).foreign} == {"SELECT", "SELECT(x)", "UPDATE(x)"}
+    assert {item.right.right for item in look(site).foreign} == {"SELECT", "SELECT(x)", "UPDATE(x)"}
     for word in ("SELECT(x)", "SELECT"):
         outcomes = settle(site, wanted({}), orders=[Order(by_word[word])])
-        assert [one.error for one in outcomes] == [None]
-    assert {one.right.right for one in look(site).foreign} == {"UPDATE(x)"}
+        assert [item.error for item in outcomes] == [None]
+    assert {item.right.right for item in look(site).foreign} == {"UPDATE(x)"}
 
 
 def test_a_name_that_may_be_two_accounts_is_not_taken_from(site, ana):
@@ -256,10 +256,10 @@ def test_a_role_and_an_account_of_one_name_are_told_apart(site, ana):
     site.do(f"CREATE ROLE `{ana}`")
     for holder in (f"`{ana}`", site.account(ana)):
         site.do(f"GRANT SELECT ON sales.orders TO {holder}")
-    assert {one.holder for one in look(site).foreign} == {ana, f"{ana}@%"}
-    [ordered] = [one for one in look(site).foreign if one.holder != ana]
+    assert {item.holder for item in look(site).foreign} == {ana, f"{ana}@%"}
+    [ordered] = [item for item in look(site).foreign if item.holder != ana]
     settle(site, wanted({}), orders=[Order(ordered)])
-    assert {one.holder for one in look(site).foreign} == {ana}
+    assert {item.holder for item in look(site).foreign} == {ana}
 
 
 def test_what_cannot_be_taken_is_an_error_and_the_rest_is_taken(site, ana):
@@ -278,13 +278,15 @@ def test_a_role_that_is_only_called_like_ours_is_left_alone(site, ana):
 
 def test_power_over_everything_is_told_as_a_bypass(site, ana):
     site.do(f"GRANT SELECT ON *.* TO {site.account(ana)}")
-    assert "holds SELECT on every database" in {one.what for one in look(site).bypasses if one.holder == ana}
+    assert "holds SELECT on every database" in {
+        bypass.what for bypass in look(site).bypasses if bypass.holder == ana
+    }
 
 
 def test_the_check_says_what_the_account_lacks(site, ana):
     assert all(finding.ok for finding in findings(site))
     site.do(f"REVOKE CREATE USER ON *.* FROM {site.pusher}@localhost")
-    assert "the account lacks CREATE USER on *.*" in {one.text for one in findings(site) if one.blocks}
+    assert "the account lacks CREATE USER on *.*" in {item.text for item in findings(site) if item.blocks}
 
 
 def test_a_wrong_password_stops_the_backend(site):
@@ -318,7 +320,7 @@ def test_names_do_not_break_out_of_statements(site, name):
     desired = wanted(
         {name: on(name, name, "SELECT") | {Right("schema", (name,), "CREATE")}}, **{name: {person}}
     )
-    assert [one.error for one in settle(site, desired) if one.error] == []
+    assert [item.error for item in settle(site, desired) if item.error] == []
     assert_settled(site, desired)
     assert site.may(person, "SELECT", name, name)
 

@@ -222,7 +222,7 @@ def random_world(rng: random.Random) -> tuple[dict[str, frozenset[Right]], dict[
 
 def amiss_of(rng, groups):
     return {
-        key: frozenset(one for one in sorted(found) if rng.random() < 0.2) for key, found in groups.items()
+        key: frozenset(item for item in sorted(found) if rng.random() < 0.2) for key, found in groups.items()
     }
 
 

@@ -104,7 +104,7 @@ def test_people_without_an_account_here_are_left_out(lake):
     lake.people.append(name)
     assert name not in look(lake).people
     before = everything(lake.root)
-    errors = [one.error for one in settle(lake, each(**{name: fileset("sales", "orders", *READ)}))]
+    errors = [item.error for item in settle(lake, each(**{name: fileset("sales", "orders", *READ)}))]
     assert {type(error) for error in errors if error} == {Gone}
     assert everything(lake.root) == before
 
@@ -198,17 +198,17 @@ def test_what_was_changed_by_hand_while_a_gift_is_written_stays(lake, orders, mo
         setfacl("-m", "u:games:r-x", orders)
 
     monkeypatch.setattr(PosixTree, "below", slow)
-    assert [one.error for one in settle(lake, ANA_READS) if one.error] == []
+    assert [item.error for item in settle(lake, ANA_READS) if item.error] == []
     assert "user:5:r-x" in shown(orders)[str(orders)]
 
 
 def test_what_others_gave_is_taken_by_an_order_and_ours_stays(lake, orders):
     setfacl("-R", "-m", "u:daemon:rwX,u:games:rX", orders)
     done(lake, ANA_READS)
-    theirs = [one for one in look(lake).foreign if one.holder == "daemon"]
-    assert {one.right.right for one in theirs} == {"READ", "WRITE", "ENTER"}
-    done(lake, ANA_READS, orders=[Order(one) for one in theirs])
-    assert {one.holder for one in look(lake).foreign} == {"games"}
+    theirs = [item for item in look(lake).foreign if item.holder == "daemon"]
+    assert {item.right.right for item in theirs} == {"READ", "WRITE", "ENTER"}
+    done(lake, ANA_READS, orders=[Order(item) for item in theirs])
+    assert {item.holder for item in look(lake).foreign} == {"games"}
     assert as_person("daemon", reads(orders))
     assert not as_person("daemon", writes(orders))
     done(lake, NOTHING)
@@ -218,7 +218,7 @@ def test_what_others_gave_is_taken_by_an_order_and_ours_stays(lake, orders):
 def test_a_group_is_taken_by_an_order(lake, orders):
     setfacl("-R", "-m", "g:staff:rX", orders)
     setfacl("-R", "-d", "-m", "g:staff:rX", orders)
-    done(lake, NOTHING, orders=[Order(one) for one in look(lake).foreign])
+    done(lake, NOTHING, orders=[Order(item) for item in look(lake).foreign])
     assert look(lake).foreign == ()
 
 

@@ -32,7 +32,7 @@ def test_a_large_tree_takes_no_more_memory_than_a_small_one():
     try:
         for state in (desired, Desired({}, {})):
             tracemalloc.start()
-            assert [one.error for one in settle(site, state) if one.error] == []
+            assert [item.error for item in settle(site, state) if item.error] == []
             assert planning.plan(state, look(site)).steps == ()
             assert tracemalloc.get_traced_memory()[1] < MEMORY
             tracemalloc.stop()

@@ -42,14 +42,14 @@ def test_no_link_is_followed(lake, orders):
     try:
         done(lake, ANA_READS)
         assert everything(outside) == before
-        assert {one.path for one in look(lake).objects} == {
+        assert {item.path for item in look(lake).objects} == {
             (),
             ("sales",),
             ("sales", "orders"),
             ("sales", "costs"),
         }
         desired = each(daemon=fileset("sales", "linked", *READ))
-        assert any(one.error for one in settle(lake, desired))
+        assert any(item.error for item in settle(lake, desired))
         assert everything(outside) == before
     finally:
         subprocess.run(["rm", "-r", outside], check=True)
@@ -118,7 +118,7 @@ def test_what_vanishes_while_it_is_walked_does_no_harm(lake, orders):
     busy.start()
     try:
         for desired in [ANA_READS, NOTHING] * 10:
-            assert [one.error for one in settle(lake, desired) if one.error] == []
+            assert [item.error for item in settle(lake, desired) if item.error] == []
             assert look(lake).complete
     finally:
         stop.set()
@@ -128,11 +128,11 @@ def test_what_vanishes_while_it_is_walked_does_no_harm(lake, orders):
 
 def test_a_folder_made_again_has_another_id_and_no_rights(lake, orders):
     done(lake, ANA_READS)
-    old = {one.path: one.id for one in look(lake).objects}
+    old = {item.path: item.id for item in look(lake).objects}
     lake.drop("sales", "orders")
     lake.table("sales", "orders")
     seen = look(lake)
-    new = {one.path: one.id for one in seen.objects}
+    new = {item.path: item.id for item in seen.objects}
     assert new["sales", "orders"] != old["sales", "orders"]
     assert new["sales", "costs"] == old["sales", "costs"]
     assert rights(seen, "daemon") == set()
@@ -141,9 +141,9 @@ def test_a_folder_made_again_has_another_id_and_no_rights(lake, orders):
 
 def test_a_renamed_folder_keeps_its_id_and_its_rights(lake):
     done(lake, ANA_READS)
-    old = {one.path: one.id for one in look(lake).objects}
+    old = {item.path: item.id for item in look(lake).objects}
     lake.rename("sales", "orders", "sold")
-    assert {one.path: one.id for one in look(lake).objects}["sales", "sold"] == old["sales", "orders"]
+    assert {item.path: item.id for item in look(lake).objects}["sales", "sold"] == old["sales", "orders"]
     assert_settled(lake, each(daemon=fileset("sales", "sold", *READ)))
 
 
@@ -160,8 +160,8 @@ def test_a_look_that_was_refused_somewhere_removes_nothing(lake, orders):
         assert any("2026" in text for text in seen.unknown)
         assert rights(seen, "daemon") == {"READ", "ENTER"}
         assert planning.plan(NOTHING, seen).steps == ()
-        assert [one for one in lake.backend().check() if one.blocks] == []
-        assert any("can be forged" in one.text for one in lake.backend().check())
+        assert [item for item in lake.backend().check() if item.blocks] == []
+        assert any("can be forged" in item.text for item in lake.backend().check())
 
     assert as_person("games", deed)
 
@@ -208,7 +208,7 @@ def test_a_mark_that_cannot_be_read_stops_all_change_there(lake, orders):
     seen = look(lake)
     assert not seen.complete
     assert any("cannot be read" in text for text in seen.unknown)
-    assert all(one.error for one in settle(lake, ANA_READS) if one.step.kind == "give")
+    assert all(item.error for item in settle(lake, ANA_READS) if item.step.kind == "give")
     assert everything(lake.root) == before
 
 
@@ -225,7 +225,7 @@ def test_a_fileset_lies_where_its_location_says(lake):
     done(lake, far)
     assert as_person("daemon", reads(lake.folder("data", "deep", "down")))
     assert not as_person("daemon", lambda: os.listdir(lake.folder("data", "deep")))
-    assert ("sales", "far") in {one.path for one in look(lake).objects}
+    assert ("sales", "far") in {item.path for item in look(lake).objects}
     done(lake, NOTHING)
     after = everything(lake.root)
     root = f"marks of {lake.root}"
@@ -275,10 +275,10 @@ def test_a_location_that_cannot_be_kept_is_told(lake, location, why):
     lake.places[("sales", "orders")] = location.format(root=lake.root)
     seen = look(lake)
     assert any(why in text for text in seen.unknown)
-    assert ("sales", "orders") not in {one.path for one in seen.objects}
+    assert ("sales", "orders") not in {item.path for item in seen.objects}
     before = everything(lake.root)
     assert any(
-        one.error for one in settle(lake, each(daemon=[Right("fileset", ("sales", "orders"), "READ")]))
+        item.error for item in settle(lake, each(daemon=[Right("fileset", ("sales", "orders"), "READ")]))
     )
     assert everything(lake.root) == before
 
@@ -300,7 +300,7 @@ def test_one_fileset_inside_of_another_keeps_its_own_rights(lake, orders):
 def test_who_needs_no_entry_is_told(lake, orders):
     os.chown(orders / "all.csv", 5, 60)
     lake.folder("sales", "costs").chmod(0o755)
-    told = {(one.path, one.holder, one.what) for one in look(lake).bypasses}
+    told = {(bypass.path, bypass.holder, bypass.what) for bypass in look(lake).bypasses}
     assert (("sales", "orders"), "games", "owns files or folders in it") in told
     assert (("sales", "costs"), "everybody", "READ, ENTER by the bits for others") in told
     assert not any(path == ("sales", "orders") and holder == "everybody" for path, holder, _ in told)
@@ -315,18 +315,18 @@ def test_a_second_worker_waits_and_gives_up_in_time(lake, monkeypatch):
 
 
 def test_checks_say_what_is_wrong(lake):
-    told = [one.text for one in lake.backend().check() if not one.ok]
+    told = [item.text for item in lake.backend().check() if not item.ok]
     assert [text for text in told if "lacks CAP_SYS_ADMIN" not in text] == []
     lake.root.chmod(0o755)
-    assert any("keeps nobody out" in one.text for one in lake.backend().check())
+    assert any("keeps nobody out" in item.text for item in lake.backend().check())
 
     def as_stranger():
-        assert any(one.blocks and "neither owns" in one.text for one in lake.backend().check())
+        assert any(item.blocks and "neither owns" in item.text for item in lake.backend().check())
 
     assert as_person("games", as_stranger)
     for url, why in (("posix:///nowhere/at/all", "cannot be read"), ("posix:///proc/sys", "mounted without")):
         backend = posix.open(url, realm="acme", mark="shop")
-        assert any(one.blocks and why in one.text for one in backend.check())
+        assert any(item.blocks and why in item.text for item in backend.check())
 
 
 @pytest.mark.parametrize(
@@ -347,7 +347,7 @@ def test_what_a_form_says_is_in_the_url_and_comes_back(holds):
 def test_folders_may_be_tables(lake, orders):
     lake.holds = "tables"
     seen = look(lake)
-    assert ("table", ("sales", "orders")) in {(one.kind, one.path) for one in seen.objects}
+    assert ("table", ("sales", "orders")) in {(item.kind, item.path) for item in seen.objects}
     reading = {Right("table", ("sales", "orders"), word) for word in READ} | {
         Right("catalog", (), "ENTER"),
         Right("schema", ("sales",), "ENTER"),

@@ -39,8 +39,8 @@ def test_who_can_do_it_anyway_is_told(shop, ana):
         Bypass("PUBLIC", "SELECT", ("sales", "costs")),
         Bypass("PUBLIC", "CONNECT", ()),
     } <= found
-    assert not [one for one in found if one.holder in (ana, shop.owner)]
-    assert [one.what for one in found if one.holder == chief] == ["superuser"]
+    assert not [item for item in found if item.holder in (ana, shop.owner)]
+    assert [item.what for item in found if item.holder == chief] == ["superuser"]
 
 
 # the connection

@@ -22,8 +22,8 @@ SWITCHES = 300
 def test_a_lost_connection_costs_one_step(shop, ana):
     with before_statement(3, shop.kill_workers):
         outcomes = settle(shop, desired := wanted({"r": READ}, r={ana}))
-    failed = [one for one in outcomes if one.error]
-    assert [(one.step.kind, type(one.error)) for one in failed] == [("give", Transient)]
+    failed = [outcome for outcome in outcomes if outcome.error]
+    assert [(item.step.kind, type(item.error)) for item in failed] == [("give", Transient)]
     settle(shop, desired)
     assert_settled(shop, desired)
 
@@ -46,7 +46,7 @@ def test_nobody_has_neither_or_both_while_being_moved(shop, ana):
         list(backend.apply(there))
         back = planning.plan(wanted(roles, r={ana}), look(shop))
         for plan in [back, there] * (SWITCHES // 2):
-            assert [(one.step.kind, one.error) for one in backend.apply(plan)] == [("switch", None)]
+            assert [(item.step.kind, item.error) for item in backend.apply(plan)] == [("switch", None)]
         backend.close()
         done.set()
         watcher.result()
@@ -67,7 +67,7 @@ def test_two_workers_on_one_person_never_leave_two_sets(shop, ana):
         rng, backend, errors = random.Random(seed), shop.backend(), []
         for _ in range(40):
             plan = planning.plan(wanted(roles, **{rng.choice("rcw"): {ana}}), backend.observe())
-            errors += [one.error for one in backend.apply(plan) if one.error]
+            errors += [item.error for item in backend.apply(plan) if item.error]
         backend.close()
         return errors
 
@@ -83,7 +83,7 @@ def test_two_workers_that_grant_at_once_both_arrive(shop, ana):
     bo = shop.person("bo")
 
     def work(key):
-        return [one.error for one in settle(shop, desired, rounds=3) if one.error]
+        return [item.error for item in settle(shop, desired, rounds=3) if item.error]
 
     desired = wanted({f"k{n}": WRITE for n in range(8)}, k0={ana}, k1={bo})
     with ThreadPoolExecutor(2) as pool:
@@ -122,7 +122,7 @@ def test_a_busy_table_does_not_hold_up_the_others(shop, ana):
     with psycopg.connect(shop.url()) as busy:
         busy.execute("LOCK TABLE sales.t2 IN ACCESS EXCLUSIVE MODE")
         busy.execute(f"GRANT UPDATE ON sales.t2 TO {shop.other}")
-        errors = [one.error for one in settle(shop, desired) if one.error]
+        errors = [item.error for item in settle(shop, desired) if item.error]
         assert [type(error) for error in errors] == [Transient]
         assert planning.plan(desired, look(shop)).missing == 1
         busy.rollback()

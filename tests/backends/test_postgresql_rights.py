@@ -25,7 +25,7 @@ def test_everything_that_holds_rows_is_found_with_its_columns(shop, ana):
     shop.do("CREATE TABLE sales.p (day date NOT NULL) PARTITION BY RANGE (day)")
     shop.do("CREATE TABLE sales.p1 PARTITION OF sales.p FOR VALUES FROM ('2024-01-01') TO ('2025-01-01')")
     shop.do("CREATE TEMPORARY TABLE passing (x int)")
-    found = {one.path: one for one in look(shop).objects}
+    found = {item.path: item for item in look(shop).objects}
     assert {path[1]: (one.kind, one.detail["form"]) for path, one in found.items() if len(path) == 2} == {
         "orders": ("table", "table"),
         "costs": ("table", "table"),
@@ -42,7 +42,7 @@ def test_everything_that_holds_rows_is_found_with_its_columns(shop, ana):
     )
     assert found["sales", "p1"].detail["partition_of"] == ["sales", "p"]
     assert found["sales",].owner == found[()].owner == shop.owner
-    assert len({one.id for one in found.values()}) == len(found)
+    assert len({item.id for item in found.values()}) == len(found)
 
 
 def test_a_view_is_granted_as_a_view(shop, ana):
@@ -211,10 +211,10 @@ def test_a_foreign_right_is_taken_in_its_givers_name(shop, ana):
     shop.give_by_hand(SELECT, ana)
     step = Step("take_foreign", person=ana, rights=(SELECT,), grantor=giver)
     assert "permission denied" in str(try_step(shop, step))
-    assert len([one for one in shop.foreign() if one.holder == ana]) == 2
+    assert len([item for item in shop.foreign() if item.holder == ana]) == 2
     shop.do("GRANT {} TO {}", giver, shop.pusher)
     assert try_step(shop, step) is None
-    assert [one.grantor for one in shop.foreign() if one.holder == ana] == [shop.owner]
+    assert [item.grantor for item in shop.foreign() if item.holder == ana] == [shop.owner]
 
 
 @pytest.mark.parametrize("word", ["SELECT", "SELECT WITH GRANT OPTION"])
@@ -226,7 +226,7 @@ def test_what_others_gave_on_columns_stays_when_what_they_gave_on_the_table_is_t
     before = {*look(shop).foreign}
     right = Right("table", ("sales", "orders"), word)
     assert try_step(shop, Step("take_foreign", person=ana, rights=(right,), grantor=shop.owner)) is None
-    gone = {one.right.right for one in before - {*look(shop).foreign}}
+    gone = {item.right.right for item in before - {*look(shop).foreign}}
     assert gone == ({word} if "OPTION" in word else {"SELECT", "SELECT WITH GRANT OPTION"})
     assert {*look(shop).foreign} <= before
 
@@ -256,7 +256,7 @@ def test_roles_that_are_given_the_same_get_it_by_the_same_statements(shop, ana, 
     roles = {f"r{n:02}": READ for n in range(12)}
     settle(shop, desired := wanted(roles, r03={ana}))
     assert_settled(shop, desired)
-    assert len([one for one in said if one.startswith("GRANT SELECT ON TABLE")]) == 2
+    assert len([item for item in said if item.startswith("GRANT SELECT ON TABLE")]) == 2
     assert shop.may(ana, "SELECT", "sales", "orders")
 
 
@@ -267,5 +267,7 @@ def test_one_role_that_cannot_be_given_it_does_not_keep_the_others(shop, ana):
     steps = [step for step in plan.steps if (step.kind, step.role) != ("make_role", "r2")]
     outcomes = list(backend.apply(replace(plan, steps=tuple(steps))))
     backend.close()
-    assert [(type(one.error), one.step.role) for one in outcomes if one.error] == [(Gone, "r2")]
+    assert [(type(outcome.error), outcome.step.role) for outcome in outcomes if outcome.error] == [
+        (Gone, "r2")
+    ]
     assert shop.may(ana, "SELECT", "sales", "orders")

@@ -65,7 +65,7 @@ def test_a_membership_given_by_others_is_foreign(shop, ana):
     shop.do("GRANT {} TO {}", shop.role("r"), ana)
     shop.do("GRANT {} TO {}", shop.other, shop.role("r"))
     assert_settled(shop, wanted({"r": READ}))
-    found = {(one.right, one.holder, one.grantor) for one in look(shop).foreign}
+    found = {(item.right, item.holder, item.grantor) for item in look(shop).foreign}
     assert (Right("role", (shop.role("r"),), "MEMBER"), ana, "postgres") in found
     assert (Right("role", (shop.other,), "MEMBER"), shop.role("r"), "postgres") in found
 

@@ -56,5 +56,5 @@ def move(shop, ana, roles):
     list(backend.apply(there))
     back = planning.plan(wanted(roles, r={ana}), look(shop))
     for plan in [back, there] * (SWITCHES // 2):
-        assert [(one.step.kind, one.error) for one in backend.apply(plan)] == [("switch", None)]
+        assert [(item.step.kind, item.error) for item in backend.apply(plan)] == [("switch", None)]
     backend.close()

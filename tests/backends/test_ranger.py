@@ -114,7 +114,7 @@ def test_what_was_done_though_no_answer_came_is_not_done_again(ranger_server, me
         settle(site, wanted({"r": on_hive(*SETS[0])}, r={ana}))
     site.fail("cut after", method, f"/api/{what}")
     desired = wanted({"r": on_hive(*SETS[1])}, r={ana})
-    assert [one.error for one in settle(site, desired) if one.error] == []
+    assert [item.error for item in settle(site, desired) if item.error] == []
     assert_settled(site, desired)
     changes = [call for call in site.calls() if call["method"] == method and f"/api/{what}" in call["path"]]
     assert len([call for call in changes if call["user"] == "lakewarden"]) == 1

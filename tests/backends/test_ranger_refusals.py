@@ -126,7 +126,7 @@ def test_a_server_that_is_away_is_tried_again():
 
 def test_an_account_that_sees_a_part_blocks_the_connection(site):
     with site.blinded():
-        assert [one.text for one in findings(site) if one.blocks] == [
+        assert [finding.text for finding in findings(site) if finding.blocks] == [
             f"{PUSHER} is no administrator of Ranger and sees only a part; nothing can be written"
         ]
 
@@ -135,12 +135,12 @@ def test_an_account_that_sees_a_part_blocks_the_connection(site):
 
 
 def test_what_is_in_force_is_told_for_each_plugin(settled):
-    assert "nothing enforces them" in next(one.text for one in findings(settled) if not one.ok)
+    assert "nothing enforces them" in next(finding.text for finding in findings(settled) if not finding.ok)
     first, second = (Plugin(settled.server, settled.service, f"h{n}@hiveServer2").load() for n in (1, 2))
     settle(settled, wanted({"r": WRITE}, r={"ana"}))
     first.load()
     version = first.version
-    told = [(one.ok, one.text) for one in findings(settled) if "on h" in one.text]
+    told = [(finding.ok, finding.text) for finding in findings(settled) if "on h" in finding.text]
     assert told == [
         (True, "hiveServer2 on h1: in force"),
         (False, f"hiveServer2 on h2: not yet in force, it has version {second.version}"),

@@ -38,7 +38,7 @@ def test_a_resource_that_has_a_policy_is_parked_with_its_name(site):
     [error] = errors_of(site, SETTLED)
     assert type(error) is Rejected
     assert "policy-name=[hand-made]" in str(error)
-    assert [one["name"] for one in site.policies().values()] == ["hand-made"]
+    assert [policy["name"] for policy in site.policies().values()] == ["hand-made"]
 
 
 def test_ours_stands_beside_it_where_that_was_chosen(site):
@@ -274,21 +274,21 @@ def test_what_no_policy_of_ours_can_limit_is_told(site, more, holder, what, path
     settle(site, wanted({"r": frozenset({denial})}, r={"bo"}))
     by_hand = {"validitySchedules": [{"startTime": LONG_AGO}]}
     site.policy("theirs", table("sales", "orders"), item("select", users=["bo"]), **{**by_hand, **more})
-    found = [one for one in look(site).bypasses if one.holder == holder and what in one.what]
+    found = [bypass for bypass in look(site).bypasses if bypass.holder == holder and what in bypass.what]
     assert [one.path for one in found] == [path]
 
 
 def test_administrators_superusers_and_tags_are_told(site):
     configs = {"ranger.plugin.super.users": "etl, ops"}
     site.server.by_hand("set", service=site.service, configs=configs, tagService="tags")
-    told = {(one.holder, one.what.split(":")[0]) for one in look(site).bypasses}
+    told = {(bypass.holder, bypass.what.split(":")[0]) for bypass in look(site).bypasses}
     assert told >= {
         ("operator", "is an administrator of Ranger"),
         ("etl", "is a superuser of the plugin"),
         ("ops", "is a superuser of the plugin"),
         ("tag service tags", "its policies are asked first, and are not read here"),
     }
-    assert PUSHER not in {one.holder for one in look(site).bypasses}
+    assert PUSHER not in {bypass.holder for bypass in look(site).bypasses}
 
 
 def test_denials_that_are_switched_off_are_told(site):
@@ -300,4 +300,4 @@ def test_denials_that_are_switched_off_are_told(site):
     assert site.may("bo", "SELECT", "sales", "orders")
     what = "select though it is denied here, by policy wild"
     assert Bypass("bo", what, ("sales", "orders")) in look(site).bypasses
-    assert any("switched off" in one.text for one in findings(site) if not one.ok)
+    assert any("switched off" in finding.text for finding in findings(site) if not finding.ok)

@@ -27,7 +27,7 @@ def carried_out(desired: Desired, observed: Observation, fails) -> tuple[Observa
             raise error
 
     outcomes = list(in_turn(plan(desired, observed).steps, do))
-    went = tuple(one.step for one in outcomes if one.error is None)
+    went = tuple(outcome.step for outcome in outcomes if outcome.error is None)
     return done(observed, went), told(went)
 
 

@@ -47,7 +47,7 @@ def lake(server):
 
 
 def done(lake, desired, **more):
-    assert [one.error for one in settle(lake, desired, **more) if one.error] == []
+    assert [item.error for item in settle(lake, desired, **more) if item.error] == []
     assert planning.plan(desired, look(lake)).steps == ()
 
 
@@ -99,8 +99,8 @@ def test_what_others_gave_the_same_person_outlives_ours(lake):
 
 def test_a_group_is_foreign_and_taken_by_an_order(lake):
     lake.modify("/lake/sales/orders", "group:staff:r-x,default:group:staff:r-x")
-    assert {one.holder for one in look(lake).foreign} == {"group:staff"}
-    done(lake, NOTHING, orders=[Order(one) for one in look(lake).foreign])
+    assert {item.holder for item in look(lake).foreign} == {"group:staff"}
+    done(lake, NOTHING, orders=[Order(item) for item in look(lake).foreign])
     assert look(lake).foreign == ()
 
 
@@ -108,7 +108,7 @@ def test_more_people_than_a_list_holds_are_told_in_hdfs_words_and_the_others_let
     people = [f"p{number:02}" for number in range(32)]
     lake.people += people
     desired = each(**{name: fileset("sales", "orders", *READ) for name in people})
-    errors = {type(one.error): str(one.error) for one in settle(lake, desired) if one.error}
+    errors = {type(item.error): str(item.error) for item in settle(lake, desired) if item.error}
     assert set(errors) == {Rejected}
     assert "exceeds maximum of 32" in errors[Rejected]
     inside = [name for name in people if lake.allowed(name, "/lake/sales/orders", "r-x")]
@@ -140,7 +140,7 @@ def test_links_are_left_alone(lake):
 def test_a_location_is_ours_only_on_this_hdfs(lake, location, known):
     lake.fill("/lake/data/far")
     lake.places["sales", "far"] = location
-    assert (("sales", "far") in {one.path for one in look(lake).objects}) is known
+    assert (("sales", "far") in {item.path for item in look(lake).objects}) is known
     assert any("outside of the connected tree" in text for text in look(lake).unknown) is not known
 
 
@@ -149,8 +149,8 @@ def test_a_folder_that_may_not_be_listed_makes_the_look_incomplete(lake):
         lake.server.call("PUT", path, "SETOWNER", owner="lake")
     with lake.opened(lake.url.replace("hdfs@", "lake@")) as backend:
         plan = planning.plan(ANA_READS, backend.observe())
-        assert [one.error for one in backend.apply(plan) if one.error] == []
-        assert any("can be forged" in one.text for one in backend.check())
+        assert [item.error for item in backend.apply(plan) if item.error] == []
+        assert any("can be forged" in item.text for item in backend.check())
         lake.server.call("PUT", "/lake/sales/orders/2026", "SETOWNER", owner="hdfs")
         seen = backend.observe()
     assert not seen.complete
@@ -189,34 +189,34 @@ def test_what_hdfs_refuses_says_what_to_do_next(lake, case):
     with opened(lake) as backend:
         plan = planning.plan(ANA_READS, backend.observe())
         lake.server.set(**settings)
-        errors = [one.error for one in backend.apply(plan) if one.error]
+        errors = [item.error for item in backend.apply(plan) if item.error]
         assert {type(error) for error in errors} <= {kind, Transient}
         assert kind in {type(error) for error in errors}
         lake.server.set(**dict.fromkeys(settings, settings.get("acls") is False))
-        assert [one.error for one in backend.apply(plan) if one.error] == []
+        assert [item.error for item in backend.apply(plan) if item.error] == []
 
 
 def test_a_stranger_may_change_nothing_and_is_told(lake):
     lake.server.call("PUT", "/lake", "SETPERMISSION", permission="755")
     with lake.opened(lake.url.replace("hdfs@", "bo@")) as backend:
         step = planning.plan(each(ana=[Right("catalog", (), "ENTER")]), backend.observe())
-        errors = [one.error for one in backend.apply(step) if one.error]
+        errors = [item.error for item in backend.apply(step) if item.error]
         assert {type(error) for error in errors} >= {Misconfigured}
-        assert any("must be a superuser" in one.text for one in backend.check())
+        assert any("must be a superuser" in item.text for item in backend.check())
 
 
 def test_a_server_that_is_gone_is_tried_again(lake):
     with lake.opened("webhdfs://hdfs@127.0.0.1:1/lake") as backend:
         with pytest.raises(Transient):
             backend.observe()
-        assert [one.blocks for one in backend.check()] == [True]
+        assert [item.blocks for item in backend.check()] == [True]
 
 
 def test_a_folder_that_is_not_there_blocks(lake):
     with lake.opened(lake.url.replace("/lake", "/nowhere")) as backend:
         with pytest.raises(Gone):
             backend.observe()
-        assert [one.blocks for one in backend.check()] == [True]
+        assert [item.blocks for item in backend.check()] == [True]
 
 
 @pytest.fixture
@@ -232,7 +232,7 @@ def test_with_security_only_a_token_opens_and_it_is_in_no_text(lake, secure):
     secure.call("PUT", "/lake", "MKDIRS", delegation=token)
     with lake.opened(f"webhdfs://hdfs:{token}@{at}/lake") as good:
         assert good.observe().complete
-        assert any("unencrypted" in one.text for one in good.check())
+        assert any("unencrypted" in item.text for item in good.check())
     for url in (f"webhdfs://hdfs@{at}/lake", f"webhdfs://hdfs:bad{token}@{at}/lake"):
         with lake.opened(url) as bad, pytest.raises(Misconfigured) as refused:
             bad.observe()

@@ -13,7 +13,7 @@ newest_only = pytest.mark.parametrize(
 
 
 def errors_of(outcomes):
-    return [one.error for one in outcomes if one.error]
+    return [outcome.error for outcome in outcomes if outcome.error]
 
 
 def try_step(shop, step):

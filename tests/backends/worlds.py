@@ -83,7 +83,7 @@ class MemorySite:
         mine = {
             right for key, people in seen.members.items() if person in people for right in seen.roles[key]
         }
-        mine |= {one.right for one in seen.foreign if one.holder == person}
+        mine |= {item.right for item in seen.foreign if item.holder == person}
         return on(schema, table, word) - {Right("catalog", (), "CONNECT")} <= mine
 
 

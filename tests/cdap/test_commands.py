@@ -178,8 +178,8 @@ def test_every_command_is_listed(cdap: Node, shell: Shell, capsys: pytest.Captur
     assert len(described().splitlines()) == len(COMMANDS) == 11
     code, out, _ = shell("cdap --help")
     assert code == 0
-    for one in COMMANDS:
-        assert one.pattern in out
+    for command in COMMANDS:
+        assert command.pattern in out
 
 
 def test_a_name_draws_nothing_on_the_screen() -> None:

@@ -67,17 +67,19 @@ def test_the_commands_of_the_page_run_as_they_stand(
 def test_the_page_names_every_setting_of_a_realm() -> None:
     command = load_command_class("authzsite", "createrealm")
     parser = command.create_parser("manage.py", "createrealm")
-    ours = [one for group in parser._action_groups for one in group._group_actions if one.option_strings]
+    ours = [
+        action for group in parser._action_groups for action in group._group_actions if action.option_strings
+    ]
     common = {"-h", "--comment", "--version", "--verbosity", "--settings", "--pythonpath", "--traceback"}
     common |= {"-v", "--no-color", "--force-color", "--skip-checks"}
     common |= {"--switching"}  # of metalakes alone
-    settings = [one.option_strings[0] for one in ours if not common & set(one.option_strings)]
+    settings = [item.option_strings[0] for item in ours if not common & set(item.option_strings)]
     assert "--policy" in settings
-    assert [one for one in settings if f"| `{one}` |" not in PAGE] == []
+    assert [setting for setting in settings if f"| `{setting}` |" not in PAGE] == []
 
 
 def test_the_page_names_every_command_and_type() -> None:
-    for one in COMMANDS:
-        assert f"`{one.pattern}`" in PAGE
+    for command in COMMANDS:
+        assert f"`{command.pattern}`" in PAGE
     for type in (*TYPES, *PROGRAM_TYPES):
         assert f"`{type}`" in PAGE

@@ -45,7 +45,7 @@ def world(cdap: Node) -> Node:
 
 def found(root: Node, target: Authorizable, **asked: Any) -> set[str]:
     keys = pattern_matches.entities(root, target, **asked).values_list("securable", flat=True)
-    return {f"{one.type}:{'.'.join(one.names[1:])}" for one in nodes(keys).values()}
+    return {f"{node.type}:{'.'.join(node.names[1:])}" for node in nodes(keys).values()}
 
 
 def plainly(target: Authorizable) -> set[str]:
@@ -65,11 +65,11 @@ def test_an_exact_name_matches_itself_alone(world: Node, text: str) -> None:
         ("namespace:ns?", {"namespace:ns1", "namespace:ns%"}),
         ("namespace:n_?", {"namespace:n_1"}),
         ("program:ns1.app.*", {"program:ns1.app.service.Up", "program:ns1.app.worker.up"}),
-        ("program:*.*.*", {one for one in THERE if one.startswith("program")}),
+        ("program:*.*.*", {item for item in THERE if item.startswith("program")}),
         ("program:ns1.app.SERVICE.*", {"program:ns1.app.service.Up"}),
         ("program:ns1.app.*.up", {"program:ns1.app.worker.up"}),
         ("dataset:ns1.a?b", {"dataset:ns1.a.b", "dataset:ns1.a_b", "dataset:ns1.a%b", "dataset:ns1.a\\b"}),
-        ("dataset:ns1.*", {one for one in THERE if one.startswith("dataset:ns1.")}),
+        ("dataset:ns1.*", {item for item in THERE if item.startswith("dataset:ns1.")}),
         ("dataset:*.A", {"dataset:n_1.A"}),
         ("dataset:ns2.*", set()),
         ("stream:n*.*", {"stream:ns1.a"}),

@@ -53,7 +53,7 @@ def test_lists_are_in_the_form_of_the_time(older: Node) -> None:
 def test_missing_actions_are_all_five(older: Node) -> None:
     admin = Caller("admin")
     empty(admin.change("grant", body()))
-    assert [one["action"] for one in listed(admin, "user", "alice")] == FIVE
+    assert [item["action"] for item in listed(admin, "user", "alice")] == FIVE
     empty(admin.change("revoke", body()))
     assert listed(admin, "user", "alice") == []
 

@@ -115,9 +115,14 @@ def request(target: str = "dataset:ns1.orders", holder: str = "USER:alice", *act
 @pytest.mark.seed("S1-027", "S1-028", "S1-029", "S1-030")
 def test_missing_actions_are_all_four(admin: Caller) -> None:
     empty(admin.change("grant", request()))
-    assert [one["action"] for one in listed(admin, "user", "alice")] == ["READ", "WRITE", "EXECUTE", "ADMIN"]
+    assert [item["action"] for item in listed(admin, "user", "alice")] == [
+        "READ",
+        "WRITE",
+        "EXECUTE",
+        "ADMIN",
+    ]
     empty(admin.change("revoke", request() | {"actions": ["WRITE"]}))
-    assert [one["action"] for one in listed(admin, "user", "alice")] == ["READ", "EXECUTE", "ADMIN"]
+    assert [item["action"] for item in listed(admin, "user", "alice")] == ["READ", "EXECUTE", "ADMIN"]
     empty(admin.change("revoke", request()))
     assert listed(admin, "user", "alice") == []
 
@@ -137,7 +142,7 @@ def test_revoking_from_nobody_in_particular_is_from_everybody(admin: Caller, cda
         empty(admin.change("grant", request("namespace:ns1", holder, "READ")))
     empty(admin.change("revoke", request(holder="")))
     for kind, name in (("user", "alice"), ("group", "staff"), ("role", "readers")):
-        left = [one["authorizable"]["entityType"] for one in listed(admin, kind, name)]
+        left = [item["authorizable"]["entityType"] for item in listed(admin, kind, name)]
         assert left == ["NAMESPACE"], "what is below or above is not touched"
     assert texts(admin.change("revoke", request(holder="") | {"actions": ["READ"]}), 400) == (
         "Principal is required when actions is provided"
@@ -168,7 +173,12 @@ def test_permissions_are_the_actions_that_became_them(admin: Caller) -> None:
         "actions": ["READ"],
     }
     empty(admin.change("grant", body))
-    assert [one["action"] for one in listed(admin, "user", "alice")] == ["READ", "WRITE", "EXECUTE", "ADMIN"]
+    assert [item["action"] for item in listed(admin, "user", "alice")] == [
+        "READ",
+        "WRITE",
+        "EXECUTE",
+        "ADMIN",
+    ]
 
 
 BAD: list[tuple[Any, str]] = [
@@ -373,7 +383,7 @@ def test_a_users_privileges_include_those_of_roles(admin: Caller, cdap: Node) ->
     a_role(cdap, "readers", "alice", "group:staff")
     empty(admin.change("grant", request(holder="ROLE:readers") | {"actions": ["READ"]}))
     empty(admin.change("grant", request("namespace:ns1", "USER:alice", "ADMIN")))
-    texts_of = [one["authorizable"]["entityType"] for one in listed(admin, "user", "alice")]
+    texts_of = [item["authorizable"]["entityType"] for item in listed(admin, "user", "alice")]
     assert texts_of == ["DATASET", "NAMESPACE"]
     assert listed(admin, "group", "staff") == [READ_ORDERS]
 

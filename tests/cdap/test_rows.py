@@ -59,8 +59,8 @@ def sets(row: Row) -> Iterable[frozenset[tuple[str, str]]]:
     """What is enough, each part of it alone, what is just not enough, and everything else on the entities."""
     enough = row.enough()
     yield enough
-    for one in enough:
-        yield enough - {one}
+    for item in enough:
+        yield enough - {item}
     places = {text for _, text in enough}
     wanted = {code for way in row.ways for need in way for code in need.privileges} | {"ALL"}
     yield frozenset((code, text) for code in PRIVILEGES[row.law] if code not in wanted for text in places)
@@ -69,7 +69,7 @@ def sets(row: Row) -> Iterable[frozenset[tuple[str, str]]]:
 @pytest.mark.parametrize("law", POLICIES)
 def test_each_row_is_answered_by_status(db: None, law: str) -> None:
     world, wrong = World(law), []
-    for row in {(one.ways, one.operation): one for one in ROWS[law]}.values():
+    for row in {(item.ways, item.operation): item for item in ROWS[law]}.values():
         # where a level above must not count, and for what is in a namespace, CDAP asks more than once
         if any(need.itself for way in row.ways for need in way):
             continue

@@ -16,24 +16,24 @@ from tests.cdap_law.world import OPERATOR, Caller, a_cdap, give, make, question,
 
 pytestmark = pytest.mark.django_db
 POLICY = {"cdap34": "3.4", "cdap35": "3.5", "cdap43": "4.3"}
-ALL_ROWS = {law: [row for one in rows for row in one.rows] for law, rows in ROWS.items()}
+ALL_ROWS = {law: [row for item in rows for row in item.rows] for law, rows in ROWS.items()}
 
 
 def everything(root: Node) -> None:
-    rest = [one for one in ENTITIES.values() if not one.startswith(("instance:", "namespace:"))]
+    rest = [entity for entity in ENTITIES.values() if not entity.startswith(("instance:", "namespace:"))]
     make(root, "namespace:ns1", *sorted(rest, key=lambda one: one.startswith("program:")))
 
 
 def answers(caller: Caller, questions: list[dict[str, Any]]) -> list[bool]:
     body = caller.send("/access/v1/evaluations", {"evaluations": questions})
-    return [one["decision"] for one in body["evaluations"]]
+    return [item["decision"] for item in body["evaluations"]]
 
 
 def holdings(row: Row, inside: tuple[str, ...]) -> list[Held]:
     enough = row.enough() | {
-        ("ADMIN", one) for one in inside if row.every in ("entity", one.partition(":")[0])
+        ("ADMIN", item) for item in inside if row.every in ("entity", item.partition(":")[0])
     }
-    return [frozenset(), enough, *(enough - {one} for one in enough)]
+    return [frozenset(), enough, *(enough - {item} for item in enough)]
 
 
 @pytest.mark.parametrize(
@@ -42,7 +42,7 @@ def holdings(row: Row, inside: tuple[str, ...]) -> list[Held]:
 def test_every_row_is_decided_as_its_table_says(law: str) -> None:
     root = a_cdap(REALM, POLICY[law])
     everything(root)
-    inside = tuple(str(one) for one in map(entities.entity_of, decided_inside(root)))
+    inside = tuple(str(item) for item in map(entities.entity_of, decided_inside(root)))
     people: dict[Held, str] = {}
     questions, expected = [], []
     for row in ROWS[law]:
@@ -54,7 +54,9 @@ def test_every_row_is_decided_as_its_table_says(law: str) -> None:
         give(root, who, *(f"{code} on {on}" for code, on in held))
         user(who)
     caller = Caller()
-    found = [one for at in range(0, len(questions), 500) for one in answers(caller, questions[at : at + 500])]
+    found = [
+        item for at in range(0, len(questions), 500) for item in answers(caller, questions[at : at + 500])
+    ]
     wrong = [
         (asked["action"], asked["resource"], asked["subject"])
         for asked, answer, right in zip(questions, found, expected, strict=True)
@@ -89,7 +91,7 @@ def test_all_privileges_on_everything_need_no_granular_ones() -> None:
     root = a_cdap(REALM)
     kinds = ("application", "artifact", "dataset", "dataset_module", "dataset_type", "securekey", "stream")
     texts = ["namespace:ns1", "program:ns1.*.*", *(f"{kind}:ns1.*" for kind in kinds)]
-    give(root, "ana", *(f"READ,WRITE,EXECUTE,ADMIN on {one}" for one in texts))
+    give(root, "ana", *(f"READ,WRITE,EXECUTE,ADMIN on {item}" for item in texts))
     everything(root)
     caller = Caller()
     asked = [
@@ -108,8 +110,8 @@ def test_what_does_not_exist_is_decided_by_its_name() -> None:
     before = caller.ask("ana", "dataset.read", REALM, "dataset:ns1.b")
     make(root, "namespace:ns1", "dataset:ns1.b")
     after = caller.ask("ana", "dataset.read", REALM, "dataset:ns1.b")
-    for one in (before, after):
-        assert one["context"].pop("revision") > 0
+    for item in (before, after):
+        assert item["context"].pop("revision") > 0
     assert before == after, "what exists must not show in a refusal"
 
 
@@ -174,7 +176,7 @@ def test_plain_words_mean_the_rows(type: str) -> None:
         asked = [question(who, word, REALM, entity) for word in words]
         assert answers(caller, asked) == [needed == code for needed in words.values()], code
         found = caller.send("/access/v1/search/action", question(who, "", REALM, entity))
-        names = {one["name"] for one in found["results"]}
+        names = {item["name"] for item in found["results"]}
         assert names == {"use", *(word for word, needed in words.items() if needed == code)}
 
 
@@ -191,7 +193,7 @@ def test_a_search_finds_what_is_registered_and_allowed() -> None:
             "action": {"name": action},
             "resource": {"type": type},
         }
-        return [one["id"] for one in caller.send("/access/v1/search/resource", body)["results"]]
+        return [item["id"] for item in caller.send("/access/v1/search/resource", body)["results"]]
 
     assert found("dataset.list", "dataset") == ["cdap/ns1.a", "cdap/ns1.b", "cdap/ns2.a"]
     assert found("dataset.read", "dataset") == ["cdap/ns1.a", "cdap/ns1.b"]
@@ -207,7 +209,7 @@ def test_a_search_for_people_finds_groups_and_users() -> None:
     caller = Caller()
     for kind, names in (("user", ["ana"]), ("group", ["staff"])):
         asked = {**question("", "dataset.read", REALM, "dataset:ns1.a"), "subject": {"type": kind}}
-        assert [one["id"] for one in caller.send("/access/v1/search/subject", asked)["results"]] == names
+        assert [item["id"] for item in caller.send("/access/v1/search/subject", asked)["results"]] == names
 
 
 @pytest.mark.parametrize("entity", ["dataset:ns1.b", "stream:ns1.none"])
@@ -227,7 +229,7 @@ def test_a_decision_is_explained_by_texts() -> None:
     asked = "principal=user:ana&action=dataset.read&resource=dataset:cdap/ns1."
     yes = json.loads(caller.get(f"/authz/v1/explain?{asked}abc").content)
     assert yes["decision"] is True
-    assert [one["object"] for one in yes["because"]] == [{"entity": "dataset:ns1.a*"}]
+    assert [item["object"] for item in yes["because"]] == [{"entity": "dataset:ns1.a*"}]
     no = json.loads(caller.get(f"/authz/v1/explain?{asked}xyz").content)
     assert (no["decision"], no["missing"][0]["entity"]) == (False, "dataset:ns1.xyz")
 

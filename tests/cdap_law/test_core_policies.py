@@ -53,11 +53,11 @@ def test_a_core_policy_needs_what_it_says(type: str, operation: str, own: str, a
     needed = {(own, entity(type)), (above, parent(type))} - {("", entity(type)), ("", parent(type))}
     name = f"{type}.{operation}"
     assert decided(holding(LAW, needed), name, entity(type))
-    for one in needed:
-        assert not decided(holding(LAW, needed - {one}), name, entity(type))
-        wrong = {(code, one[1]) for code in PRIVILEGES[LAW] if code not in (one[0], "ALL")}
-        assert not decided(holding(LAW, (needed - {one}) | wrong), name, entity(type))
-        assert decided(holding(LAW, (needed - {one}) | {("ALL", one[1])}), name, entity(type))
+    for item in needed:
+        assert not decided(holding(LAW, needed - {item}), name, entity(type))
+        wrong = {(code, item[1]) for code in PRIVILEGES[LAW] if code not in (item[0], "ALL")}
+        assert not decided(holding(LAW, (needed - {item}) | wrong), name, entity(type))
+        assert decided(holding(LAW, (needed - {item}) | {("ALL", item[1])}), name, entity(type))
 
 
 @pytest.mark.seed("S0-004", "S0-097", "S0-099")
@@ -119,8 +119,11 @@ def test_all_is_no_action_of_the_latest_generation() -> None:
         assert not decided(holding("cdap43", [("ALL", text)]), "READ", text)
         for code in PRIVILEGES["cdap43"]:
             assert not decided(holding("cdap43", [(code, text)]), "ALL", text)
-            asked = [decided(holding("cdap43", [(code, text)]), one, text) for one in PRIVILEGES["cdap43"]]
-            assert asked == [one == code for one in PRIVILEGES["cdap43"]]
+            asked = [
+                decided(holding("cdap43", [(code, text)]), privilege, text)
+                for privilege in PRIVILEGES["cdap43"]
+            ]
+            assert asked == [privilege == code for privilege in PRIVILEGES["cdap43"]]
 
 
 @pytest.mark.seed("S0-100")

@@ -220,7 +220,7 @@ def test_deleting_all_takes_what_one_may_and_names_what_is_left() -> None:
     make(root, "namespace:ns1", "stream:ns1.a", "stream:ns1.b", "stream:ns1.c", "dataset:ns1.a")
     give(root, "ana", "ADMIN on stream:ns1.a", "READ on stream:ns1.b", "ALL on stream:ns1.c")
     cleared = entities.delete_all(root, text("stream:ns1.*"), by=acting("ana"))
-    assert [str(one) for one in cleared.gone] == ["stream:ns1.a", "stream:ns1.c"]
+    assert [str(item) for item in cleared.gone] == ["stream:ns1.a", "stream:ns1.c"]
     assert [(str(one), "not authorized" in why) for one, why in cleared.left] == [("stream:ns1.b", True)]
     assert [there(root, f"stream:ns1.{name}") for name in "abc"] == [False, True, False]
     assert there(root, "dataset:ns1.a")

@@ -31,8 +31,8 @@ def grant(root: Node, by: str, who: str, code: str, entity: str) -> None:
 
 def a_role(root: Node, name: str, *privileges: str, held_by: tuple[str, ...] = ()) -> Node:
     role = roles.create(root, name, **BY)
-    for one in privileges:
-        codes, _, target = one.partition(" on ")
+    for privilege in privileges:
+        codes, _, target = privilege.partition(" on ")
         patterns.grant(root, text(target), role, codes.split(","), by=OPERATOR)
     for holder in held_by:
         roles.assign(role, user(holder), **BY)
@@ -133,9 +133,9 @@ def test_the_worked_example() -> None:
     entities_of = {"namespace:ns1": "namespace:ns1", "program:ns1.*.*": "program:ns1.a.flow.f"}
     entities_of |= {f"{kind}:ns1.*": f"{kind}:ns1.x" for kind in kinds}
     for left_out in (None, *texts):
-        given = [one for one in texts if one != left_out]
+        given = [item for item in texts if item != left_out]
         role = a_role(
-            root, f"r{len(left_out or '')}", *(f"ADMIN on {one}" for one in given), held_by=("group:admin",)
+            root, f"r{len(left_out or '')}", *(f"ADMIN on {item}" for item in given), held_by=("group:admin",)
         )
         for one, entity in entities_of.items():
             assert may(root, "alice", "ADMIN", entity) == (one in given), entity
@@ -177,10 +177,10 @@ def test_a_group_is_never_the_user_of_its_name() -> None:
 def test_a_revoke_takes_the_very_text_and_nothing_else() -> None:
     root = a_cdap("c43")
     texts = ("namespace:ns1", "dataset:ns1.*", "dataset:ns1.a", "dataset:ns1.a*")
-    give(root, "ana", *(f"READ,WRITE on {one}" for one in texts))
+    give(root, "ana", *(f"READ,WRITE on {item}" for item in texts))
     give(root, "bea", "READ on dataset:ns1.*")
     assert patterns.revoke(root, text("dataset:ns1.*"), user("ana"), ["READ"], by=OPERATOR) == 1
-    expected = {(code, one) for one in texts for code in ("READ", "WRITE")} - {("READ", "dataset:ns1.*")}
+    expected = {(code, item) for item in texts for code in ("READ", "WRITE")} - {("READ", "dataset:ns1.*")}
     assert held_by(root, "ana") == expected
     assert may(root, "ana", "READ", "dataset:ns1.a")
     assert not may(root, "ana", "READ", "dataset:ns1.b")

@@ -56,7 +56,7 @@ def worlds(of_patterns: bool = True) -> Iterator[tuple[Held, list[Authorizable]]
             of(target.type, *(part.replace("*", "b").replace("?", "a") for part in target.whole))
             for target, _ in held
         ]
-        near += [one.parent for one in near if one.parent]
+        near += [item.parent for item in near if item.parent]
         yield held, near
 
 
@@ -124,7 +124,7 @@ def test_nothing_reaches_down_or_up_but_in_3_5() -> None:
                 mine = (str(entity), code) in own
                 assert decided(of_34, code, str(entity)) == mine
                 assert decided(of_43, code, str(entity)) == mine
-                inherited = any((str(one), code) in own for one in line_of(entity))
+                inherited = any((str(item), code) in own for item in line_of(entity))
                 assert decided(of_35, code, str(entity)) == inherited
 
 

@@ -114,7 +114,8 @@ LISTS = [
 
 @pytest.mark.seed("S2-003")
 @pytest.mark.parametrize(
-    ("type", "entity"), [pytest.param(*one[:2], marks=pytest.mark.seed(one[2]), id=one[0]) for one in LISTS]
+    ("type", "entity"),
+    [pytest.param(*list_[:2], marks=pytest.mark.seed(list_[2]), id=list_[0]) for list_ in LISTS],
 )
 def test_each_kind_of_list_needs_something_on_what_it_shows(type: str, entity: str) -> None:
     root = a_cdap("c", "3.5")
@@ -125,7 +126,7 @@ def test_each_kind_of_list_needs_something_on_what_it_shows(type: str, entity: s
         user("nobody")
         for who in (code, "nobody"):
             body = {**question(who, "use", "c", entity), "resource": {"type": type}}
-            found = [one["id"] for one in caller.send("/access/v1/search/resource", body)["results"]]
+            found = [item["id"] for item in caller.send("/access/v1/search/resource", body)["results"]]
             seen = f"c/{entity.partition(':')[2]}" in found
             assert seen == (who == code and (code != "EXECUTE" or type == "program")), (who, found)
 
@@ -135,10 +136,10 @@ def test_access_is_told_to_programs() -> None:
     give(root, "ana", "READ on dataset:ns1.*")
     boss = Caller("admin", "user")
     found = json.loads(boss.get("/authz/v1/access?resource=dataset:c/ns1.a").content)
-    [row] = [one for one in found["results"] if one["principal"] == "user:ana"]
+    [row] = [item for item in found["results"] if item["principal"] == "user:ana"]
     assert row["paths"][0]["object"] == {"entity": "dataset:ns1.*"}
     mine = json.loads(Caller("ana", "user").get("/authz/v1/access?principal=user:ana&realm=c").content)
-    reached = {one["resource"]["id"]: one["actions"] for one in mine["results"]}
+    reached = {item["resource"]["id"]: item["actions"] for item in mine["results"]}
     assert {"c/ns1.a", "c/ns1.b"} <= reached.keys()
     assert "read" in reached["c/ns1.a"]
     assert "c/ns2.a" not in reached
@@ -207,7 +208,7 @@ def test_no_page_breaks_over_a_cdap(policy: str, who: str) -> None:
         ("console:home", []),
         ("console:catalog", []),
         *(("console:browse", [node.id]) for node in (root, the("namespace:ns1"), the("application:ns1.app"))),
-        *(("console:object", [the(one).id]) for one in (*NAMES, "instance:c")),
+        *(("console:object", [the(item).id]) for item in (*NAMES, "instance:c")),
         ("console:history", []),
         ("console:people", []),
         ("console:person", [user("ana").pk]),

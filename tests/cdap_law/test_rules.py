@@ -85,7 +85,7 @@ def test_opening_a_dataset_names_the_access_wanted(access: str, enough: list[set
     entity = "dataset:ns1.orders"
     for held in ({"READ"}, {"WRITE"}, {"READ", "WRITE"}, {"EXECUTE", "ADMIN"}, {"ALL"}, set()):
         mine = holding("cdap35", [(code, entity) for code in held])
-        assert decided(mine, access, entity) == any(one <= held for one in enough), held
+        assert decided(mine, access, entity) == any(item <= held for item in enough), held
 
 
 @pytest.mark.seed("S2-004")
@@ -149,7 +149,7 @@ def test_changes_of_authorization_are_on_record() -> None:
     give(root, "ana", "READ on dataset:ns1.*")
     patterns.revoke(root, text("dataset:ns1.*"), user("ana"), by=OPERATOR)
     answer = Caller("admin", "user").get("/authz/v1/audit?realm=c")
-    kinds = [event["kind"] for one in answer.json()["results"] for event in one.get("events", [one])]
+    kinds = [event["kind"] for item in answer.json()["results"] for event in item.get("events", [item])]
     assert ("grant.added" in kinds, "grant.removed" in kinds) == (True, True), kinds
 
 

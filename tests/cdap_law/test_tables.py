@@ -17,7 +17,7 @@ EVERY = [row for rows in ROWS.values() for row in rows]
 def tried(row: Row) -> list[Held]:
     """Each privilege alone; what is enough, what is enough but for one; and all of it on everything."""
     enough = row.enough()
-    fewer = [enough - {one} for one in enough]
+    fewer = [enough - {item} for item in enough]
     pairs = (frozenset(pair) for pair in combinations(chain.from_iterable(single_holdings(row.law)[1:]), 2))
     near = [pair for pair in pairs if {on for _, on in pair} <= {on for _, on in enough}]
     whole = frozenset((code, on) for code in PRIVILEGES[row.law] for on in (*ENTITIES.values(), *INSIDE))
@@ -42,7 +42,7 @@ def test_a_row_needs_what_it_says_and_nothing_else(row: Row) -> None:
 @pytest.mark.parametrize("row", marked(EVERY))
 def test_what_is_missing_is_enough(row: Row) -> None:
     inside = INSIDE if row.every else ()
-    for held in (frozenset(), *(row.enough() - {one} for one in row.enough())):
+    for held in (frozenset(), *(row.enough() - {item} for item in row.enough())):
         slice_ = holding(row.law, held)
         found = explained(slice_, row.operation, ENTITIES[row.type], inside, **row.properties)
         assert bool(found.missing) == (not found.decision), sorted(held)

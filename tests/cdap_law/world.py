@@ -44,8 +44,8 @@ def acting(name: str) -> Actor:
 
 def give(root: Node, name: str, *privileges: str) -> None:
     """Let somebody have privileges, written as `READ,WRITE on dataset:ns1.*`."""
-    for one in privileges:
-        codes, _, target = one.partition(" on ")
+    for privilege in privileges:
+        codes, _, target = privilege.partition(" on ")
         patterns.grant(root, text(target), user(name), codes.split(","), by=OPERATOR)
 
 

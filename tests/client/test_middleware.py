@@ -177,7 +177,7 @@ def test_a_field_is_one_part_of_a_name(
 ) -> None:
     console.scripts = [answer(YES)]
     served()("GET", path)
-    assert [one[3] for one in asked(console)] == [id_]
+    assert [item[3] for item in asked(console)] == [id_]
 
 
 @pytest.mark.parametrize(

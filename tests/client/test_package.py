@@ -51,7 +51,7 @@ def packed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def run(*command: str | Path, stdin: str = "", **variables: str) -> tuple[int, str]:
     environment = {"PATH": os.environ["PATH"], "NO_PROXY": "127.0.0.1", **variables}
     done = subprocess.run(
-        [str(one) for one in command],
+        [str(item) for item in command],
         env=environment,
         input=stdin,
         capture_output=True,

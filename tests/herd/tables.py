@@ -31,7 +31,7 @@ class Case(NamedTuple):
     @property
     def title(self) -> str:
         return "-".join(
-            [self.operation, *(text for one in self.properties.values() for text in one.values())]
+            [self.operation, *(text for item in self.properties.values() for text in item.values())]
         )
 
 
@@ -66,8 +66,8 @@ def _param(case: Case, marks: Iterable[Any] = ()) -> Any:
 
 
 METHODS: dict[str, Any] = json.loads((HERE / "methods.json").read_text())
-SCOPE = [one for row in _rows() for one in _of_row(row)]
-CODE = [one for name, rules in METHODS.items() for one in _of_method(name, rules)]
+SCOPE = [item for row in _rows() for item in _of_row(row)]
+CODE = [item for name, rules in METHODS.items() for item in _of_method(name, rules)]
 EVERY = [*SCOPE, *CODE]
 FREE = {
     "Namespace CRUD": "S3-097",

@@ -30,7 +30,7 @@ def holders(pdp: Caller) -> Caller:
 def decide(caller: Caller, questions: list[dict[str, Any]]) -> list[bool]:
     answer = caller.send("POST", "/access/v1/evaluations", {"evaluations": questions})
     assert answer.status_code == 200, answer.content
-    return [one["decision"] for one in answer.json()["evaluations"]]
+    return [item["decision"] for item in answer.json()["evaluations"]]
 
 
 def _about(case: Case, name: str) -> dict[str, Any]:
@@ -39,13 +39,13 @@ def _about(case: Case, name: str) -> dict[str, Any]:
 
 @pytest.mark.seed("S3-004", "S3-005")
 def test_every_row_is_asked_as_it_stands(holders: Caller) -> None:
-    cases: list[Case] = [one.values[0] for one in (*SCOPE, *CODE)]
+    cases: list[Case] = [item.values[0] for item in (*SCOPE, *CODE)]
     asked = [(case, name) for case in cases for name in (*HOLDERS, "all", "admin")]
     wanted = [name == "admin" or case.allows(HOLDERS.get(name, ())) for case, name in asked]
     found = [
-        one
+        item
         for start in range(0, len(asked), 500)
-        for one in decide(holders, [_about(*pair) for pair in asked[start : start + 500]])
+        for item in decide(holders, [_about(*pair) for pair in asked[start : start + 500]])
     ]
     wrong = [pair for pair, want, got in zip(asked, wanted, found, strict=True) if want != got]
     assert wrong == []
@@ -222,7 +222,7 @@ def test_a_wildcard_is_suffix_matching(pdp: Caller, seed: int) -> None:
         return "".join(dice.choice(LETTERS) for _ in range(dice.randint(1, most))).strip() or "a"
 
     patterns = {dice.choice(("*", "*", "")) + text(3) for _ in range(6)} | {"*"}
-    names = [text(5) for _ in range(40)] + [dice.choice("aB") + one.strip("*") for one in patterns]
+    names = [text(5) for _ in range(40)] + [dice.choice("aB") + item.strip("*") for item in patterns]
     names = [name.strip() or "b" for name in names]
     for name in names[::2]:
         Caller(name)

@@ -61,9 +61,9 @@ def sdk(site: str) -> Iterator[Callable[[str], Any]]:
 
 
 def held(user: str, code: str) -> set[str]:
-    pks = [one.pk for one in Principal.objects.filter(name__iexact=user)]
+    pks = [principal.pk for principal in Principal.objects.filter(name__iexact=user)]
     found = entries(the_herd(), objects=[the_namespace(code).id], holders=pks)
-    return {permission for one in found for permission in one.privileges}
+    return {permission for item in found for permission in item.privileges}
 
 
 def box(page: Any, permission: str, user: str) -> Any:
@@ -169,7 +169,7 @@ def test_browser_and_client_by_turns_without_a_seam(visit: Visit, sdk: Callable[
     )
     assert changed.id == entry.id
     dora.reload()
-    assert [box(dora, one, "*@corp.com").is_checked() for one in ("Read", "Write", "Execute", "Grant")] == [
+    assert [box(dora, item, "*@corp.com").is_checked() for item in ("Read", "Write", "Execute", "Grant")] == [
         False,
         True,
         True,
@@ -191,7 +191,10 @@ def test_browser_and_client_by_turns_without_a_seam(visit: Visit, sdk: Callable[
     dora.get_by_role("button", name="Remove ana from 1 namespace").click()
     dora.get_by_role("status").get_by_text("no entry left").wait_for()
     listed = api.user_namespace_authorization_get_user_namespace_authorizations_by_namespace("NEW_APP")
-    users = [one.user_namespace_authorization_key.user_id for one in listed.user_namespace_authorizations]
+    users = [
+        authorization.user_namespace_authorization_key.user_id
+        for authorization in listed.user_namespace_authorizations
+    ]
     assert users == ["*@corp.com", "dora"]
 
     mine = herdsdk.CurrentUserApi(client).current_user_get_current_user()
@@ -199,8 +202,8 @@ def test_browser_and_client_by_turns_without_a_seam(visit: Visit, sdk: Callable[
     told = dora.locator("main").inner_text()
     assert mine.security_roles == ["DATA_OWNER"]
     assert "DATA_OWNER" in told
-    for one in mine.namespace_authorizations:
-        assert one.namespace in told
+    for authorization in mine.namespace_authorizations:
+        assert authorization.namespace in told
     dora.goto(f"/namespaces/{the_namespace('NEW_APP').id}/history")
     told = dora.locator("main").inner_text()
     assert "Dora Data granted Read on NEW_APP to *@corp.com" in told

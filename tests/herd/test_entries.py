@@ -28,7 +28,7 @@ def lacking(user: str, permission: str, code: str) -> str:
 def listed(answer: Any) -> list[tuple[str, str, list[str]]]:
     assert answer.status_code == 200, answer.content
     found = answer.json()["userNamespaceAuthorizations"]
-    keys = [one["userNamespaceAuthorizationKey"] for one in found]
+    keys = [item["userNamespaceAuthorizationKey"] for item in found]
     return [
         (key["userId"], key["namespace"], one["namespacePermissions"])
         for key, one in zip(keys, found, strict=True)
@@ -299,7 +299,7 @@ def test_everybody_sees_their_own(herd: Node) -> None:
     role("bo")
     found = Caller("bo").get(f"{REST}/currentUser").json()
     assert found["securityRoles"] == ["DATA_OWNER"]
-    assert [one["namespace"] for one in found["namespaceAuthorizations"]] == ["STOCK"]
+    assert [item["namespace"] for item in found["namespaceAuthorizations"]] == ["STOCK"]
 
 
 def test_the_administrator_sees_all_with_all(admin: Caller) -> None:
@@ -351,7 +351,7 @@ def test_an_entry_keeps_its_number_while_it_lives(olivia: Caller, herd: Node) ->
     sets = (("WRITE",), ("READ", "EXECUTE"), ("GRANT",))
     numbers += [olivia.update("ana", "SALES", *codes).json()["id"] for codes in sets]
     assert len(set(numbers)) == 1
-    [entry] = [one for one in kept.entries(herd) if one.name == "ana"]
+    [entry] = [item for item in kept.entries(herd) if item.name == "ana"]
     assert (entry.number, entry.privileges) == (numbers[0], frozenset({"GRANT"}))
 
 

@@ -40,7 +40,7 @@ def decided(slice_: Slice, name: str, lineage: Any = LINEAGE) -> bool:
 def test_the_tables_are_whole() -> None:
     assert (len(METHODS), len(SCOPE), len(CODE)) == (116, 53, 128)
     missing = [
-        case.operation for (case,) in (one.values for one in EVERY) if case.operation not in LAW.operations
+        case.operation for (case,) in (item.values for item in EVERY) if case.operation not in LAW.operations
     ]
     assert missing == []
 

@@ -97,11 +97,11 @@ def test_search_by_charge_code(admin: Caller) -> None:
         found: list[dict[str, Any]] = answer.json()["namespaces"]
         return found
 
-    assert [one["namespaceCode"] for one in search(None)] == ["BARE", "ONE", "SALES", "STOCK", "TWO"]
+    assert [item["namespaceCode"] for item in search(None)] == ["BARE", "ONE", "SALES", "STOCK", "TWO"]
     assert search({"chargeCode": " C1 "}) == [
         {"namespaceCode": "ONE", "chargeCode": "c1", "s3KeyPrefix": "one"}
     ]
-    assert [one["namespaceCode"] for one in search({"mustHaveChargeCode": True})] == ["ONE", "TWO"]
+    assert [item["namespaceCode"] for item in search({"mustHaveChargeCode": True})] == ["ONE", "TWO"]
     assert search({"chargeCode": "c2"}, "") == [
         {"namespaceCode": "TWO", "chargeCode": None, "s3KeyPrefix": None}
     ]

@@ -59,21 +59,21 @@ def form_of(client: Client, page: str) -> dict[str, Any]:
     [form] = re.findall(r'<form class="stack" method="post".*?</form>', body, re.S)
     sent: dict[str, Any] = {}
     for tag in re.findall(r"<input[^>]*>", form):
-        name, value = (re.search(rf'{one}="([^"]*)"', tag) for one in ("name", "value"))
+        name, value = (re.search(rf'{item}="([^"]*)"', tag) for item in ("name", "value"))
         if name and name[1] != "csrfmiddlewaretoken" and ("checkbox" not in tag or " checked" in tag):
             sent.setdefault(name[1], []).append(html.unescape(value[1]) if value else "on")
     return sent
 
 
 def turned(sent: dict[str, Any], *, on: tuple[str, ...] = (), off: tuple[str, ...] = ()) -> dict[str, Any]:
-    boxes = [one for one in sent.get("may", []) if one not in off]
+    boxes = [item for item in sent.get("may", []) if item not in off]
     return {**sent, "may": [*boxes, *on]}
 
 
 def held(herd: Node, user: str, code: str) -> set[str]:
-    pks = [one.pk for one in Principal.objects.filter(name__iexact=user)]
+    pks = [principal.pk for principal in Principal.objects.filter(name__iexact=user)]
     found = entries.entries(herd, objects=[the_namespace(code).id], holders=pks)
-    return {permission for one in found for permission in one.privileges}
+    return {permission for item in found for permission in item.privileges}
 
 
 @pytest.mark.seed("S3-016", "S3-023")

@@ -198,8 +198,8 @@ def test_a_run_searches_for_its_account_in_its_realm_only(registered: Caller) ->
         body = {"subject": who, "action": {"name": "read"}, "resource": where}
         return caller.send("POST", "/access/v1/search/resource", body)
 
-    everywhere = {one["id"] for one in search(registered, "JarJar").json()["results"]}
-    here = {one["id"] for one in search(run, "JarJar").json()["results"]}
+    everywhere = {item["id"] for item in search(registered, "JarJar").json()["results"]}
+    here = {item["id"] for item in search(run, "JarJar").json()["results"]}
     assert "second/ETL" in everywhere
     assert here == everywhere - {"second/ETL"}
     assert search(run, "Rey").status_code == 403

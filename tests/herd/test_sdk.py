@@ -77,7 +77,9 @@ def test_the_seven_calls(connect: Connect) -> None:
     assert gone == changed
     create(admin, "ana", "My NS", "READ")
     gone = api.user_namespace_authorization_delete_user_namespace_authorizations_by_user_id("ANA")
-    assert [one.namespace_permissions for one in gone.user_namespace_authorizations] == [["READ"]]
+    assert [authorization.namespace_permissions for authorization in gone.user_namespace_authorizations] == [
+        ["READ"]
+    ]
 
 
 def make(client: Any, code: str, charge_code: str | None = None) -> Any:
@@ -110,7 +112,10 @@ def test_people_see_themselves(connect: Connect) -> None:
     role("ana@corp")
     me = herdsdk.CurrentUserApi(connect("ana@corp")).current_user_get_current_user()
     assert (me.user_id, me.security_roles) == ("ana@corp", ["DATA_OWNER"])
-    assert [one.namespace_permissions for one in me.namespace_authorizations] == [["EXECUTE"], ["READ"]]
+    assert [authorization.namespace_permissions for authorization in me.namespace_authorizations] == [
+        ["EXECUTE"],
+        ["READ"],
+    ]
 
 
 def test_refusals_reach_the_client(connect: Connect) -> None:

@@ -18,7 +18,7 @@ def resources(caller: Caller, user: str, action: str, **properties: str) -> list
     }
     answer = caller.send("POST", "/access/v1/search/resource", body)
     assert answer.status_code == 200, answer.content
-    return [one["id"] for one in answer.json()["results"]]
+    return [item["id"] for item in answer.json()["results"]]
 
 
 def subjects(caller: Caller, kind: str, action: str, code: str) -> set[str]:
@@ -26,7 +26,7 @@ def subjects(caller: Caller, kind: str, action: str, code: str) -> set[str]:
     body = {"subject": {"type": kind}, "action": {"name": action}, "resource": resource}
     answer = caller.send("POST", "/access/v1/search/subject", body)
     assert answer.status_code == 200, answer.content
-    return {one["id"] for one in answer.json()["results"]}
+    return {item["id"] for item in answer.json()["results"]}
 
 
 FILTERED = [

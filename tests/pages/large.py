@@ -114,11 +114,11 @@ def _people(root: Node, many: int) -> list[Principal]:
     everybody = people.ensure("group", "everybody")
     realm = realm_of(root)
     joined = [(groups[at % len(groups)], one) for at, one in enumerate(crowd)] + [
-        (everybody, one) for one in crowd
+        (everybody, item) for item in crowd
     ]
     members = (
-        (RealmMember(realm=realm, principal=one), make_event(MEMBER_ADDED, root, one))
-        for one in (*crowd, *groups, everybody)
+        (RealmMember(realm=realm, principal=item), make_event(MEMBER_ADDED, root, item))
+        for item in (*crowd, *groups, everybody)
     )
     _begin(root, MEMBER_ADDED, members)
     _begin(
@@ -184,11 +184,11 @@ def _direct(some: Sequence[Principal], flat: Node) -> None:
     _begin(root, GRANT_ADDED, (_granted(role, one, orders.id, orders) for role, _, one in held[:300]))
 
 
-def _place(root: Node, role: Securable, one: Principal) -> Placement:
+def _place(root: Node, role: Securable, principal: Principal) -> Placement:
     return Placement(
         securable=role,
         type="role",
-        name=name_for(one),
+        name=name_for(principal),
         parent_id=root.id,
         scope_id=root.id,
         ancestors=[root.id],
@@ -196,6 +196,8 @@ def _place(root: Node, role: Securable, one: Principal) -> Placement:
     )
 
 
-def _granted(role: Securable, one: Principal, key: int, near: Node) -> tuple[Grant, EventDraft]:
+def _granted(role: Securable, principal: Principal, key: int, near: Node) -> tuple[Grant, EventDraft]:
     grant = Grant(role=role, securable_id=key, privilege="SELECT_TABLE")
-    return grant, make_event(GRANT_ADDED, near, one, privilege="SELECT_TABLE", holder=one.pseudonym)
+    return grant, make_event(
+        GRANT_ADDED, near, principal, privilege="SELECT_TABLE", holder=principal.pseudonym
+    )

@@ -38,7 +38,7 @@ def faults(page: Any, looks: Sequence[Look], room: str) -> list[tuple[object, ..
     for look in looks:
         turned(page, look)
         said = Axe().run(page, options=AXE).response["violations"]
-        found += [(room, *look, one["id"], [node["target"] for node in one["nodes"]]) for one in said]
+        found += [(room, *look, item["id"], [node["target"] for node in item["nodes"]]) for item in said]
         if page.evaluate("document.documentElement.scrollWidth > innerWidth"):
             found.append((room, *look, "scrolls sideways"))
     return found

@@ -129,7 +129,7 @@ def _reviews() -> dict[str, int]:
     return {
         "review": going.pk,
         "review_over": over.pk,
-        "row": min(one.number for one in rows(going).values()),
+        "row": min(item.number for item in rows(going).values()),
     }
 
 

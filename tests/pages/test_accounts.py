@@ -350,8 +350,8 @@ def test_another_s_session_is_not_ended(shop: Node, signed_in: Enter) -> None:
 def test_changing_the_password_signs_out_elsewhere(shop: Node) -> None:
     make_account("mia", password=PASSWORD)
     here, there = Client(), Client()
-    for one in (here, there):
-        assert enters(one, "mia", PASSWORD)
+    for item in (here, there):
+        assert enters(item, "mia", PASSWORD)
     new = "another-lake-is-deeper"
     wrong = {"do": "password", "old": "no", "password": new, "again": new}
     assert here.post("/profile", wrong).status_code == 422

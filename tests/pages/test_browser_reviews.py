@@ -38,7 +38,7 @@ def site(transactional_db: None, live_server: Any, source: Source) -> Iterator[s
     orders = the("table", "shop.sales.orders")
     grants.add(GrantRequest(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     others = tuple(a_person(f"p{at:02}") for at in range(MANY))
-    admit(the("metalake"), *(one.name for one in others))
+    admit(the("metalake"), *(other.name for other in others))
     grants.add(GrantRequest(orders, others, ("SELECT_TABLE",), way=False), by=acting("olivia"))
     worker.deliver(row)
     yield str(live_server.url)

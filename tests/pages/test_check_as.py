@@ -72,8 +72,8 @@ def test_the_duty_to_read_the_history_lets_one_ask(
     duty: str, status: int, shop: Node, signed_in: Enter
 ) -> None:
     make_account("ana")
-    for one in {duty, "view_history"} if status == 200 else {duty}:
-        duties.give(shop, one, a_person("ana"), by=BY, authority=AUTHORITY)
+    for item in {duty, "view_history"} if status == 200 else {duty}:
+        duties.give(shop, item, a_person("ana"), by=BY, authority=AUTHORITY)
     answer = signed_in("ana").get(f"/people/{a_person('mia').pk}/sees?in={shop.id}")
     assert answer.status_code == status
 

@@ -229,8 +229,8 @@ def test_every_kind_that_is_installed_is_offered_with_what_it_asks(lake: Node, s
     for code, kind in known.items():
         assert f"{page}?kind={code}" in offered, code
         form = marek.get(f"{page}?kind={code}").content.decode()
-        for one in kind.fields:
-            assert f'name="its-{one.name}"' in form, (code, one.name)
+        for field in kind.fields:
+            assert f'name="its-{field.name}"' in form, (code, field.name)
         assert ('name="catalog"' in form) is not kind.whole_realm, code
         assert ('name="host"' in form) is bool(urlsplit(kind.example).hostname), code
     assert "experimental" not in marek.get(f"{page}?kind=postgresql").content.decode()

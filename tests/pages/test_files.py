@@ -183,7 +183,7 @@ def test_a_file_holds_what_one_may_know(shop: Node, signed_in: Enter, settings: 
     wrong = {}
     for who, address, columns, rows in FILES:
         head, *told = lines(clients[who], address_of(address, **at))
-        places = [head.index(one) for one in columns.split(", ")] if columns else range(len(head))
+        places = [head.index(item) for item in columns.split(", ")] if columns else range(len(head))
         found = [" | ".join(line[place] for place in places) for line in told]
         if found != [row.format(**at) for row in rows]:
             wrong[who, address] = found

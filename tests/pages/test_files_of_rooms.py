@@ -155,7 +155,7 @@ def test_a_file_holds_the_rows_of_its_page(world: str, db: None, signed_in: Ente
     numbers, wrong = WORLDS[world](), {}
     for who, address, columns, rows in FILES[world]:
         head, *told = lines(signed_in(who), address.format(**numbers))
-        places = [head.index(one) for one in columns.split(", ")] if columns else range(len(head))
+        places = [head.index(item) for item in columns.split(", ")] if columns else range(len(head))
         found = [" | ".join(line[place] for place in places) for line in told]
         if found != rows:
             wrong[who, address] = found
@@ -174,7 +174,9 @@ def test_looks_at_others_are_recorded(db: None, signed_in: Enter) -> None:
 def test_more_rows_take_no_more_queries(db: None, signed_in: Enter) -> None:
     numbers = test_who_may_in_a_herd.make_numbers()
     olivia = signed_in("olivia")
-    addresses = [one.format(**numbers) for one in ("/herds/{herd}/namespaces.csv", "/herds/{herd}/roles.csv")]
+    addresses = [
+        item.format(**numbers) for item in ("/herds/{herd}/namespaces.csv", "/herds/{herd}/roles.csv")
+    ]
     addresses.append("/namespaces/{namespace}/entries.csv".format(**numbers))
 
     def asked() -> list[int]:

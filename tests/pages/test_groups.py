@@ -91,7 +91,7 @@ def test_objects_of_one_name_are_told_apart(sam: Client, shop: Node) -> None:
 
 
 def test_who_keeps_it_by_another_path_is_told_so(sam: Client, shop: Node) -> None:
-    rights = [f"allow {one} on schema shop.sales" for one in ("USE_SCHEMA", "SELECT_TABLE")]
+    rights = [f"allow {item} on schema shop.sales" for item in ("USE_SCHEMA", "SELECT_TABLE")]
     a_role(shop, "again", *rights, held_by=("mia",))
     body = sam.get(page_of("analysts", "leave?who=user:mia")).content.decode()
     assert "Nobody</strong> gains or loses anything by it now." in body

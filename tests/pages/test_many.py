@@ -129,7 +129,7 @@ def test_nonsense_is_told_from_a_choice(
 
 def test_more_than_fifty_are_not_taken_and_that_is_said(shop: Node, asks: Callable[..., str]) -> None:
     made = under(the("schema", "shop.sales"), "table", *(f"t{at:02}" for at in range(60)))
-    page = asks("olivia", *(("on", one.id) for one in made))
+    page = asks("olivia", *(("on", item.id) for item in made))
     assert "At most 50 at once." in page
     assert "50 objects" in page
 
@@ -177,7 +177,7 @@ def test_forty_objects_ask_the_database_as_often_as_two(do: str, shop: Node, sig
     olivia, counts = signed_in("olivia"), []
     for some in (made[:2], made):
         address = f"/objects/many?who=user:ana&who=user:mia{do}&" + urlencode(
-            [("on", one.id) for one in some]
+            [("on", item.id) for item in some]
         )
         olivia.get(address)
         with CaptureQueriesContext(connection) as queries:

@@ -49,14 +49,14 @@ def copies(row: AccessRequest, many: int) -> None:
     AccessRequest.objects.bulk_create(rows, batch_size=2000)
     for model, some in ((RequestWant, wants), (RequestPart, parts)):
         model.objects.bulk_create(
-            (_like(one, pk=None, request_id=number.pk) for number in rows for one in some), batch_size=2000
+            (_like(item, pk=None, request_id=number.pk) for number in rows for item in some), batch_size=2000
         )
     with connection.cursor() as cursor:
         cursor.execute("ANALYZE policies_accessrequest, policies_requestpart, policies_requestwant")
 
 
 def _like(row, **changed):  # type: ignore[no-untyped-def]
-    fields = {one.attname: getattr(row, one.attname) for one in row._meta.concrete_fields}
+    fields = {field.attname: getattr(row, field.attname) for field in row._meta.concrete_fields}
     fields.pop(row._meta.pk.attname)
     return type(row)(
         **{**fields, **{("id" if name == "pk" else name): value for name, value in changed.items()}}

@@ -235,7 +235,7 @@ def test_growth_is_a_line_and_the_same_in_words(shop: Node, signed_in: Callable[
     assert second.revision > first.revision
     page = text(signed_in("marek"), f"/overview/{shop.id}")
     before, now = (
-        sum(actions.get("read", 0) for actions in one.result["pairs"].values()) for one in (first, second)
+        sum(actions.get("read", 0) for actions in item.result["pairs"].values()) for item in (first, second)
     )
     assert now > before
     assert f"Pairs that can read: {before} on " in page

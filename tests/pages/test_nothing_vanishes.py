@@ -106,7 +106,7 @@ def numbers(shop: Node) -> dict[str, int]:
     }
 
 
-@pytest.mark.parametrize("one", LOCKED, ids=[f"{one.control}, {one.room}, {one.who}" for one in LOCKED])
+@pytest.mark.parametrize("one", LOCKED, ids=[f"{item.control}, {item.room}, {item.who}" for item in LOCKED])
 def test_it_is_there_disabled_with_its_reason(
     one: Locked, numbers: dict[str, int], signed_in: Callable[[str], Client]
 ) -> None:

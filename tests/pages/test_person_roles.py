@@ -27,7 +27,7 @@ def page_of(name: str, kind: str = "user") -> str:
 
 def held_by(name: str, kind: str = "user") -> set[str]:
     rows = Assignment.objects.open().filter(holder=ensure(kind, name)).values_list("role", flat=True)
-    return {one for one in ("browse", "opens", "reads") if the("role", one).id in rows}
+    return {item for item in ("browse", "opens", "reads") if the("role", item).id in rows}
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def test_a_service_admin_makes_metalakes_and_may_nothing_inside_them(
     assert not ask.ask_site(mia, "gravitino", create)
     inside = [
         newcomer,
-        *(the(*one.split(" ")) for one in ("catalog shop", "schema shop.sales", "table shop.sales.orders")),
+        *(the(*item.split(" ")) for item in ("catalog shop", "schema shop.sales", "table shop.sales.orders")),
     ]
     operations = set(dialects.get("gravitino").operations) - {create}
     allowed = {(op, node.type) for node in inside for op in operations if ask.ask(sam, op, node)}

@@ -36,7 +36,7 @@ def walked(viewer: str, person: str, text: str, how: str) -> list[int]:
     after, found = 0, list[int]()
     while True:
         page = reach(PagedReach, viewer, person, ReachFilter(text=text, how=how, after=after))
-        found += [one.node.id for one in page.page]
+        found += [item.node.id for item in page.page]
         if not page.next:
             assert page.fitting == len(found)
             return found
@@ -55,12 +55,12 @@ def test_pages_tell_the_same_as_everything_together(
     whole = reach(PersonReach, viewer, "ana", ReachFilter())
     paged = reach(PagedReach, viewer, "ana", ReachFilter())
     for how, _ in FILTERS:
-        fitting = {one.node.id for one in whole.all if how in one.fits}
+        fitting = {item.node.id for item in whole.all if how in item.fits}
         assert paged.counts[how] == len(fitting), how
         assert set(walked(viewer, "ana", "", how)) == fitting, how
-    told = {one.node.id: (one.can, one.refused, one.words) for one in whole.all}
-    for one in paged.page:
-        assert (one.can, one.refused, one.words) == told[one.node.id]
+    told = {item.node.id: (item.can, item.refused, item.words) for item in whole.all}
+    for item in paged.page:
+        assert (item.can, item.refused, item.words) == told[item.node.id]
 
 
 @pytest.mark.parametrize("text", TEXTS)
@@ -71,7 +71,7 @@ def test_a_text_is_looked_for_in_the_name_and_in_what_is_above(
     found = walked("ana", "ana", text, "")
     assert len(found) == len(set(found))
     every = reach(PersonReach, "ana", "ana", ReachFilter()).all
-    assert set(found) == {one.node.id for one in every if text.casefold() in one.node.ref.id.casefold()}
+    assert set(found) == {item.node.id for item in every if text.casefold() in item.node.ref.id.casefold()}
 
 
 def test_a_file_holds_what_the_pages_hold_and_says_the_same(

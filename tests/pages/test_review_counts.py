@@ -38,7 +38,7 @@ def a_shop_with(many: int) -> dict[str, int]:
     for name in ("olivia", "marek"):
         make_account(name)
     orders, people = the("table", "shop.sales.orders"), tuple(a_person(f"n{at:03}") for at in range(many))
-    admit(the("metalake"), *(one.name for one in people))
+    admit(the("metalake"), *(person.name for person in people))
     grants.add(GrantRequest(orders, people, ("SELECT_TABLE", "MODIFY_TABLE"), way=False), by=acting("olivia"))
     ended = a_review()
     for name in list(rows(ended))[:2]:

@@ -193,7 +193,7 @@ def test_what_removal_does_is_said_before_it_is_submitted(sales: Node, signed_in
 
 def test_what_a_role_gives_on_every_table_of_a_schema_is_told(sales: Node, signed_in: Enter) -> None:
     codes = ("USE_SCHEMA", "SELECT_TABLE", "MODIFY_TABLE")
-    a_role(sales, "sales_write", *(f"allow {one} on schema shop.sales" for one in codes), held_by=("mia",))
+    a_role(sales, "sales_write", *(f"allow {code} on schema shop.sales" for code in codes), held_by=("mia",))
     review, marek = a_review(sales, by="marek"), signed_in("marek")
     row = rows(review)["mia sales_write"]
     address = f"/reviews/{review.pk}/rows/{row.number}"

@@ -182,7 +182,7 @@ def test_a_hundred_in_conflict_ask_the_database_no_more_than_one(marek: Client, 
     few = [count(marek, address) for address in addresses]
     rules.end(rule, shop, by=acting("marek"))
     everybody = [a_person(f"n{number:03}", "packers") for number in range(60)]
-    admit(shop, "group:packers", *(one.name for one in everybody))
+    admit(shop, "group:packers", *(item.name for item in everybody))
     group = people.ensure("group", "packers")
     roles.assign(the("role", "payer"), group, by=BY, authority=AUTHORITY)
     wish = GrantRequest(the("table", "shop.stock.items"), (group,), ("MODIFY_TABLE",), way=False)

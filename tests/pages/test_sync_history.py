@@ -65,7 +65,7 @@ def test_evidence_tells_what_had_been_applied_by_then_and_what_is_true_only_now(
     def told(at: Past) -> tuple[list[str], list[str], dict[str, Any]]:
         [backend] = applied.backend_states(orders, at, timezone.now())["backends"]
         by_then, since = backend["by_then"]["steps"], backend["since_then"]["steps"]
-        return [one["step"] for one in by_then], [one["step"] for one in since], backend
+        return [item["step"] for item in by_then], [item["step"] for item in since], backend
 
     by_then, since, backend = told(given)
     assert by_then[-1] == "give" and since == ["take"]

@@ -37,7 +37,7 @@ def site(transactional_db: None, live_server: Any, source: Source) -> Iterator[s
 def connect(page: Any, source: Source) -> None:  # noqa: F811
     there = conninfo_to_dict(source.url())
     page.goto(f"/realms/{the('metalake').id}")
-    for one in (
+    for item in (
         ("link", "Connect a catalog"),
         ("link", "PostgreSQL"),
         ("textbox", "Catalog", "shop"),
@@ -51,7 +51,7 @@ def connect(page: Any, source: Source) -> None:  # noqa: F811
         ("button", "Connect"),
         ("see", "shop is connected; read what it holds next"),
     ):
-        step(page, *one)
+        step(page, *item)
 
 
 def read(page: Any, *, scripts: bool) -> None:
@@ -65,7 +65,7 @@ def read(page: Any, *, scripts: bool) -> None:
 
 def grant(page: Any) -> None:
     page.goto(f"/objects/{the('table', 'shop.sales.orders').id}")
-    for one in (
+    for item in (
         ("link", "Grant access"),
         ("textbox", "Who", "ana", "Enter"),
         ("see", "may read orders"),
@@ -73,7 +73,7 @@ def grant(page: Any) -> None:
         ("see", "Ana Analyst: read on orders"),
         ("see", "On its way"),
     ):
-        step(page, *one)
+        step(page, *item)
 
 
 @EITHER_WAY

@@ -100,8 +100,8 @@ def take(walk: Walk, hand: str, visit: Callable[..., Any], *, scripts: bool) -> 
         visit(walk.who)
     page = visit(walk.who, scripts=scripts)
     page.goto(walk.start.format(**known))
-    for one in walk.read():
-        step(page, *one, hand=hand)
+    for item in walk.read():
+        step(page, *item, hand=hand)
     assert walk.then()
 
 

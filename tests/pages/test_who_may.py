@@ -289,7 +289,7 @@ def people_of(shop: Node) -> None:
         a_person(name, "staff")
         admit(shop, name)
     may = ("USE_SCHEMA", "SELECT_TABLE", "MANAGE_GRANTS")
-    a_role(shop, "sales_grant", *(f"allow {one} on schema shop.sales" for one in may), held_by=("gina",))
+    a_role(shop, "sales_grant", *(f"allow {item} on schema shop.sales" for item in may), held_by=("gina",))
     people.make_account("dora")
     duties.give(the("schema", "shop.sales"), "view_history", a_person("dora"), by=BY, authority=AUTHORITY)
 

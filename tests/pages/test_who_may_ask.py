@@ -85,7 +85,7 @@ def make_numbers() -> dict[str, int]:
     a_person("zoe")
     a_person("sam")
     may = ("USE_SCHEMA", "SELECT_TABLE", "MANAGE_GRANTS")
-    a_role(shop, "sales_grant", *(f"allow {one} on schema shop.sales" for one in may), held_by=("gina",))
+    a_role(shop, "sales_grant", *(f"allow {item} on schema shop.sales" for item in may), held_by=("gina",))
     duties.give(shop, "view_history", a_person("dora"), by=BY, authority=AUTHORITY)
     mia = people.ensure("user", "mia")
     told = Asking((WantedAction("table", "demo/shop.sales.orders", "write"),), mia, reason="Corrects returns")

@@ -156,11 +156,11 @@ class Herd(Entered):
 
     def give_by_hand(self, right: Right, holder: str) -> None:
         at = self.there(right)
-        before = {one.right for one in self.held(holder) if one.path == at.path}
+        before = {item.right for item in self.held(holder) if item.path == at.path}
         self._set(holder, at.path[0], before, before | {at.right})
 
     def take_by_hand(self, right: Right, holder: str) -> None:
-        before = {one.right for one in self.held(holder) if one.path == right.path}
+        before = {item.right for item in self.held(holder) if item.path == right.path}
         self._set(holder, right.path[0], before, before - {right.right})
 
     def _set(self, holder: str, code: str, before: set[str], after: set[str]) -> None:

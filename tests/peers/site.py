@@ -95,8 +95,8 @@ class Peer:
         """Straight into its database, past its law."""
         with psycopg.connect(self._url(self.database), autocommit=True) as there:
             cursor = None
-            for one in statements:
-                cursor = there.execute(one)
+            for statement in statements:
+                cursor = there.execute(statement)
             return cursor.fetchall() if cursor is not None and cursor.description else []
 
     def manage(self, code: str) -> str:

@@ -35,7 +35,7 @@ def test_a_realm_is_not_connected_to_itself(live_server) -> None:
     assert not found.reached
     assert "connected to itself" in found.findings[0].text
     # another realm of the same site is none of its business
-    assert not any("itself" in one.text for one in tried("gravitino", url, realm="other").findings)
+    assert not any("itself" in finding.text for finding in tried("gravitino", url, realm="other").findings)
 
 
 @pytest.mark.django_db

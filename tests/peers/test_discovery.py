@@ -85,5 +85,5 @@ def test_owners_grants_and_people_over_there_are_shown_as_others(governed: Backe
     lake.give_by_hand(Right("schema", ("sales",), "USE_SCHEMA"), "carl")
     worker.now(governed)
     found = BackendFinding.objects.filter(kind="foreign", holder="carl").order_by("place")
-    assert [(one.place, one.what) for one in found] == [("shop", "OWNER"), ("shop.sales", "USE_SCHEMA")]
+    assert [(item.place, item.what) for item in found] == [("shop", "OWNER"), ("shop.sales", "USE_SCHEMA")]
     assert "carl" in BackendLogins.objects.get(backend=governed).names

@@ -47,7 +47,7 @@ class TestHerd:
         return registration.connect(herd, "", "herd", url, policy="repair", by=BY, authority=AUTHORITY)
 
     def held(self, there: Herd, who: str) -> set[str]:
-        return {one.right for one in there.held(who) if one.path == (there.code,)}
+        return {item.right for item in there.held(who) if item.path == (there.code,)}
 
     def test_permissions_come_and_go_and_granting_stays_here(self, row: Backend, there: Herd) -> None:
         code = there.code.lower()

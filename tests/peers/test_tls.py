@@ -131,8 +131,8 @@ def test_what_is_decided_arrives_by_a_token_over_tls(gate: Gate, certificate: Pa
     lake.schema("sales")
     lake.table("sales", "orders")
     ana, reads = lake.person("ana"), on("sales", "orders", "SELECT")
-    assert not [one.text for one in lake.backend().check() if one.blocks]
-    assert [one.error for one in settle(lake, wanted({"r": reads}, r={ana})) if one.error] == []
+    assert not [item.text for item in lake.backend().check() if item.blocks]
+    assert [item.error for item in settle(lake, wanted({"r": reads}, r={ana})) if item.error] == []
     assert lake.may(ana, "SELECT", "sales", "orders")
     assert gate.asked[0] == {
         "grant_type": ["client_credentials"],

@@ -127,14 +127,14 @@ def test_a_grant_made_by_hand_there_is_seen_here_and_adopted(governed: Backend, 
     assert settled(governed)
     assert reads(lake, "carl")
     found = BackendFinding.objects.filter(kind="foreign", holder="carl").order_by("place")
-    assert [(one.place, one.what) for one in found] == [
+    assert [(item.place, item.what) for item in found] == [
         ("shop", "USE_CATALOG"),
         ("shop.sales", "USE_SCHEMA"),
         (ORDERS, "SELECT_TABLE"),
     ]
     admit(the("metalake"), "carl")
-    for one in found:
-        foreign_rights.adopt(one.pk, by=acting("olivia"))
+    for item in found:
+        foreign_rights.adopt(item.pk, by=acting("olivia"))
     worker.deliver(governed)
     assert settled(governed)
     assert reads(lake, "carl")
@@ -151,11 +151,11 @@ def test_an_account_that_sees_not_everything_removes_nothing(governed: Backend, 
     assert not report.complete
     assert not report.settled
     found = tried("gravitino", lake.url, realm="demo").findings
-    assert ["does not own the metalake" in one.text for one in found if one.blocks] == [True]
+    assert ["does not own the metalake" in item.text for item in found if item.blocks] == [True]
 
 
 def test_a_good_connection_is_told_of_in_words(governed: Backend, lake: Lake) -> None:
     found = tried("gravitino", lake.url, realm="demo").findings
     assert found
-    assert all(one.ok for one in found), found
-    assert any("a Lakewarden of its own" in one.text for one in found)
+    assert all(item.ok for item in found), found
+    assert any("a Lakewarden of its own" in item.text for item in found)

@@ -34,16 +34,16 @@ class Told:
 
     def observe(self) -> Observation:
         seen = self.real.observe()
-        found = [(one, self._here(Right(one.kind, one.path, ""))) for one in seen.objects]
+        found = [(item, self._here(Right(item.kind, item.path, ""))) for item in seen.objects]
         return replace(
             seen,
             objects=tuple(replace(one, path=at.path) for one, at in found),
             roles={key: frozenset(map(self._here, rights)) for key, rights in seen.roles.items()},
-            foreign=tuple(replace(one, right=self._here(one.right)) for one in seen.foreign),
+            foreign=tuple(replace(item, right=self._here(item.right)) for item in seen.foreign),
         )
 
     def apply(self, plan: Plan) -> Any:
-        steps = {replace(one, rights=tuple(map(self._there, one.rights))): one for one in plan.steps}
+        steps = {replace(step, rights=tuple(map(self._there, step.rights))): step for step in plan.steps}
         for outcome in self.real.apply(replace(plan, steps=tuple(steps))):
             yield replace(outcome, step=steps[outcome.step])
 

@@ -16,8 +16,8 @@ def test_the_states_of_a_run_are_drawn_from_the_code() -> None:
 
 
 def test_every_pipeline_and_hint_is_told_of() -> None:
-    assert [one.name for one in known.every() if f"`{one.name}`" not in PAGE] == []
+    assert [item.name for item in known.every() if f"`{item.name}`" not in PAGE] == []
     labels = {
-        one.label.replace("A service account that sleeps", "Access that sleeps") for one in KINDS.values()
+        kind.label.replace("A service account that sleeps", "Access that sleeps") for kind in KINDS.values()
     }
     assert [label for label in labels if f"| {label} |" not in PAGE] == []

@@ -80,8 +80,8 @@ def looked(kind: Kind, place: Node, chance: random.Random) -> Looked:
     )
     names = [*NAMES, *SERVICES, *(f"user:{name}" for name in NAMES), *(f"group:{name}" for name in GROUPS)]
     targets = targets_below(place, kind)
-    there = [one for one in targets if not one.path or chance.random() < 0.9]
-    objects = tuple(FoundObject(one.kind, one.path, id=str(one.id)) for one in there)
+    there = [target for target in targets if not target.path or chance.random() < 0.9]
+    objects = tuple(FoundObject(item.kind, item.path, id=str(item.id)) for item in there)
     people = frozenset(name for name in names if chance.random() < 0.8)
     found = Looked(opened, Observation(True, "", objects, people, {}, {}))
     wanted = decided(kind, found, place)
@@ -99,7 +99,7 @@ def looked(kind: Kind, place: Node, chance: random.Random) -> Looked:
 
 def tampered(decided: Mapping[str, Collection[T]], chance: random.Random) -> dict[str, frozenset[T]]:
     """Others took some of it, and gave some of what is another's."""
-    every = {one for held in decided.values() for one in held}
+    every = {item for held in decided.values() for item in held}
     return {
         key: some(decided[key], chance, 0.7) | some(every, chance, 0.05)
         for key in sorted(decided, key=by_number)
@@ -108,7 +108,7 @@ def tampered(decided: Mapping[str, Collection[T]], chance: random.Random) -> dic
 
 
 def some(things: Iterable[T], chance: random.Random, share: float) -> frozenset[T]:
-    return frozenset(one for one in sorted(things, key=by_number) if chance.random() < share)
+    return frozenset(thing for thing in sorted(things, key=by_number) if chance.random() < share)
 
 
 def by_number(named: object) -> list[tuple[int, str]]:
@@ -156,15 +156,15 @@ def test_it_agrees_with_the_sync(
         assert min(said.values()) > 0, code
         for what, step in (("missing", "give"), ("extra", "take")):
             rights = {
-                (one.role, right.path, right.right)
-                for one in plan.steps
-                if one.kind == step
-                for right in one.rights
+                (item.role, right.path, right.right)
+                for item in plan.steps
+                if item.kind == step
+                for right in item.rights
             }
             assert rights == {
-                (one["role"], tuple(one["path"]), one["right"])
-                for one in told
-                if (one["backend"], one["what"]) == (number, what) and one["right"]
+                (item["role"], tuple(item["path"]), item["right"])
+                for item in told
+                if (item["backend"], item["what"]) == (number, what) and item["right"]
             }, code
 
 

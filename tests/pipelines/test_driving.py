@@ -53,7 +53,7 @@ def script(monkeypatch: pytest.MonkeyPatch) -> Callable[[str], str]:
 
 
 def read(folder: Path) -> dict[str, Any]:
-    return {"files": sorted(one.name for one in folder.iterdir())}
+    return {"files": sorted(item.name for item in folder.iterdir())}
 
 
 def run(name: str, root: Node) -> PipelineRun:

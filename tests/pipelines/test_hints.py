@@ -89,9 +89,9 @@ def test_those_see_it_who_may_act_on_it(shop: Node, unused: Hint, name: str, *, 
     by, expected = acting(name), [unused.pk] if sees else []
     role = find(ObjectRef("role", "demo", ("sales_read",)))
     assert role is not None
-    assert [one.row.pk for one in hints.about_object(the("schema", "shop.sales"), by)] == expected
-    assert [one.row.pk for one in hints.about_role(role, by)] == expected
-    assert [one.row.pk for one in all_of(shop, by)] == expected
+    assert [item.row.pk for item in hints.about_object(the("schema", "shop.sales"), by)] == expected
+    assert [item.row.pk for item in hints.about_role(role, by)] == expected
+    assert [item.row.pk for item in all_of(shop, by)] == expected
     if not sees:
         with pytest.raises(NotFound):
             hints.hint(unused.pk, by)
@@ -210,8 +210,8 @@ def test_every_kind_can_be_told(shop: Node) -> None:
     for kind in KINDS:
         a_hint(shop, kind=kind, data=data, privilege="SELECT_TABLE")
     found = all_of(shop, OPERATOR)
-    assert {one.row.kind for one in found} == set(KINDS)
-    assert all(one.ground.endswith(".") and one.mends for one in found)
+    assert {item.row.kind for item in found} == set(KINDS)
+    assert all(item.ground.endswith(".") and item.mends for item in found)
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 9))])
@@ -229,10 +229,10 @@ def test_the_room_holds_what_each_may_act_on_page_by_page(db: None, seed: int) -
     sizes = set()
     for person in Principal.objects.filter(kind="user"):
         by = Actor(person, "console")
-        expected = [one.pk for one in Hint.objects.order_by("-people", "id") if may_see(one, by)]
+        expected = [hint.pk for hint in Hint.objects.order_by("-people", "id") if may_see(hint, by)]
         room, found, after = hints.Room((root,), by), list[int](), None
         while page := room.page(4, after=after):
-            found += [one.row.pk for one in page]
+            found += [item.row.pk for item in page]
             after = (page[-1].row.people, page[-1].row.pk)
         assert found == expected, person
         assert sum(room.counts().values()) == len(expected)
@@ -240,8 +240,8 @@ def test_the_room_holds_what_each_may_act_on_page_by_page(db: None, seed: int) -
     assert len(sizes) > 1
 
 
-def may_see(one: Hint, by: Actor) -> bool:
+def may_see(hint: Hint, by: Actor) -> bool:
     try:
-        return bool(hints.hint(one.pk, by))
+        return bool(hints.hint(hint.pk, by))
     except NotFound:
         return False

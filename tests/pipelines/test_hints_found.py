@@ -41,7 +41,8 @@ def found(root: Node, kind: str) -> list[tuple[str, str]]:
     assert (row.state, row.trouble) == ("done", "")
     told = all_of(root, OPERATOR, kind=kind)
     return sorted(
-        (one.node.name, one.role.name if one.role else one.holder.name if one.holder else "") for one in told
+        (item.node.name, item.role.name if item.role else item.holder.name if item.holder else "")
+        for item in told
     )
 
 
@@ -55,9 +56,9 @@ def test_a_grant_that_nobody_uses_is_found_and_vanishes_when_it_is_taken_back(sh
     ]
     olivia = acting("olivia")
     about = hints.about_object(the("schema", "shop.sales"), olivia)
-    for one in (one for one in about if one.row.kind == "unused_grant"):
-        assert one.ground.startswith("Not used in ")
-        hints.mend(one.row.pk, by=olivia)
+    for item in (item for item in about if item.row.kind == "unused_grant"):
+        assert item.ground.startswith("Not used in ")
+        hints.mend(item.row.pk, by=olivia)
     assert found(shop, "unused_grant") == [("shop", "browse")]
     assert not Grant.objects.open().filter(role__placements__name="sales_read").exists()
 
@@ -75,7 +76,7 @@ def test_the_demo_has_something_to_take_back(db: None) -> None:
         world.report_uses(place)
     assert ("sales", "sales_write") in found(place, "unused_grant")
     on_sales = hints.about_object(the("schema", "shop.sales"), acting("olivia"))
-    [one] = [one for one in on_sales if one.row.privilege == "MODIFY_TABLE"]
+    [one] = [sale for sale in on_sales if sale.row.privilege == "MODIFY_TABLE"]
     assert one.ground == (
         "Not used in 40 days; it gives Write to 2 people. "
         "Usage data covers 2 of 3 objects here; granted today."
@@ -85,7 +86,7 @@ def test_the_demo_has_something_to_take_back(db: None) -> None:
 def test_what_was_dismissed_does_not_come_back(shop: Node) -> None:
     used("marek", 40)
     found(shop, "unused_grant")
-    [told] = [one for one in all_of(shop, OPERATOR, kind="unused_grant") if one.node.name == "shop"]
+    [told] = [item for item in all_of(shop, OPERATOR, kind="unused_grant") if item.node.name == "shop"]
     hints.dismiss(told.row.pk, by=acting("marek"), reason="Everybody starts here")
     assert found(shop, "unused_grant") == [("sales", "sales_read"), ("sales", "sales_read")]
     [kept] = all_of(shop, OPERATOR, dismissed=True)

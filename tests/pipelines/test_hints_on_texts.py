@@ -50,7 +50,7 @@ def look(root: Node) -> list[hints.HintView]:
     row = control.ask("unused_grants", root, by=OPERATOR)
     running.run(row)
     assert (row.state, row.trouble) == ("done", "")
-    return [one for one in all_of(root, OPERATOR) if one.row.pattern]
+    return [item for item in all_of(root, OPERATOR) if item.row.pattern]
 
 
 @pytest.mark.parametrize(
@@ -72,12 +72,14 @@ def test_a_privilege_on_a_text_that_nobody_uses(
     expected: set[str],
     world: Callable[..., Node],
 ) -> None:
-    found = [one for one in look(world(*given, used=used)) if one.row.kind == "unused_grant"]
-    told = {f"{one.row.pattern} {one.holder.name if one.holder else 0} {one.row.privilege}" for one in found}
+    found = [item for item in look(world(*given, used=used)) if item.row.kind == "unused_grant"]
+    told = {
+        f"{item.row.pattern} {item.holder.name if item.holder else 0} {item.row.privilege}" for item in found
+    }
     assert told == expected, case
-    for one in found:
-        assert one.ground.startswith("Not used in "), case
-        assert "Usage data covers 1 of 1 object here; granted today." in one.ground
+    for item in found:
+        assert item.ground.startswith("Not used in "), case
+        assert "Usage data covers 1 of 1 object here; granted today." in item.ground
 
 
 @pytest.mark.parametrize(
@@ -96,13 +98,13 @@ def test_a_privilege_that_a_wider_text_gives_too(
     expected: list[tuple[str, str]],
     world: Callable[..., Node],
 ) -> None:
-    found = [one for one in look(world(*given)) if one.row.kind == "redundant_grant"]
-    assert [(one.row.pattern, one.row.data["others"].split()[-1]) for one in found] == expected, case
+    found = [item for item in look(world(*given)) if item.row.kind == "redundant_grant"]
+    assert [(item.row.pattern, item.row.data["others"].split()[-1]) for item in found] == expected, case
 
 
 def test_it_is_taken_back_only_while_nobody_loses_anything(world: Callable[..., Node]) -> None:
     root = world(READS, "dataset:sales.* ana READ")
-    [one] = [one for one in look(root) if one.row.kind == "redundant_grant"]
+    [one] = [item for item in look(root) if item.row.kind == "redundant_grant"]
     assert one.node == root
     wider = Grant.objects.open().filter(pattern="dataset:sales.*")
     patterns.revoke(root, parse("dataset:sales.*"), people.ensure("user", "ana"), by=OPERATOR)
@@ -118,7 +120,7 @@ def test_it_stands_on_the_page_of_the_very_entity(world: Callable[..., Node]) ->
     look(world(READS))
     orders, items = (the("dataset", name, realm="cdap") for name in ("sales.orders", "sales.items"))
     told = [
-        [one.row.pattern for one in hints.about_object(place, acting("admin"))] for place in (orders, items)
+        [item.row.pattern for item in hints.about_object(place, acting("admin"))] for place in (orders, items)
     ]
     assert told == [["dataset:sales.orders"], []]
     assert hints.about_object(orders, acting("ana")) == []

@@ -77,7 +77,7 @@ def hints(
                 for one, _, owner in (pair.partition(":") for pair in owners.split())
             ],
         ),
-        "uses": table("principal object action executed at", [_use(one) for one in uses.split()]),
+        "uses": table("principal object action executed at", [_use(item) for item in uses.split()]),
     }
     for row in tables["roles"]:
         row["holder"] = row["holder"] if row["name"].startswith("~") else None
@@ -117,7 +117,7 @@ def _grant(number: int, sentence: str) -> dict[str, Any]:
 
 
 def told(found: list[Hint], *kinds: str) -> set[tuple[str, int | None]]:
-    return {(one.kind, one.grant) for one in found if one.kind in kinds}
+    return {(item.kind, item.grant) for item in found if item.kind in kinds}
 
 
 READS = "reader may SELECT_TABLE on sales"
@@ -142,7 +142,7 @@ def test_a_grant_nobody_uses(case: str, uses: str, expected: set[Any]) -> None:
 
 def test_the_coverage_of_reports_is_said() -> None:
     found = hints(READS, holds="reader:bo reader:ana", uses="cem:orders:read:30")
-    [one] = [one for one in found if one.kind == "unused_grant"]
+    [one] = [item for item in found if item.kind == "unused_grant"]
     assert (one.object, one.role, one.people) == (SALES, ROLES["reader"], 2)
     assert one.data == {"days": 30, "reported": 1, "objects": 3, "given": ""}
 
@@ -164,7 +164,7 @@ def test_what_was_given_lately_is_not_called_unused(
     case: str, sentence: str, holds: str, groups: str, expected: str | None
 ) -> None:
     found = hints(sentence, holds=holds, groups=groups, uses="cem:orders:read:35", after=30)
-    said = [one.data["given"] for one in found if one.kind in ("unused_grant", "wide_grant")]
+    said = [item.data["given"] for item in found if item.kind in ("unused_grant", "wide_grant")]
     assert said == ([] if expected is None else [expected]), case
 
 
@@ -193,8 +193,8 @@ def test_reports_must_cover_as_long_before_anything_is_called_unused() -> None:
 def test_what_is_given_on_much_and_used_on_little(
     case: str, sentence: str, more: int, uses: str, *, wide: bool
 ) -> None:
-    found = [one for one in hints(sentence, holds="reader:bo", uses=uses, more=more) if one.grant == 1]
-    assert ("wide_grant" in {one.kind for one in found}) == wide, case
+    found = [hint for hint in hints(sentence, holds="reader:bo", uses=uses, more=more) if hint.grant == 1]
+    assert ("wide_grant" in {item.kind for item in found}) == wide, case
 
 
 def test_nobody_is_missed_where_a_right_only_leads_to_what_is_used() -> None:
@@ -239,7 +239,7 @@ def test_nobody_is_missed_where_a_right_only_leads_to_what_is_used() -> None:
 )
 def test_a_grant_given_twice(case: str, sentences: tuple[str, ...], holds: str, expected: set[int]) -> None:
     found = hints(*sentences, holds=holds or "reader:bo writer:bo writer:cem")
-    assert {one.grant for one in found if one.kind == "redundant_grant"} == expected, case
+    assert {item.grant for item in found if item.kind == "redundant_grant"} == expected, case
 
 
 @pytest.mark.parametrize(
@@ -310,13 +310,13 @@ def test_a_denial_without_effect(case: str, sentences: tuple[str, ...], holds: s
 )
 def test_objects_without_an_owner(case: str, owners: str, expected: dict[int, str]) -> None:
     found = hints(owners=owners)
-    why = {one.object: one.data["why"] for one in found if one.kind == "ownerless"}
+    why = {item.object: item.data["why"] for item in found if item.kind == "ownerless"}
     assert why == expected, case
 
 
 def test_a_group_that_somebody_of_can_sign_in_owns() -> None:
     found = hints(owners="lake:ana shop:staff lab:ana", groups="staff:gone staff:bo")
-    assert [one.object for one in found if one.kind == "ownerless"] == []
+    assert [item.object for item in found if item.kind == "ownerless"] == []
 
 
 def test_people_and_services_that_sleep() -> None:
@@ -326,7 +326,9 @@ def test_people_and_services_that_sleep() -> None:
         uses="bo:orders:read:3 cem:orders:read:100",
         owners="lake:ana",
     )
-    asleep = {one.holder: (one.kind, one.data["able"]) for one in found if one.kind.startswith("dormant")}
+    asleep = {
+        item.holder: (item.kind, item.data["able"]) for item in found if item.kind.startswith("dormant")
+    }
     assert asleep == {
         PEOPLE["ana"]: ("dormant_person", True),
         PEOPLE["cem"]: ("dormant_person", True),
@@ -337,9 +339,9 @@ def test_people_and_services_that_sleep() -> None:
 
 def test_roles_that_are_nearly_one() -> None:
     same = ["USE_CATALOG on shop", "USE_SCHEMA on shop", "SELECT_TABLE on sales", "SELECT_VIEW on sales"]
-    sentences = [f"{role} may {one}" for role in ("reader", "twin") for one in same]
+    sentences = [f"{role} may {item}" for role in ("reader", "twin") for item in same]
     sentences += ["twin may MODIFY_TABLE on sales", "writer may MODIFY_TABLE on sales"]
-    [one] = [one for one in hints(*sentences) if one.kind == "near_roles"]
+    [one] = [hint for hint in hints(*sentences) if hint.kind == "near_roles"]
     assert (one.role, one.other_role) == (ROLES["reader"], ROLES["twin"])
     assert one.data == {"shared": 4, "rules": 5, "only": 0}
 
@@ -347,7 +349,7 @@ def test_roles_that_are_nearly_one() -> None:
 def test_a_hint_has_the_same_key_in_the_next_run() -> None:
     def key(*more: str, holds: str) -> str:
         found = hints(*more, READS, holds=holds, uses="ana:orders:read:30")
-        [one] = [one for one in found if one.kind == "unused_grant" and one.object == SALES]
+        [one] = [item for item in found if item.kind == "unused_grant" and item.object == SALES]
         return one.key
 
     first = key(holds="reader:bo")

@@ -59,12 +59,12 @@ def test_both_say_the_same(plain: Any, var: Path, world: Callable[[int], Node], 
 
     output, _ = ran(unused_grants, plain, folder, after=0)
     found = {
-        (one.key, *one[:-1], json.dumps(one.data, sort_keys=True))
-        for one in pipelines_unused_grants.read(output)
+        (item.key, *item[:-1], json.dumps(item.data, sort_keys=True))
+        for item in pipelines_unused_grants.read(output)
     }
     expected = unused_grants.in_memory(tables_of(root), after=0)
-    assert found == {(one.key, *one[:-1], json.dumps(one.data, sort_keys=True)) for one in expected}
-    assert len({one[1] for one in found}) > (3 if world is a_lake else 0)
+    assert found == {(item.key, *item[:-1], json.dumps(item.data, sort_keys=True)) for item in expected}
+    assert len({item[1] for item in found}) > (3 if world is a_lake else 0)
 
 
 def test_a_difference_from_the_law_fails_the_run(

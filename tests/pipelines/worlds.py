@@ -58,7 +58,7 @@ class Making:
         return {"valid_from": start, "valid_until": end}
 
     def some(self, things: Iterable[Any], share: float) -> list[Any]:
-        return [one for one in things if self.chance.random() < share]
+        return [thing for thing in things if self.chance.random() < share]
 
     def put(self, rows: Iterable[Any]) -> None:
         bulk.put(list(rows), self.revision)
@@ -66,22 +66,22 @@ class Making:
     def together(self) -> None:
         """People into groups, groups and people into the realm; not everybody, and not always."""
         self.put(
-            Membership(group=group, member=one, **self.window())
+            Membership(group=group, member=item, **self.window())
             for group in self.groups
-            for one in self.some(self.everybody, 0.4)
+            for item in self.some(self.everybody, 0.4)
         )
         inside = set(
             RealmMember.objects.open().filter(realm=self.root.realm_id).values_list("principal", flat=True)
         )
         self.put(
-            RealmMember(realm_id=self.root.realm_id, principal=one, **self.window())
-            for one in self.some([*self.everybody, *self.groups], 0.85)
-            if one.pk not in inside
+            RealmMember(realm_id=self.root.realm_id, principal=item, **self.window())
+            for item in self.some([*self.everybody, *self.groups], 0.85)
+            if item.pk not in inside
         )
 
     def assign(self, role: Node) -> None:
         holders = self.some([*self.everybody, *self.groups], 0.25)
-        self.put(Assignment(role_id=role.id, holder=one, **self.window()) for one in holders)
+        self.put(Assignment(role_id=role.id, holder=holder, **self.window()) for holder in holders)
 
     def grant(self, place: Node, *, deny: float = 0.2, **holder: Any) -> None:
         fitting = [code for code, one in self.law.privileges.items() if place.type in one.binds]

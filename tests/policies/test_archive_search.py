@@ -84,7 +84,7 @@ def test_the_archive_finds_what_was_found_while_it_was_live(
     shop: Node, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(archive_files, "SEARCHED", 3)
-    questions = [(one, seen) for one in asked() for seen in sights(shop)]
+    questions = [(item, seen) for item in asked() for seen in sights(shop)]
     before = [live(one, seen, shop.realm_id) for one, seen in questions]
     archive = moved(shop)
     for (one, seen), wanted in zip(questions, before, strict=True):

@@ -117,7 +117,7 @@ def test_what_is_old_goes_and_the_record_stays_whole(shop: Node) -> None:
 def test_what_is_true_stays_true(shop: Node) -> None:
     def access() -> dict[str, frozenset[str]]:
         found = AccessMap(the("table", "shop.sales.orders"))
-        return {str(one): found.access_of(one).can for one in found.people.values()}
+        return {str(person): found.access_of(person).can for person in found.people.values()}
 
     before = access()
     moved(shop)

@@ -63,7 +63,7 @@ def test_what_came_and_went_between_two_dates_is_there(shop: Node) -> None:
     taken = Counter.objects.get().revision
     until = revisions.latest()
     assert compare.differences(table.id, since, until) == []
-    [course] = [one for one in compare.courses(table, since, until) if one.principal == ana]
+    [course] = [item for item in compare.courses(table, since, until) if item.principal == ana]
     [spell] = course.spells
     assert course.came_and_went
     assert (spell.since.revision, spell.until and spell.until.revision) == (given, taken)
@@ -94,7 +94,7 @@ def test_what_came_and_went_by_a_text_is_there_too(db: None, target: str, holder
     taken = revisions.latest()
     assert compare.differences(orders.id, since, revisions.latest()) == []
     found = compare.courses(orders, since, revisions.latest())
-    spells = {one.principal.name: one.spells for one in found if one.principal.name != "admin"}
+    spells = {item.principal.name: item.spells for item in found if item.principal.name != "admin"}
     assert set(spells) == {who}
     [spell] = spells[who]
     assert (spell.since.revision, spell.until and spell.until.revision) == (given.revision, taken.revision)
@@ -124,7 +124,7 @@ def test_a_window_that_opens_and_closes_is_a_spell(shop: Node) -> None:
     wish = GrantRequest(table, (ana,), ("SELECT_TABLE",), valid_from=start, valid_until=end, way=True)
     grants.add(wish, by=acting("olivia"))
     until = Past(Counter.objects.get().revision, now + timedelta(days=1))
-    [course] = [one for one in compare.courses(table, since, until) if one.principal == ana]
+    [course] = [item for item in compare.courses(table, since, until) if item.principal == ana]
     assert [(spell.since.moment, spell.until and spell.until.moment) for spell in course.spells] == [
         (start, end)
     ]
@@ -167,9 +167,9 @@ def test_at_every_revision_the_courses_say_what_the_map_says(db: None, seed: int
             assert at is not None
             state = compare.state(place.id, at)
             assert {
-                one.principal.pk: spell.actions
-                for one in told
-                for spell in one.spells
+                item.principal.pk: spell.actions
+                for item in told
+                for spell in item.spells
                 if spell.since.revision <= revision
                 and (spell.until is None or spell.until.revision > revision)
             } == state.actions
@@ -192,7 +192,7 @@ def test_where_the_law_is_not_enforced_every_member_has_access(shop: Node) -> No
     gained = {row.principal.name: row.kind for row in compare.differences(table.id, before, meanwhile)}
     assert {gained["ana"], gained["carl"]} == {"gain"}
     found = compare.courses(table, before, revisions.latest())
-    assert {one.principal.name for one in found if one.came_and_went} == {"ana", "carl"}
+    assert {item.principal.name for item in found if item.came_and_went} == {"ana", "carl"}
     assert compare.differences(table.id, before, revisions.latest()) == []
 
 

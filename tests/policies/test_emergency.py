@@ -85,7 +85,7 @@ def test_it_is_told_to_the_owners_at_once(ana: Principal) -> None:
     row = open_it()
     told = Notice.objects.filter(key=f"emergency:{row.pk}")
     assert set(told.values_list("recipient__name", flat=True)) == {"olivia", "marek"}
-    assert {one.sentence for one in told} == {
+    assert {item.sentence for item in told} == {
         f"Ana Lake opened shop.sales.orders in an emergency, to read: {WHY}"
     }
     assert set(told.values_list("urgent", "how")) == {(True, "mail")}
@@ -266,8 +266,8 @@ def test_uses_while_it_was_open_are_listed(ana: Principal) -> None:
     assert [use.run for use in traces.uses_of(row)] == ["during user:ana", "begin user:ana"]
     rows = [row, open_it(node=the("schema", "shop.stock"))]
     many = traces.how_many_uses(rows)
-    assert many == {one.pk: len(traces.uses_of(one)) for one in rows}
-    assert [many[one.pk] for one in rows] == [2, 0]
+    assert many == {item.pk: len(traces.uses_of(item)) for item in rows}
+    assert [many[item.pk] for item in rows] == [2, 0]
 
 
 def test_every_page_can_say_that_it_is_open(ana: Principal) -> None:

@@ -111,7 +111,7 @@ def test_nothing_that_leaves_the_site_says_the_name(shop: Node, xaver: Principal
     left = {
         **files,
         "entries": json.dumps(told),
-        "ocsf": json.dumps([ocsf.event(one, "1.9") for one in told]),
+        "ocsf": json.dumps([ocsf.event(item, "1.9") for item in told]),
         "record": "".join(chain.lines(Counter.objects.get().revision)),
         "looks": "".join(chain.looks(AccessRecord.objects.count())),
     }

@@ -114,8 +114,8 @@ def test_ocsf_in_a_file(shop: Node, settings: Any, tmp_path: Path) -> None:
     settings.LAKEWARDEN_AUDIT_FEEDS = (f"file:{tmp_path}/ocsf.jsonl?format=ocsf-1.8",)
     feeds.deliver()
     lines = [json.loads(line) for line in (tmp_path / "ocsf.jsonl").read_text().splitlines()]
-    assert [one["metadata"]["uid"] for one in lines] == whole()
-    assert {one["metadata"]["version"] for one in lines} == {"1.8.0"}
+    assert [item["metadata"]["uid"] for item in lines] == whole()
+    assert {item["metadata"]["version"] for item in lines} == {"1.8.0"}
 
 
 # webhooks
@@ -137,7 +137,7 @@ class Receiver:
     @property
     def entries(self) -> list[str]:
         """What it keeps, each batch once by its number."""
-        return [one["id"] for body in dict(self.batches).values() for one in json.loads(body)["entries"]]
+        return [load["id"] for body in dict(self.batches).values() for load in json.loads(body)["entries"]]
 
 
 @pytest.fixture

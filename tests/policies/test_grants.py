@@ -30,7 +30,9 @@ def wish(*names: str, privileges=("SELECT_TABLE",), kind: str = "user", **more) 
 
 
 def effects(asked: GrantRequest, by: str = "olivia") -> dict[str, str]:
-    return {one.principal.name: one.kind for one in previews_grants.of_grant(asked, acting(by)).effects}
+    return {
+        effect.principal.name: effect.kind for effect in previews_grants.of_grant(asked, acting(by)).effects
+    }
 
 
 @pytest.mark.seed("S4-020")
@@ -161,7 +163,7 @@ def test_a_removal_says_who_keeps_access_by_another_path(shop: Node) -> None:
     grants.add(wish("ana", "mia"), by=acting("olivia"))
     both = [people.ensure("user", "ana"), people.ensure("user", "mia")]
     shown = previews_grants.of_removal(orders, both, ["SELECT_TABLE"])
-    assert {one.principal.name: one.kind for one in shown.effects} == {"ana": "lose", "mia": "same"}
+    assert {effect.principal.name: effect.kind for effect in shown.effects} == {"ana": "lose", "mia": "same"}
 
 
 def test_names_of_every_sort_can_be_granted_to(shop: Node) -> None:

@@ -137,7 +137,7 @@ def test_an_unknown_address_is_given_up_and_a_full_one_tried_later(office: PostO
     delivery.post()
     assert office.taken == []
     delivery.post(timezone.now() + timedelta(minutes=2))
-    assert [one["To"] for one in office.taken] == ["ana@lake.example"]
+    assert [item["To"] for item in office.taken] == ["ana@lake.example"]
 
 
 def test_a_server_that_is_away_is_tried_later_and_later(office: PostOffice, settings: Any) -> None:
@@ -288,7 +288,7 @@ def test_a_worker_killed_while_the_server_takes_a_mail_makes_none_come_twice(
     assert a_worker(office).wait(30) == 0
     assert states() == ["sent", "sent", "unsure", "sent", "sent", "sent"]
     assert len(office.taken) == len(set(office.ids())) == 6
-    assert {one["To"] for one in office.taken} == {f"reader{number}@lake.example" for number in range(6)}
+    assert {item["To"] for item in office.taken} == {f"reader{number}@lake.example" for number in range(6)}
 
 
 @pytest.mark.django_db(transaction=True)

@@ -46,7 +46,7 @@ class World:
     then: dict[tuple[int, int], tuple[Past, Abilities]] = field(default_factory=dict)
 
     def somebody(self, *, groups: bool = True) -> Principal:
-        names = [f"user:{one}" for one in NAMES] + [f"group:{one}" for one in GROUPS if groups]
+        names = [f"user:{name}" for name in NAMES] + [f"group:{group}" for group in GROUPS if groups]
         return people.ensure(*self.chance.choice(names).split(":"))
 
     def role(self, at: int) -> Node:
@@ -57,7 +57,7 @@ def make_world(seed: int) -> World:
     shop = a_shop()
     for name in NAMES:
         a_person(name)
-    admit(shop, *NAMES, *(f"group:{one}" for one in GROUPS))
+    admit(shop, *NAMES, *(f"group:{group}" for group in GROUPS))
     herd, cdap = a_herd(), a_cdap()
     [sales] = namespaces(herd, "SALES")
     make(cdap, "namespace:ns1", "dataset:ns1.orders")
@@ -139,7 +139,7 @@ def happens(world: World, many: int) -> None:
             continue
         if revision() > before:
             touched = Change.objects.get(revision=revision()).realm  # of groups, every realm
-            looks(world, [one for one in world.looked_at if touched in (None, one.realm_id)])
+            looks(world, [item for item in world.looked_at if touched in (None, item.realm_id)])
 
 
 def looks(world: World, nodes: Iterable[Node]) -> None:
@@ -170,7 +170,7 @@ def replayed() -> Iterator[tuple[int, dict[str, object]]]:
 
 def is_what_it_was(world: World) -> None:
     for (id_, at), (past, could) in world.then.items():
-        node = next(one for one in world.looked_at if one.id == id_)
+        node = next(item for item in world.looked_at if item.id == id_)
         assert abilities(AccessMap(node, now=past.moment, as_of=at, whole=True)) == could, (node.ref, at)
 
 

@@ -179,7 +179,7 @@ def test_nothing_is_decided_on_a_row_that_no_change_made(world: World, attack: A
     assert not world.may(attack.gains, attack.action)
     assert unsealed.sweep() or UnsealedFact.objects.exists(), "it is not seen"
     found = UnsealedFact.objects.all()
-    assert found and all(one.writer and one.content for one in found)
+    assert found and all(item.writer and item.content for item in found)
 
 
 def test_the_door_lets_no_fact_in_that_no_event_names(world: World) -> None:
@@ -276,7 +276,7 @@ DENIED = "policies_grant WHERE effect = 'deny'"
 @pytest.mark.parametrize(
     "statement",
     [
-        *(one.statement for one in ATTACKS.values()),
+        *(attack.statement for attack in ATTACKS.values()),
         f"DELETE FROM {DENIED}",
         "UPDATE policies_grant SET closed = 9 WHERE effect = 'deny'",
         "UPDATE policies_grant SET seal = NULL",
@@ -360,7 +360,7 @@ def test_a_duty_that_no_change_gave_is_none(world: World) -> None:
     past_triggers(GIVE.format(account=account, shop=world.shop.id))
     assert duties.has(world.people["ana"], "view_history", world.orders)
     assert not duties.has(world.people["eve"], "view_history", world.orders)
-    assert [one.holder for one in duties.duties_along(world.orders)] == [world.people["ana"]]
+    assert [item.holder for item in duties.duties_along(world.orders)] == [world.people["ana"]]
     past_triggers("UPDATE policies_userduty SET seal = NULL")
     assert not duties.has(world.people["ana"], "view_history", world.orders)
     [wrong] = seals.seal_what_is_told().wrong

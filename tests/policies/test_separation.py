@@ -133,13 +133,15 @@ def test_no_way_leads_round_a_rule(parted: SeparationRule, deed: Callable[[], ob
 def test_a_rule_says_whether_owning_counts(shop: Node) -> None:
     """Marek owns all of it: by a rule that counts owners Marek has both, by another nobody has."""
     items, orders = the("table", "shop.stock.items").id, the("table", "shop.sales.orders").id
-    sides = [Side(object=one, privileges=("MODIFY_TABLE",)) for one in (items, orders)]
+    sides = [Side(object=item, privileges=("MODIFY_TABLE",)) for item in (items, orders)]
     for counts in (True, False):
         made = rules.make(shop, f"Counts: {counts}", *sides, by=acting("marek"), owners=counts)
         only = [
-            one for one in conflicts.existing(shop, of_realm(shop, NOW.timestamp())) if one.clash.rule == made
+            item
+            for item in conflicts.existing(shop, of_realm(shop, NOW.timestamp()))
+            if item.clash.rule == made
         ]
-        assert {one.clash.person.name for one in only} == ({"marek"} if counts else set())
+        assert {item.clash.person.name for item in only} == ({"marek"} if counts else set())
     rules.end(SeparationRule.objects.get(name="Counts: True"), shop, by=acting("marek"))
     owners.set_owner(the("table", "shop.stock.items"), ana(), by=BY, authority=AUTHORITY)
     wish = GrantRequest(the("table", "shop.sales.orders"), (ana(),), ("MODIFY_TABLE",), way=False)
@@ -411,7 +413,7 @@ def test_no_sequence_of_changes_gives_anybody_both(parted: SeparationRule, shop:
             the("table", "shop.stock.items"), chance.choice(persons), by=BY, authority=AUTHORITY
         ),
     ]
-    before = {(one.clash.rule.pk, one.clash.person.pk) for one in seen(shop)}
+    before = {(item.clash.rule.pk, item.clash.person.pk) for item in seen(shop)}
     refused = 0
     for _ in range(30):
         try:
@@ -420,7 +422,7 @@ def test_no_sequence_of_changes_gives_anybody_both(parted: SeparationRule, shop:
             refused += 1
         except (Invalid, Conflict):
             pass
-        now = {(one.clash.rule.pk, one.clash.person.pk) for one in seen(shop)}
+        now = {(item.clash.rule.pk, item.clash.person.pk) for item in seen(shop)}
         assert now <= before
         before = now
     assert refused
@@ -432,7 +434,7 @@ def seen(root: Node) -> list[conflicts.OpenViolation]:
     found = conflicts.existing(root, book)
     everybody = list(Principal.objects.filter(kind__in=("user", "service")))
     plain = book.clashes(load(Realm(pk=root.realm_id, kind=root.kind), everybody))
-    assert {(one.rule.pk, one.person.pk) for one in plain} == {
-        (one.clash.rule.pk, one.clash.person.pk) for one in found
+    assert {(item.rule.pk, item.person.pk) for item in plain} == {
+        (item.clash.rule.pk, item.clash.person.pk) for item in found
     }
     return found

@@ -69,11 +69,11 @@ def test_a_page_of_the_record_holds_some_lines_of_each_change_and_leaves_nothing
     while True:
         page = history.page(asked, seen, limit=500, lines=5, before=before)
         paged += page.entries
-        assert sum(len(one.lines) for one in page.entries) <= 10
+        assert sum(len(entry.lines) for entry in page.entries) <= 10
         if page.next is None:
             break
         before = page.next
-    assert [one.change.revision for one in paged] == [one.change.revision for one in whole.entries]
-    assert [len(one.lines) + one.more for one in paged] == [len(one.lines) for one in whole.entries]
-    assert max(len(one.lines) for one in paged) == 5
-    assert not any(one.more for one in whole.entries)
+    assert [item.change.revision for item in paged] == [entry.change.revision for entry in whole.entries]
+    assert [len(item.lines) + item.more for item in paged] == [len(entry.lines) for entry in whole.entries]
+    assert max(len(item.lines) for item in paged) == 5
+    assert not any(entry.more for entry in whole.entries)

@@ -236,7 +236,7 @@ def test_every_way_of_changing_the_record_shows(
             made_to_fit()
             if deed.fitting:
                 said = [*said_here(capsys), said_afar(tmp_path, notes)]
-                assert [deed.fitting in one for one in said] == [True] * 3, (how, said)
+                assert [deed.fitting in item for item in said] == [True] * 3, (how, said)
             else:
                 assert verify(), how
 

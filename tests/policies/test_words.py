@@ -26,7 +26,7 @@ def told(shop: Node) -> Node:
     """Twelve grants on three tables, with six reasons by turns."""
     schema = the("schema", "shop.sales")
     tables = [the("table", "shop.sales.orders"), *under(schema, "table", "yearly", "old_asks")]
-    places = [(one, who) for who in ("ana", "mia", "carl", "olivia") for one in tables]
+    places = [(item, who) for who in ("ana", "mia", "carl", "olivia") for item in tables]
     for number, (table, who) in enumerate(places):
         wish = GrantRequest(table, (a_person(who),), ("SELECT_TABLE",), way=False)
         grants.add(wish, by=acting("marek"), reason=REASONS[number % 6])
@@ -45,16 +45,16 @@ def plainly(text: str, before: int | None = None, limit: int = 50) -> list[int]:
 
     def has(said: str) -> bool:
         words = re.findall(r"[^\W_]+", said.lower())
-        return all(any(word.startswith(one) for word in words) for one in wanted)
+        return all(any(word.startswith(item) for word in words) for item in wanted)
 
     rows = Change.objects.filter(revision__lt=before) if before else Change.objects.all()
     names: dict[int, list[str]] = {}
     for event in Event.objects.exclude(lineage=[]):  # the site's own is not for the owner of a realm
         names.setdefault(event.change_id, []).append(event.object_name)
     hits = [
-        one.revision
-        for one in rows.order_by("-revision")
-        if one.revision in names and (has(one.reason) or any(map(has, names[one.revision])))
+        row.revision
+        for row in rows.order_by("-revision")
+        if row.revision in names and (has(row.reason) or any(map(has, names[row.revision])))
     ]
     return hits[:limit]
 

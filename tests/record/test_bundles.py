@@ -83,16 +83,16 @@ def test_evidence_tells_who_could_do_what_and_by_which_change(orders: Path) -> N
     assert told[0].startswith("proved: table demo/shop.sales.orders as of ")
     assert told[1] == "user:mia could do: read"
     assert any(
-        "SELECT_TABLE on demo/shop.sales via group analysts, role sales_read: since change" in one
-        for one in told
+        "SELECT_TABLE on demo/shop.sales via group analysts, role sales_read: since change" in item
+        for item in told
     )
-    assert any("had not ended when the record was signed" in one for one in told)
+    assert any("had not ended when the record was signed" in item for item in told)
 
 
 def test_a_denial_is_told_too(orders: Path) -> None:
     told = lines(orders, "user:carl")
     assert told[1] == "user:carl could do: nothing"
-    assert any("was denied SELECT_TABLE" in one for one in told)
+    assert any("was denied SELECT_TABLE" in item for item in told)
 
 
 def test_the_past_is_proved_and_its_end(shop: Node, tmp_path: Path) -> None:
@@ -105,7 +105,7 @@ def test_the_past_is_proved_and_its_end(shop: Node, tmp_path: Path) -> None:
     past = latest()
     grants.remove(table, (ana,), ("SELECT_TABLE",), by=acting("olivia"), reason="report done")
     told = lines(about(tmp_path / "past.zip", table, past=past, person=ana), "user:ana")
-    [path] = [one for one in told if "SELECT_TABLE" in one]
+    [path] = [item for item in told if "SELECT_TABLE" in item]
     assert "quarterly report" in path
     assert "ended by change" in path
     assert "report done" in path
@@ -184,7 +184,7 @@ def test_access_that_was_given_for_a_time_says_so(shop: Node, tmp_path: Path) ->
     wish = GrantRequest(table, (ana,), ("SELECT_TABLE",), way=True, valid_until=end)
     grants.add(wish, by=acting("olivia"), reason="quarterly report")
     told = lines(about(tmp_path / "now.zip", table, person=ana), "user:ana")
-    [path] = [one for one in told if "SELECT_TABLE" in one]
+    [path] = [item for item in told if "SELECT_TABLE" in item]
     assert f"by {BY_OLIVIA}: quarterly report), given until {end.isoformat()} and no longer" in path
     later = replace(latest(), moment=end + timedelta(seconds=1))
     gone = lines(about(tmp_path / "later.zip", table, past=later, person=ana), "user:ana")
@@ -226,7 +226,7 @@ def test_the_commands_for_auditors_prove_access_and_its_end_in_an_empty_director
 
     done = asked()
     assert (done.returncode, done.stderr) == (0, "")
-    [path] = [one for one in done.stdout.splitlines() if "held SELECT_TABLE" in one]
+    [path] = [splitline for splitline in done.stdout.splitlines() if "held SELECT_TABLE" in splitline]
     assert "quarterly report" in path and f"by {BY_OLIVIA}: report done" in path and "ended by change" in path
     content = archive.read_bytes()
     archive.write_bytes(content[:200] + bytes([content[200] ^ 1]) + content[201:])
@@ -254,7 +254,7 @@ def test_one_bit_changed_anywhere_in_any_file_is_seen(orders: Path) -> None:
     """In each file of the archive the first, the last, and some bytes by chance."""
     chance = random.Random(4711)
     with zipfile.ZipFile(orders) as archive:
-        sizes = {one.filename: one.file_size for one in archive.infolist()}
+        sizes = {item.filename: item.file_size for item in archive.infolist()}
     for name, size in sizes.items():
         for at in {0, size - 1, *(chance.randrange(size) for _ in range(8))}:
 

@@ -88,7 +88,7 @@ def test_a_signature_is_not_written_in_a_second_way() -> None:
 
 
 def test_notes_are_read_without_the_package(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in [one for one in sys.modules if one.partition(".")[0] == "cryptography"]:
+    for name in [module for module in sys.modules if module.partition(".")[0] == "cryptography"]:
         monkeypatch.setitem(sys.modules, name, None)
     assert notes.opened(note(), KEY) == CHECKPOINT
     with pytest.raises(notes.BadNote, match=r"is not signed by|signature is not by"):

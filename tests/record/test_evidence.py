@@ -200,10 +200,10 @@ class Lying:
     def proves(self, *codes: str) -> None:
         """Put the changes that began and ended these facts into the archive, too."""
         here = [json.loads(line) for line in self.files["changes.jsonl"].splitlines()]
-        known = {one["change"]["revision"] for one in here}
+        known = {item["change"]["revision"] for item in here}
         more = proved(Checkpoint.objects.latest("size"), revisions_of(codes) - known)
         ordered = sorted([*here, *more], key=lambda one: one["change"]["revision"])
-        self.files["changes.jsonl"] = b"".join(chain.canonical(one).encode() + b"\n" for one in ordered)
+        self.files["changes.jsonl"] = b"".join(chain.canonical(item).encode() + b"\n" for item in ordered)
 
     def sign(self) -> None:
         self.files["access.json"] = chain.canonical(self.told).encode()
@@ -229,7 +229,7 @@ def behind_a_true_link(of: str, privilege: str) -> Callable[[Lying], None]:
 
     def forge(lie: Lying) -> None:
         path, own = lie.path(of, privilege), lie.row("user:ana")
-        link = own["member"] or [code for one in own["paths"] + own["way"] for code in one["facts"][:1]]
+        link = own["member"] or [code for item in own["paths"] + own["way"] for code in item["facts"][:1]]
         lie.gives("user:ana", {**path, "facts": [*link, path["facts"][-1]]})
 
     return forge

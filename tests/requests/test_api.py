@@ -31,7 +31,7 @@ def asked(name: str = "ana", **more) -> int:
 def test_from_the_question_to_working_access_by_programs_alone(shop: Node) -> None:
     found = caller("ana", "request").send(BASE, {**READ, "requested_access": {"requested_for": "P7D"}}).json()
     number = found["id"]
-    assert [(one["object"]["id"], one["privileges"], one["status"]) for one in found["parts"]] == [
+    assert [(item["object"]["id"], item["privileges"], item["status"]) for item in found["parts"]] == [
         ("demo/shop", ["USE_CATALOG"], "asked"),
         ("demo/shop.sales", ["USE_SCHEMA"], "asked"),
         ("demo/shop.sales.orders", ["SELECT_TABLE"], "asked"),
@@ -47,7 +47,7 @@ def test_from_the_question_to_working_access_by_programs_alone(shop: Node) -> No
     done = caller("theo").send(f"{BASE}/{number}/approve", {"for": "P1D"}).json()
     assert done["status"] == "approved_less"
     assert done["items"][0]["valid_until"] is not None
-    assert [one["move"] for one in done["steps"]][-2:] == ["approved_less", "given"]
+    assert [item["move"] for item in done["steps"]][-2:] == ["approved_less", "given"]
     assert can("ana")
     assert caller("theo").get(f"{BASE}?list=decided").json()["results"][0]["id"] == number
     assert caller("ana").get(f"{BASE}?list=mine").json()["results"][0]["id"] == number
@@ -64,10 +64,10 @@ def test_the_same_key_is_one_request(shop: Node) -> None:
 
 def test_several_things_are_one_request(shop: Node) -> None:
     items = [
-        {"resource": {"type": "table", "id": f"demo/shop.sales.{one}"}} for one in ("orders", "customers")
+        {"resource": {"type": "table", "id": f"demo/shop.sales.{item}"}} for item in ("orders", "customers")
     ]
     found = caller("ana").send(BASE, {"action": {"name": "read"}, "items": items, "reason": WHY}).json()
-    assert [one["resource"]["id"] for one in found["items"]] == [one["resource"]["id"] for one in items]
+    assert [item["resource"]["id"] for item in found["items"]] == [item["resource"]["id"] for item in items]
 
 
 def test_a_decider_is_told_what_the_console_shows_them(shop: Node) -> None:
@@ -81,7 +81,7 @@ def test_a_decider_is_told_what_the_console_shows_them(shop: Node) -> None:
 
 def test_what_it_would_come_to_is_told_without_asking(shop: Node) -> None:
     found = caller("ana").send(f"{BASE}/foreseen", READ).json()
-    assert [one["privileges"] for one in found["parts"]] == [
+    assert [item["privileges"] for item in found["parts"]] == [
         ["USE_CATALOG"],
         ["USE_SCHEMA"],
         ["SELECT_TABLE"],
@@ -189,7 +189,7 @@ def test_deciding_takes_the_scope_manage(shop: Node) -> None:
 
 def test_a_request_of_others_reads_like_none(shop: Node) -> None:
     number = asked()
-    there, absent = (caller("ben").get(f"{BASE}/{one}") for one in (number, number + 1))
+    there, absent = (caller("ben").get(f"{BASE}/{item}") for item in (number, number + 1))
     assert (there.status_code, absent.status_code) == (404, 404)
     assert there.json()["detail"].replace(str(number), "N") == absent.json()["detail"].replace(
         str(number + 1), "N"
@@ -206,7 +206,7 @@ def test_a_list_goes_on_page_by_page(shop: Node) -> None:
         which = "mine" if name == "ana" else "waiting"
         while True:
             body = caller(name).get(f"{BASE}?list={which}&limit=2&cursor={after}").json()
-            found += [one["id"] for one in body["results"]]
+            found += [item["id"] for item in body["results"]]
             if not body["next"]:
                 break
             after = body["next"]
@@ -223,7 +223,7 @@ def test_requests_of_an_object_are_listed_for_who_reads_its_history(shop: Node) 
     duties.give(
         the("schema", "shop.sales"), "view_history", people.ensure("user", "ben"), by=BY, authority=AUTHORITY
     )
-    assert [one["id"] for one in caller("ben").get(path).json()["results"]] == [number]
+    assert [item["id"] for item in caller("ben").get(path).json()["results"]] == [number]
 
 
 def test_what_is_asked_for_elsewhere_is_not_listed_for_who_reads_one_history(shop: Node) -> None:
@@ -231,7 +231,7 @@ def test_what_is_asked_for_elsewhere_is_not_listed_for_who_reads_one_history(sho
     from tests.factories import AUTHORITY, BY, the
 
     items = [
-        {"resource": {"type": "table", "id": f"demo/shop.{one}"}} for one in ("sales.orders", "stock.items")
+        {"resource": {"type": "table", "id": f"demo/shop.{item}"}} for item in ("sales.orders", "stock.items")
     ]
     body = {"action": {"name": "read"}, "items": items, "reason": WHY}
     both, one = caller("ana").send(BASE, body).json()["id"], asked()
@@ -259,7 +259,7 @@ def test_substitutes_are_named_and_called_off(shop: Node) -> None:
     path = "/authz/v1/substitutes"
     made = caller("theo").send(path, body)
     assert made.status_code == 201
-    assert [one["deputy"] for one in caller("theo").get(path).json()["results"]] == ["user:ben"]
+    assert [item["deputy"] for item in caller("theo").get(path).json()["results"]] == ["user:ben"]
     assert caller("ana").delete(f"{path}/{made.json()['id']}").status_code == 404
     assert caller("ben").delete(f"{path}/{made.json()['id']}").status_code == 204
     for bad in (

@@ -74,8 +74,8 @@ def test_what_becomes_of_it_is_told_in_the_words_of_the_draft(shop: Node, deed: 
 
 def test_several_items_can_end_differently(shop: Node) -> None:
     items = [
-        {"action": {"name": "read"}, "resource": {"type": "table", "id": f"demo/shop.sales.{one}"}}
-        for one in ("orders", "customers")
+        {"action": {"name": "read"}, "resource": {"type": "table", "id": f"demo/shop.sales.{item}"}}
+        for item in ("orders", "customers")
     ]
     body = {"subject": QUESTION["subject"], "items": items, **CONTEXT}
     job = caller("ana", "request")
@@ -85,7 +85,10 @@ def test_several_items_can_end_differently(shop: Node) -> None:
     approve(request, "carla")
     approve(request, "olivia")
     found = job.get(task["status_endpoint"]).json()["task"]
-    assert (found["status"], [one["status"] for one in found["items"]]) == ("partial", ["denied", "approved"])
+    assert (found["status"], [item["status"] for item in found["items"]]) == (
+        "partial",
+        ["denied", "approved"],
+    )
     assert "result" in found["items"][1] and "result" not in found["items"][0]
 
 

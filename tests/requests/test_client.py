@@ -35,7 +35,7 @@ def test_a_job_asks_for_everything_it_lacks_and_then_runs(site: Site) -> None:
     questions = [("user:ana", "read", ORDERS), ("user:ana", "read", CUSTOMERS)]
     with pytest.raises(AccessDenied) as denied:
         job.require_many(questions)
-    refused = [one.question for one in denied.value.refusals]
+    refused = [refusal.question for refusal in denied.value.refusals]
     made = job.ask_for(refused, WHY, lasts="P7D", key="run 7")
     assert (made.status, made.open, len(made.parts)) == ("asked", True, 4)
     assert job.ask_for(refused, WHY, lasts="P7D", key="run 7").number == made.number

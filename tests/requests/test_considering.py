@@ -29,7 +29,7 @@ def test_deciders_see_what_there_is_what_was_asked_before_and_what_a_yes_would_a
     found = shown(request, "olivia")
     [present] = found.present
     assert (present.node.name, present.can) == ("orders", ())
-    assert [one.pk for one in found.earlier] == [before.pk]
+    assert [item.pk for item in found.earlier] == [before.pk]
     gains = {node.name: [(e.principal.name, e.kind) for e in seen.effects] for node, seen in found.effects}
     assert gains["orders"] == [("ana", "gain")]
     assert found.end is not None
@@ -148,7 +148,7 @@ def test_requests_that_conflict_only_together_are_told_of_together(shop: Node) -
     separation.make(shop, "eyes", *sides, by=by("marek"), reason="two pairs of eyes")
     requests = [ask("ana", f"read shop.{name}") for name in TWO]
     now = timezone.now()
-    assert [decision_context.clashes_of([one], who("marek"), now=now) for one in requests] == [[], []]
+    assert [decision_context.clashes_of([request], who("marek"), now=now) for request in requests] == [[], []]
     [clash] = decision_context.clashes_of(requests, who("marek"), now=now)
     assert "ana would have both sides of the rule “eyes”" in clash
 

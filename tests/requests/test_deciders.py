@@ -18,7 +18,9 @@ from tests.factories import AUTHORITY, BY, a_person, a_role, admit, owned, the
 
 
 def told(node: Node, **more) -> list[str]:
-    return [f"{one.principal.name}: {one.ground} at {one.where.name}" for one in approvers.of(node, **more)]
+    return [
+        f"{item.principal.name}: {item.ground} at {item.where.name}" for item in approvers.of(node, **more)
+    ]
 
 
 WAY = ("allow USE_CATALOG on catalog shop", "allow USE_SCHEMA on schema shop.sales")
@@ -108,7 +110,7 @@ def test_in_a_herd_it_takes_the_office_and_the_permission(db: None) -> None:
     root = realms.create("herd", "herd", owner=people.ensure("user", "adam"), by=BY, authority=AUTHORITY)
     [ns] = objects.register(root, [NewObject("namespace", "RISK")], by=BY, authority=AUTHORITY)
     dana, gus = people.ensure("user", "dana"), people.ensure("user", "gus")
-    turns = [Turn(one, frozenset({"GRANT", "READ"})) for one in (dana, gus)]
+    turns = [Turn(item, frozenset({"GRANT", "READ"})) for item in (dana, gus)]
     entries.turn(ns, turns, by=BY, authority=AUTHORITY)
     office = find(ObjectRef("role", "herd", ("DATA_OWNER",)))
     from policies.services import roles
@@ -153,7 +155,7 @@ def test_how_many_there_are_costs_no_query_more(shop: Node, django_assert_max_nu
 
 def test_of_many_objects_they_are_those_of_each(shop: Node, django_assert_max_num_queries) -> None:
     names = ("orders", "customers", "refunds")
-    nodes = [shop, the("schema", "shop.stock"), *(the("table", f"shop.sales.{one}") for one in names)]
+    nodes = [shop, the("schema", "shop.stock"), *(the("table", f"shop.sales.{name}") for name in names)]
     each = [approvers.of(node, duty="approve_requests") for node in nodes]
     with django_assert_max_num_queries(11):
         found = approvers.of_many([(node, approvers.GRANT) for node in nodes], duty="approve_requests")

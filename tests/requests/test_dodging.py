@@ -30,7 +30,7 @@ def test_who_leaves_a_group_does_not_decide_for_it(shop: Node, asked_first: bool
         with pytest.raises(Refused, match=OWN):
             deed(request, "theo")
     assert not visibility.waiting_for(theo).exists()
-    assert approve(request, "marek", parts=[one.number for one in request.parts.all()]).state == "approved"
+    assert approve(request, "marek", parts=[part.number for part in request.parts.all()]).state == "approved"
 
 
 @pytest.mark.parametrize(("long", "decides"), [(2, False), (0.5, True)])

@@ -27,7 +27,7 @@ def request_given(governed: Backend, source: Source):
 
 
 def states(request) -> list[tuple[str, str]]:
-    return [(one.state, one.text) for one in provisioning.standings(request)]
+    return [(standing.state, standing.text) for standing in provisioning.standings(request)]
 
 
 def test_it_is_on_its_way_until_the_database_was_read_back(

@@ -63,7 +63,7 @@ def test_both_are_asked_for_alike_and_read_alike(shop: Node, zoe: str, asker, ty
         }
         foreseen = caller(asker).send(f"{BASE}/foreseen", body)
         made = caller(asker).send(BASE, body)
-        texts = [shown(one.json(), name) for one in (foreseen, made)]
+        texts = [shown(item.json(), name) for item in (foreseen, made)]
         again = caller(asker).get(f"{BASE}/{made.json().get('id')}")
         found.append((foreseen.status_code, made.status_code, *texts, shown(again.json(), name)))
     if asker == "zoe" or type_ not in ("metalake",):

@@ -49,7 +49,8 @@ def test_how_often_a_next_level_was_asked_is_kept_from_who_may_not_know_it(shop:
     request = ask("ana", "read shop.sales.orders")
     escalation.tick(timezone.now() + timedelta(hours=25))
     moves = {
-        name: [one.move for one in visibility.get(request.pk, who(name)).steps] for name in ("ana", "olivia")
+        name: [step.move for step in visibility.get(request.pk, who(name)).steps]
+        for name in ("ana", "olivia")
     }
     assert "escalated" in moves["olivia"]
     assert moves["ana"] == ["asked"]
@@ -72,7 +73,7 @@ def test_why_it_could_not_begin_names_nobody_else_to_who_asked(shop: Node) -> No
     escalation.tick(timezone.now())
     seen = visibility.get(request.pk, who("ben"))
     assert seen.request.state == "asked"
-    texts = [*(one.note for one in seen.parts), *(one.text for one in seen.steps)]
+    texts = [*(item.note for item in seen.parts), *(step.text for step in seen.steps)]
     assert any("separation" in text for text in texts)
     assert not any("mia" in text or "refunds" in text for text in texts)
 

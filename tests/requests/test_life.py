@@ -125,7 +125,7 @@ def test_a_decider_asks_back_and_is_answered(shop: Node) -> None:
     with pytest.raises(NotFound):
         submission.answer(request.pk, "mine", by=by("ben"))
     assert submission.answer(request.pk, "The one of March", by=by("ana")).state == "asked"
-    assert [(one.move, one.text) for one in request.steps.order_by("pk")][1:] == [
+    assert [(step.move, step.text) for step in request.steps.order_by("pk")][1:] == [
         ("asked_back", "Which report?"),
         ("answered", "The one of March"),
     ]
@@ -178,7 +178,7 @@ def test_what_makes_no_sense_is_told_and_leaves_no_trace(shop: Node, asker, want
 
 
 def test_people_ask_for_themselves_their_groups_and_their_services_only(shop: Node) -> None:
-    assert [str(one) for one in submission.holders(who("ben"))] == ["user:ben", "group:analysts"]
+    assert [str(holder) for holder in submission.holders(who("ben"))] == ["user:ben", "group:analysts"]
     with pytest.raises(Refused, match="yourself"):
         ask("ana", "read shop.sales.orders", holder="user:ben")
     with pytest.raises(Refused, match="yourself"):

@@ -54,7 +54,7 @@ def test_of_two_who_decide_at_once_one_wins_and_the_other_is_told(other: str) ->
         "withdraw": lambda: submission.withdraw(request.pk, by=by("ana")),
     }
     found = at_once(lambda: decisions.approve(request.pk, by=by("marek"), parts=everything), deeds[other])
-    lost = [one for one in found if isinstance(one, Conflict)]
+    lost = [item for item in found if isinstance(item, Conflict)]
     assert len(lost) == 1, found
     assert "by now" in str(lost[0])
     state = AccessRequest.objects.get().state
@@ -68,7 +68,7 @@ def test_the_same_key_sent_twice_at_once_is_one_request() -> None:
     make_shop()
     asked = Asking((WantedAction("table", "demo/shop.sales.orders", "read"),), who("ana"), WHY, key="one")
     found = at_once(*[lambda: submission.ask(asked, by=by("ana"))] * 3)
-    assert {one.pk for one in found if isinstance(one, AccessRequest)} == {AccessRequest.objects.get().pk}
+    assert {item.pk for item in found if isinstance(item, AccessRequest)} == {AccessRequest.objects.get().pk}
 
 
 @pytest.mark.django_db(transaction=True)
@@ -143,7 +143,7 @@ class Walk:
 def approved_by(request: AccessRequest) -> set[str]:
     """Who said yes to something of it."""
     return {
-        one.decided_by.name for one in request.parts.exclude(decided_by=None).select_related("decided_by")
+        part.decided_by.name for part in request.parts.exclude(decided_by=None).select_related("decided_by")
     }
 
 
@@ -155,7 +155,11 @@ def test_no_sequence_of_moves_gives_what_nobody_else_with_authority_approved(sho
         walk.step()
     for grant in Grant.objects.filter(origin="request"):
         change = grant.opened
-        giving = [one for one in AccessRequest.objects.all() if one.wants.filter(revision=change).exists()]
+        giving = [
+            access_request
+            for access_request in AccessRequest.objects.all()
+            if access_request.wants.filter(revision=change).exists()
+        ]
         assert giving, "a grant came from no request"
         for request in giving:
             for want in request.wants.filter(revision=change):
@@ -176,7 +180,7 @@ def test_no_sequence_of_moves_gives_what_nobody_else_with_authority_approved(sho
                 served = AccessRequest.objects.filter(
                     holder__in=[who(name), who("group:analysts")], wants__given_at__isnull=False
                 )
-                assert any(approved_by(one) - {name} for one in served), (
+                assert any(approved_by(item) - {name} for item in served), (
                     f"{name} gained {table} by their own decision"
                 )
     for request in AccessRequest.objects.all():
@@ -228,7 +232,7 @@ def test_thousands_of_open_requests_are_listed_page_by_page_in_the_same_few_quer
         with django_assert_max_num_queries(14):
             found = visibility.page(visibility.waiting_for(who("theo")), after=after)
         assert len(found.requests) == 50 or found.next is None
-        seen += [one.pk for one in found.requests]
+        seen += [request.pk for request in found.requests]
         after = found.next
     assert seen == sorted(set(seen)) and len(seen) == min(200, many // 2)
     for name, waiting in (("theo", many // 2), ("olivia", many), ("ana", 0)):

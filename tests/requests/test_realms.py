@@ -67,7 +67,7 @@ def test_in_a_herd_the_spelling_of_a_hidden_name_tells_nothing(herd: Node) -> No
     found = []
     for name in ("night_SHIFT", "day_SHIFT"):
         request = ask("eve", f"hold role {name}", realm="herd")
-        found.append([one.upper().replace(name.upper(), "NAME") for one in told(request)])
+        found.append([item.upper().replace(name.upper(), "NAME") for item in told(request)])
         assert "Night_Shift" not in f"{told(request)} {request.wants.get().name}"
         assert name.upper() in request.wants.get().name
     assert found[0] == found[1]

@@ -52,7 +52,7 @@ ENDS = [
 ]
 
 
-@pytest.mark.parametrize(("why", "lasts", "start", "zone", "end"), ENDS, ids=[one[0] for one in ENDS])
+@pytest.mark.parametrize(("why", "lasts", "start", "zone", "end"), ENDS, ids=[item[0] for item in ENDS])
 def test_how_long_means_what_people_mean(why: str, lasts: str, start, zone, end: str) -> None:
     begun = datetime(*start, tzinfo=zone)
     assert durations.ends(begun, lasts, None, zone.key) == datetime.fromisoformat(end)
@@ -139,13 +139,13 @@ def test_the_next_level_is_asked_after_a_while_and_not_before(shop: Node) -> Non
     table.refresh_from_db()
     assert called(table) == ["carla", "dora", "olivia", "theo"]
     told = Notice.objects.filter(kind="request.to_decide", key__contains=f"escalated:{table.number}")
-    assert {one.recipient.name for one in told} == {"carla", "dora", "olivia", "theo"}
+    assert {item.recipient.name for item in told} == {"carla", "dora", "olivia", "theo"}
 
 
 def called(part: RequestPart) -> list[str]:
     from policies.requests.notifications import deciders_of
 
-    return sorted(one.name for one in deciders_of(part.request, [part]))
+    return sorted(item.name for item in deciders_of(part.request, [part]))
 
 
 def test_when_who_was_asked_can_no_longer_sign_in_the_next_level_is_asked(shop: Node) -> None:
@@ -212,7 +212,7 @@ SAYING = [
 
 
 @pytest.mark.parametrize(
-    ("why", "said", "reason", "ticket", "problem"), SAYING, ids=[one[0] for one in SAYING]
+    ("why", "said", "reason", "ticket", "problem"), SAYING, ids=[item[0] for item in SAYING]
 )
 def test_what_a_request_must_say(why, said: Rules, reason, ticket, problem) -> None:
     if problem is None:

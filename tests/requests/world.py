@@ -47,7 +47,7 @@ def wanted(text: str, realm: str = "demo") -> WantedAction:
 
 def an_asking(asker: str, *wants: str, realm: str = "demo", holder: str = "", **more: Any) -> Asking:
     more.setdefault("reason", WHY)
-    return Asking(tuple(wanted(one, realm) for one in wants), who(holder or asker), **more)
+    return Asking(tuple(wanted(want, realm) for want in wants), who(holder or asker), **more)
 
 
 def ask(asker: str, *wants: str, **more: Any) -> AccessRequest:
@@ -68,7 +68,7 @@ def told(request: AccessRequest) -> list[str]:
     """Each part with its state: `Use schema on schema demo/shop.sales: waiting for a decision`."""
     from policies.requests.fulfilment import part_in_words
 
-    return [f"{part_in_words(one)}: {one.state}" for one in request.parts.order_by("number")]
+    return [f"{part_in_words(part)}: {part.state}" for part in request.parts.order_by("number")]
 
 
 def can(name: str, action: str = "read", table: str = "shop.sales.orders", **more: Any) -> bool:

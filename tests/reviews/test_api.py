@@ -78,7 +78,7 @@ def test_a_review_that_is_not_ones_own_reads_like_an_absent_one(given: Node, pat
     review = started()
     stranger = caller("ana")
     answers = [stranger.get(f"{BASE}/{number}{path}") for number in (review["id"], 10**7)]
-    assert [one.status_code for one in answers] == [404, 404]
+    assert [answer.status_code for answer in answers] == [404, 404]
     assert answers[0].content == answers[1].content
 
 

@@ -69,7 +69,7 @@ def test_it_is_proved_when_the_database_was_read_without_it(
     governed.refresh_from_db()
     assert row.proof["revision"] >= row.carried_revision
     assert row.proved_at == governed.proved_at
-    assert {one.state for one in rows(decided).values() if one.choice == "remove"} == {"proved"}
+    assert {item.state for item in rows(decided).values() if item.choice == "remove"} == {"proved"}
 
 
 def test_what_cannot_be_read_is_listed_with_its_reason(decided: Review, governed: Backend) -> None:
@@ -79,5 +79,5 @@ def test_what_cannot_be_read_is_listed_with_its_reason(decided: Review, governed
     decided.refresh_from_db()
     completion.work(decided)
     assert state(decided) == "closed"
-    left = {one.row.what: one.why for one in completion.listed(decided) if one.row.state == "carried"}
+    left = {item.row.what: item.why for item in completion.listed(decided) if item.row.state == "carried"}
     assert "is paused" in left[ORDERS]

@@ -29,7 +29,7 @@ def given(shop: Node) -> Node:
 
 def told(kind: str) -> list[str]:
     found = Notice.objects.filter(kind=kind).order_by("pk").select_related("recipient")
-    return [one.recipient.name for one in found]
+    return [item.recipient.name for item in found]
 
 
 def test_those_who_owe_something_are_reminded_three_times_and_once_each(given: Node) -> None:

@@ -124,7 +124,9 @@ def test_a_starter_who_may_no_longer_grant_removes_nothing(given: Node) -> None:
     assert row.state == "failed"
     assert "You may not" in row.outcome
     assert can("ana", "read")
-    assert [one.row.number for one in completion.listed(review) if one.row.state == "failed"] == [row.number]
+    assert [item.row.number for item in completion.listed(review) if item.row.state == "failed"] == [
+        row.number
+    ]
 
 
 def test_an_object_that_is_gone_takes_its_rows_along(given: Node) -> None:
@@ -165,8 +167,8 @@ def test_the_history_tells_it_in_sentences(given: Node) -> None:
     decides("olivia", rows(review)["ana shop.sales.orders"], "remove")
     finish(review)
     events = list(Event.objects.filter(kind__startswith="review.").select_related("change"))
-    names = Names([one.change for one in events], events)
-    told = {one.kind: names.line(one).text for one in events}
+    names = Names([event.change for event in events], events)
+    told = {event.kind: names.line(event).text for event in events}
     number = rows(review)["ana shop.sales.orders"].number
     assert told["review.decided"] == f"decided row {number} of review {review.pk}: remove"
     assert told["review.proved"].startswith(f"proved 1 row of review {review.pk} by the console at revision")

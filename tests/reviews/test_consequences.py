@@ -35,8 +35,8 @@ def of(review: Review, name: str) -> Consequence:
 
 
 def told(found: Consequence) -> tuple[set[tuple[str, str]], set[str]]:
-    loses = {(one.person.name, action) for one in found.loses for action in one.actions}
-    return loses, {one.person.name for one in found.keeps}
+    loses = {(item.person.name, action) for item in found.loses for action in item.actions}
+    return loses, {keep.person.name for keep in found.keeps}
 
 
 def test_who_has_no_other_path_loses_it(review: Review) -> None:
@@ -55,7 +55,7 @@ def test_who_has_another_path_keeps_it_and_the_row_of_that_path_is_named(review:
 
 def test_a_role_is_many_people(review: Review) -> None:
     found = of(review, "group:analysts sales_read")
-    lost = {one.person.name for one in found.loses}
+    lost = {item.person.name for item in found.loses}
     assert lost == {"mia", "carl"}  # use of the schema; Mia keeps nothing within reach
 
 
@@ -63,7 +63,7 @@ def test_a_denial_that_goes_opens_something(review: Review) -> None:
     found = of(review, "role:no_contractors shop.sales")
     assert not found.loses
     found = of(review, "carl no_contractors")
-    assert {one.person.name for one in found.loses} == set()
+    assert {item.person.name for item in found.loses} == set()
 
 
 def test_a_page_takes_the_same_queries_however_many_rows_it_has(review: Review, shop: Node) -> None:
@@ -72,10 +72,10 @@ def test_a_page_takes_the_same_queries_however_many_rows_it_has(review: Review, 
     more = tuple(person(name) for name in names)
     grants.add(GrantRequest(the("table", ORDERS), more, ("SELECT_TABLE",)), by=acting("olivia"))
     counts = []
-    for one in (review, a_review(the("metalake"), by="marek")):
-        every = list(rows(one).values())
+    for item in (review, a_review(the("metalake"), by="marek")):
+        every = list(rows(item).values())
         with CaptureQueriesContext(connection) as queries:
-            consequences.of(one, every)
+            consequences.of(item, every)
         counts.append(len(queries))
     assert counts[0] == counts[1] <= 14
 

@@ -51,7 +51,7 @@ def test_a_decision_can_be_changed_until_the_end(given: Node) -> None:
     decisions.take_back(review, row.pk, 2, by=acts("olivia"))
     row.refresh_from_db()
     assert (row.state, row.choice) == ("open", "")
-    assert [one.choice for one in worklist.row_decisions(row)] == ["", "keep", "remove"]
+    assert [decision.choice for decision in worklist.row_decisions(row)] == ["", "keep", "remove"]
     management.end(review, by=acts("olivia"))
     with pytest.raises(Conflict, match="being carried out"):
         decides("olivia", row, "keep")
@@ -84,7 +84,9 @@ def test_of_two_at_once_one_is_first() -> None:
             won.append(choice)
         connections.close_all()
 
-    threads = [threading.Thread(target=decide, args=one) for one in (("carl", "remove"), ("olivia", "keep"))]
+    threads = [
+        threading.Thread(target=decide, args=item) for item in (("carl", "remove"), ("olivia", "keep"))
+    ]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -111,7 +113,7 @@ def test_a_group_that_one_joins_later_is_ones_own(given: Node) -> None:
     a_person("olivia", "analysts")
     with pytest.raises(Refused, match="your own access"):
         decides("olivia", row, "keep")
-    assert row.pk not in {one.pk for one in worklist.page(review, person("olivia")).rows}
+    assert row.pk not in {item.pk for item in worklist.page(review, person("olivia")).rows}
 
 
 def test_who_is_not_asked_decides_nothing(given: Node) -> None:
@@ -209,7 +211,9 @@ def test_what_nobody_looked_at_again_is_listed(given: Node) -> None:
     decides("olivia", row, "keep", seconds=1.0)
     management.end(review, by=acts("olivia"))
     completion.work(review)
-    assert {one.row.pk: one.why for one in completion.listed(review)}[row.pk] == "Nobody looked at it again."
+    assert {item.row.pk: item.why for item in completion.listed(review)}[
+        row.pk
+    ] == "Nobody looked at it again."
 
 
 def test_the_lot_is_drawn_from_the_sealed_population(given: Node) -> None:

@@ -30,7 +30,7 @@ def test_the_commands_of_the_page(
     lines = [line for line in PAGE.read_text().splitlines() if line.startswith("$ ")]
     for line in lines:
         arguments = line.partition("manage.py ")[2].split()
-        call_command(*(str(number) if one == "1" else one for one in arguments))
+        call_command(*(str(number) if argument == "1" else argument for argument in arguments))
     out = capsys.readouterr().out
     assert f"{number}  open  due" in out
     assert "review.zip: 2 rows" in out

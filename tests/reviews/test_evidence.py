@@ -79,12 +79,12 @@ def test_it_says_for_each_removal_when_the_backend_was_read_without_it(
 def rewritten(archive: Path, name: str, edit: Callable[[bytes], bytes]) -> Path:
     """The archive with one file edited and signed again, as somebody with the site's key could."""
     with zipfile.ZipFile(archive) as files:
-        content = {one: files.read(one) for one in files.namelist()}
+        content = {item: files.read(item) for item in files.namelist()}
     manifest = json.loads(content["manifest.json"])
     content[name] = edit(content[name])
     kept = {one: value for one, value in content.items() if not one.startswith("manifest")}
     target = io.BytesIO()
-    said = {one: manifest[one] for one in ("review", "population")}
+    said = {item: manifest[item] for item in ("review", "population")}
     signed_archives.write(target, "review", kept, said)
     path = archive.with_name("changed.zip")
     path.write_bytes(target.getvalue())
@@ -104,7 +104,7 @@ def line(number: int, changed: dict[str, Any]) -> Callable[[bytes], bytes]:
 
 def where(archive: Path, holder: str, what: str) -> int:
     with zipfile.ZipFile(archive) as files:
-        found = [json.loads(one) for one in files.read("rows.jsonl").splitlines()]
+        found = [json.loads(splitline) for splitline in files.read("rows.jsonl").splitlines()]
     return next(at for at, row in enumerate(found) if row["holder"] == holder and row["object"] == what)
 
 

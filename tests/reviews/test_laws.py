@@ -55,7 +55,7 @@ def test_in_a_herd_the_effect_is_told_beforehand(a_herd: None) -> None:
     review = a_review(herd.the_namespace("SALES"), by="olga")
     row = rows(review)["ana SALES"]
     found = consequences.of(review, [row])[row.pk]
-    assert {action for one in found.loses for action in one.actions} >= {"read", "write"}
+    assert {action for item in found.loses for action in item.actions} >= {"read", "write"}
 
 
 def test_the_administrator_reviews_roles_and_all_namespaces(a_herd: None) -> None:

@@ -16,7 +16,7 @@ from tests.factories import a_person, a_role, acting, admit, the
 
 
 def of(name: str, root: Node) -> set[str]:
-    return {one.name for one in peers.of(people.ensure("user", name), root)}
+    return {item.name for item in peers.of(people.ensure("user", name), root)}
 
 
 def test_a_group_or_a_made_role_makes_people_comparable(shop: Node) -> None:

@@ -31,8 +31,8 @@ def a_world(chance: random.Random) -> Node:
     root = a_random_world(chance)
     can_sign_in("marek", *NAMES)
     owners.set_owner(root, person("marek"), by=BY, authority=AUTHORITY)
-    places = [one for one in everything(root) if one.type == "table"]
-    admitted = [str(one) for one in visible_objects.admitted(root)]
+    places = [item for item in everything(root) if item.type == "table"]
+    admitted = [str(item) for item in visible_objects.admitted(root)]
     for place in chance.sample(places, 3):
         holder = person(chance.choice(admitted))
         codes = tuple(chance.sample(("SELECT_TABLE", "MODIFY_TABLE"), chance.randint(1, 2)))
@@ -47,15 +47,15 @@ def able(root: Node, rules_of: Any) -> Abilities:
     """Everything that everybody can do to every table, view, schema and catalog."""
     now, law = timezone.now(), dialects.get(root.kind)
     people = [person(name) for name in NAMES]
-    loaded = facts.load(_realm(root), root.realm, [one.pk for one in people], now=now)
+    loaded = facts.load(_realm(root), root.realm, [item.pk for item in people], now=now)
     found: Abilities = {}
-    for one in people:
-        slice_ = engine.with_rules(loaded.slice_of(one), tuple(rules_of(one)), now=now.timestamp())
+    for item in people:
+        slice_ = engine.with_rules(loaded.slice_of(item), tuple(rules_of(item)), now=now.timestamp())
         for node in everything(root):
             if node.type != "role":
                 names = law.actions_for(node.type)
                 can = {name for name in names if ask.answer(slice_, name, node, now=now, inside=())}
-                found[one.name, node.ref.full_name] = frozenset(can)
+                found[item.name, node.ref.full_name] = frozenset(can)
     return found
 
 
@@ -88,12 +88,12 @@ class Oracle:
             if kind != "grant" or Grant.objects.get(pk=number).privilege in takes:
                 yield code
 
-    def rules_of(self, one: Principal) -> Iterable[Rule]:
-        for rule in self.loaded.rules_of(one.pk):
-            holder, whole = one.pk, str(rule.fact) not in self.gone
+    def rules_of(self, principal: Principal) -> Iterable[Rule]:
+        for rule in self.loaded.rules_of(principal.pk):
+            holder, whole = principal.pk, str(rule.fact) not in self.gone
             for station in rule.via:
                 if station.kind == "group":
-                    whole = whole and (one.pk, station.key) not in self.groups
+                    whole = whole and (principal.pk, station.key) not in self.groups
                     holder = int(str(station.key))
                 else:
                     whole = whole and (holder, station.key) not in self.roles

@@ -79,9 +79,9 @@ def test_places_in_groups_where_a_service_admin_asks(given: Node, settings: Any)
     found = rows(a_review(the("metalake"), by="marek"))
     assert {"mia in analysts", "carl in analysts", "olivia in staff"} <= set(found)
     row = found["mia in analysts"]
-    assert [one[1:] for one in row.gives] == [["shop.sales", ["SELECT_TABLE", "USE_SCHEMA"], "allow"]]
+    assert [item[1:] for item in row.gives] == [["shop.sales", ["SELECT_TABLE", "USE_SCHEMA"], "allow"]]
     effect = consequences.of(row.review, [row])[row.pk]
-    assert {(one.person.name, one.object) for one in effect.loses} == {("mia", "shop.sales")}
+    assert {(item.person.name, item.object) for item in effect.loses} == {("mia", "shop.sales")}
 
 
 def test_who_answers_for_a_service_is_asked_about_it(given: Node) -> None:

@@ -77,7 +77,7 @@ def test_a_backup_is_put_back_as_the_page_says_and_the_record_is_whole_again(sit
     site.run("python manage.py migrate; python manage.py createrealm gravitino prod --owner marek")
     site.run(block("Back up"))
     assert {"lakewarden.dump", "lakewarden-keys.tar", "lakewarden-archive.tar"} <= {
-        one.name for one in site.folder.iterdir()
+        item.name for item in site.folder.iterdir()
     }
     site.run("python manage.py addmember prod user:ana user:mia; python manage.py checkpoint")
     restored = site.run(block("Restore"))

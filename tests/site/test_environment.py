@@ -131,7 +131,7 @@ def test_what_lets_strangers_in_starts_where_it_is_meant(
     found = environment.read()
     settings.LAKEWARDEN_AUTHENTICATORS, settings.DEBUG = found.authenticators, found.debug
     settings.ALLOWED_HOSTS, settings.LAKEWARDEN_INSECURE = list(found.allowed_hosts), False
-    assert [one.id for one in checks.no_dangers()] == ["lakewarden.E001"]
+    assert [danger.id for danger in checks.no_dangers()] == ["lakewarden.E001"]
     settings.LAKEWARDEN_INSECURE = True
     assert checks.no_dangers() == []
 

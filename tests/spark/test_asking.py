@@ -90,7 +90,7 @@ def test_from_a_refused_job_to_its_second_run(
     assert refused.returncode == 1
     assert "USE_SCHEMA on schema demo/lake.sales" in refused.stderr
     links = re.findall(r"ask for it: (http\S+)", refused.stderr)
-    [link] = [one for one in links if "orders" in one]
+    [link] = [item for item in links if "orders" in item]
 
     ana, olivia, marek = (Desk(chromium, live_server.url, name) for name in ("ana", "olivia", "marek"))
     address = ana.ask(link, "demo/lake.sales.customers")

@@ -59,34 +59,34 @@ class World:
         self.facts = filled(FACTS, self.places)
         self.other = base.with_name(f"{base.name}-twin")
 
-    def attempt(self, one: Attempt, number: int) -> Outcome:
+    def attempt(self, attempt: Attempt, number: int) -> Outcome:
         from pyspark.sql import functions
 
         spark = self.program.may(self.facts)
         try:
             # tests of other files, in the same process, may have left another session active
             with active(spark, spark), contextlib.redirect_stdout(io.StringIO()) as printed:
-                outcome = ran(spark, filled(one.text, self.places, f"_a{number}"), functions)
+                outcome = ran(spark, filled(attempt.text, self.places, f"_a{number}"), functions)
             return Outcome(outcome.shown + printed.getvalue(), outcome.error)
         finally:
-            if stays(one.text):
+            if stays(attempt.text):
                 self._as_before(spark)
 
-    def control(self, one: Attempt, number: int) -> Outcome:
+    def control(self, attempt: Attempt, number: int) -> Outcome:
         from pyspark.sql import functions
 
         session = self.free
         self.program.may("owner metalake demo")  # sessions that begin now are guarded, and may do everything
-        text = filled(one.text, self.places, f"_c{number}")
-        if one.control == "analyses":
+        text = filled(attempt.text, self.places, f"_c{number}")
+        if attempt.control == "analyses":
             return self._analysed(session, text)
-        if one.control == "twin":
-            session, text = self.second(), twin(one.text, self.places, self.other, f"_t{number}")
+        if attempt.control == "twin":
+            session, text = self.second(), twin(attempt.text, self.places, self.other, f"_t{number}")
         if any(word in text for word in ("old_secret", "hx_kept", "hx_old")):
             session = self.program.plain
         with active(session, self.program.spark), contextlib.redirect_stdout(io.StringIO()) as printed:
             outcome = ran(session, text, functions)
-        if stays(one.text):
+        if stays(attempt.text):
             self._as_before(session)
         return Outcome(outcome.shown + printed.getvalue(), outcome.error)
 
@@ -131,10 +131,10 @@ def world(plain: Any, place: Path, tmp_path_factory: pytest.TempPathFactory) -> 
 
 
 def test_there_are_enough_of_them_and_each_says_why() -> None:
-    assert len({one.text for one in ALL}) == len(ALL) >= 200
-    assert {one.expected for one in ALL} == {"refused", "filtered", "harmless"}
-    assert {one.control for one in ALL} == {"shows", "runs", "analyses", "twin", "none"}
-    assert all(one.why and one.uses for one in ALL)
+    assert len({item.text for item in ALL}) == len(ALL) >= 200
+    assert {item.expected for item in ALL} == {"refused", "filtered", "harmless"}
+    assert {item.control for item in ALL} == {"shows", "runs", "analyses", "twin", "none"}
+    assert all(item.why and item.uses for item in ALL)
 
 
 @pytest.mark.timeout(900)  # hundreds of statements, one after the other
@@ -164,23 +164,23 @@ def test_nothing_was_written_meanwhile(world: World) -> None:
     assert changes(world.before, state(world.free.sql, world.base), world.base, controls=True) == set()
 
 
-def _trouble(one: Attempt, outcome: Outcome) -> str:
+def _trouble(attempt: Attempt, outcome: Outcome) -> str:
     """What an attempt came to that it must not; nothing when all is well."""
     ended = " ".join(str(outcome.error).split())[:300] if outcome.error else "it ran"
     if outcome.leaked:
         return f"it showed what is hidden: {outcome.shown[:200]} {ended}"
-    if one.expected == "refused" and not isinstance(outcome.error, AccessDenied):
+    if attempt.expected == "refused" and not isinstance(outcome.error, AccessDenied):
         return f"not refused by the guard: {type(outcome.error).__name__} {ended}"
-    if one.expected == "filtered" and (outcome.error or not outcome.shown):
+    if attempt.expected == "filtered" and (outcome.error or not outcome.shown):
         return f"it should have run: {ended}"
     return ""
 
 
-def _worthless(one: Attempt, control: Outcome) -> str:
+def _worthless(attempt: Attempt, control: Outcome) -> str:
     """Why an attempt proves nothing: it does no more without a guard."""
     if control.error is not None:
         return f"without a guard: {' '.join(str(control.error).split())[:300]}"
-    return "without a guard it shows nothing" if one.control == "shows" and not control.leaked else ""
+    return "without a guard it shows nothing" if attempt.control == "shows" and not control.leaked else ""
 
 
 def test_what_stays_out_of_reach_is_said_in_the_same_words() -> None:

@@ -164,10 +164,10 @@ def test_an_executor_that_is_killed_costs_time_alone(
 def at_work(master: str) -> Any:
     """An executor of that master with a Python worker of its own, which has begun a task."""
     for _ in range(600):
-        for one in psutil.process_iter(["cmdline"]):
-            if is_at_work(one, one.info["cmdline"] or [], master):
+        for item in psutil.process_iter(["cmdline"]):
+            if is_at_work(item, item.info["cmdline"] or [], master):
                 time.sleep(1)
-                return one
+                return item
         time.sleep(0.2)
     raise AssertionError("no executor began")
 

@@ -386,8 +386,8 @@ def test_a_stream_keeps_its_notes_where_one_may_write(ana: Any, zone: Path) -> N
 
 def test_the_schemas_that_one_may_use_are_listed(program: Program) -> None:
     spark = program.may("allow USE_CATALOG catalog lake\nallow USE_SCHEMA schema lake.hr")
-    assert [one.name for one in spark.catalog.listDatabases()] == ["hr"]
-    assert [one.name for one in spark.catalog.listDatabases("h*")] == ["hr"]
+    assert [listdatabase.name for listdatabase in spark.catalog.listDatabases()] == ["hr"]
+    assert [listdatabase.name for listdatabase in spark.catalog.listDatabases("h*")] == ["hr"]
     assert spark.catalog.listDatabases("it's") == []
     program.may("")
     assert refused(lambda: spark.catalog.listDatabases()) == {"use catalog:lake"}

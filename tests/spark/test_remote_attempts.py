@@ -124,13 +124,13 @@ def test_whoever_may_is_served_the_same(world: World) -> None:
         assert world.olga.say(f"SELECT * FROM {name}").leaked
 
 
-def _trouble(one: Attempt, outcome: Outcome) -> str:
+def _trouble(attempt: Attempt, outcome: Outcome) -> str:
     """What an attempt came to that it must not; nothing when all is well."""
     ended = " ".join(str(outcome.error or "it ran").split())[:300]
     if outcome.leaked:
         return f"it showed what is hidden: {outcome.shown[:200]} {ended}"
-    if one.expected == "refused" and CODE not in str(outcome.error):
+    if attempt.expected == "refused" and CODE not in str(outcome.error):
         return f"not refused by the guard: {ended}"
-    if one.expected == "filtered" and (outcome.error or not outcome.shown):
+    if attempt.expected == "filtered" and (outcome.error or not outcome.shown):
         return f"it should have run: {ended}"
     return ""

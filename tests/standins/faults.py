@@ -75,9 +75,9 @@ class _Line:
             self.far = socket.create_connection(proxy.target)
 
     def end(self) -> None:
-        for one in (self.near, self.far):
+        for item in (self.near, self.far):
             with suppress(OSError):
-                one.shutdown(socket.SHUT_RDWR)
+                item.shutdown(socket.SHUT_RDWR)
 
     def run(self) -> None:
         try:

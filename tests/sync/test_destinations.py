@@ -138,7 +138,7 @@ def test_a_socket_is_judged_by_the_folder_that_it_really_lies_in(lake: Path, set
     kind = kinds.get("postgresql")
     inside = ["open", "open/", "open//", "open/.", "closed/../open", "way", "open/inner", "open/inner/.."]
     outside = ["closed", "closed/", "open/../closed", "open/link", "way/link", "open/inner/../../closed", "."]
-    for folder, allowed in [*((one, True) for one in inside), *((one, False) for one in outside)]:
+    for folder, allowed in [*((item, True) for item in inside), *((item, False) for item in outside)]:
         path = f"{lake}/{folder}"
         for url in (
             f"postgresql://u@{quote(path, safe='')}/db",

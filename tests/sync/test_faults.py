@@ -50,11 +50,11 @@ def line(transactional_db: None, source: Source) -> Iterator[Proxy]:
 def workers(line: Proxy, redis_url: str) -> Iterator[list[Worker]]:
     """One with a beat, and one more, as one may be killed or waiting."""
     both = [Worker(redis_url), Worker(redis_url, beat=False)]
-    for one in both:
-        one.start()
+    for item in both:
+        item.start()
     yield both
-    for one in both:
-        one.kill()
+    for item in both:
+        item.kill()
 
 
 @pytest.fixture

@@ -116,7 +116,7 @@ def test_a_hand_made_entry_appears_and_is_adopted_without_a_gap(governed: Backen
     setfacl("-R", "-m", f"u:{LEGACY}:rX", calls)
     settled(governed)
     found = BackendFinding.objects.filter(kind="foreign", holder=LEGACY).order_by("what")
-    assert [(one.what, one.place) for one in found] == [("ENTER", "crm.calls"), ("READ", "crm.calls")]
+    assert [(item.what, item.place) for item in found] == [("ENTER", "crm.calls"), ("READ", "crm.calls")]
     foreign_rights.adopt(found.get(what="READ").pk, by=acting("olivia"))
     settled(governed)
     assert as_person(LEGACY, reads(calls))

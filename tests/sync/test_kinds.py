@@ -45,7 +45,7 @@ WHOLE = Kind(
     ("whole://",),
     "whole://host",
     whole_realm=True,
-    objects={one: one for one in ("metalake", "catalog", "schema", "table", "fileset")},
+    objects={item: item for item in ("metalake", "catalog", "schema", "table", "fileset")},
 )
 NO_KIND = "not a kind"
 

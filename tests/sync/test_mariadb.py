@@ -133,7 +133,9 @@ def test_the_account_of_the_operators_page_can_do_all_of_it(server: MariaSite) -
     assert [finding.text for finding in backend.check() if not finding.ok] == []
     rights = frozenset({Right("table", ("crm", "calls"), "SELECT"), Right("schema", ("crm",), "CREATE")})
     desired = Desired({"r": rights}, {"r": frozenset({"ana"})})
-    assert [one.error for one in backend.apply(planning.plan(desired, backend.observe())) if one.error] == []
+    assert [
+        item.error for item in backend.apply(planning.plan(desired, backend.observe())) if item.error
+    ] == []
     backend.close()
     assert server.may("ana", "SELECT", "crm", "calls")
     server.do("DROP USER lakewarden@'%'")

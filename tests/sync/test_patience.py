@@ -124,6 +124,6 @@ def test_what_is_left_of_a_role_whose_people_wait_is_no_news(
     looked(governed)
     assert source.reads("olivia", "sales.orders")
     found = BackendFinding.objects.filter(backend=governed, kind="extra").exclude(type="")
-    assert not found.exists(), [(one.holder, one.what, one.place) for one in found]
+    assert not found.exists(), [(item.holder, item.what, item.place) for item in found]
     missing = BackendFinding.objects.filter(backend=governed, kind="missing", place="sales.boxes")
     assert missing.exists()

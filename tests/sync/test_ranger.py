@@ -232,7 +232,7 @@ LOSSES = [
 @pytest.mark.parametrize(("before", "after", "loses"), LOSSES)
 def test_a_denial_counts_as_what_it_takes(before: set[str], after: set[str], loses: bool) -> None:
     had, has = (
-        frozenset(Right("table", ("sales", "orders"), one) for one in words) for words in (before, after)
+        frozenset(Right("table", ("sales", "orders"), word) for word in words) for words in (before, after)
     )
     who = {"r": frozenset({"ana"})}
     seen = Observation(True, "", (), frozenset({"ana"}), {"r": had}, who)

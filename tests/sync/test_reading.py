@@ -82,7 +82,8 @@ def test_whose_things_are_there_is_a_suggestion_that_is_taken_over_by_a_decision
     discover_now(governed)
     assert Ownership.objects.count() == before
     told = {
-        one.name: (one.objects, one.left, one.who and one.who.name) for one in owners.suggestions(governed, 9)
+        suggestion.name: (suggestion.objects, suggestion.left, suggestion.who and suggestion.who.name)
+        for suggestion in owners.suggestions(governed, 9)
     }
     assert told["mia"] == (3, 2, "mia")  # what lies in mia's schema goes with it
     assert told["postgres"][2] is None
@@ -93,7 +94,7 @@ def test_whose_things_are_there_is_a_suggestion_that_is_taken_over_by_a_decision
     assert owners.adopt(governed, "mia", by=acting("marek"), reason="theirs since the move") == 2
     held = Ownership.objects.open().filter(owner__name="mia").values_list("securable", flat=True)
     assert {*held} == {the("schema", "shop.stock").id, the("table", "shop.sales.orders").id}
-    assert {one.name: one.left for one in owners.suggestions(governed, 9)}["mia"] == 0
+    assert {suggestion.name: suggestion.left for suggestion in owners.suggestions(governed, 9)}["mia"] == 0
     source.run("ALTER TABLE sales.orders OWNER TO postgres")
     discover_now(governed)
     assert FoundOwner.objects.get(securable=the("table", "shop.sales.orders").id).name == "postgres"

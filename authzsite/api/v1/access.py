@@ -98,7 +98,7 @@ def _of_somebody(viewer: Principal, asked: Asked, now: datetime) -> dict[str, An
     slice_ = slice_at(person, top, now=now, as_of=named.whole(asked, "as_of"))
     found = reachable(slice_, top, after=_after(asked), limit=named.limit(asked), now=now, within=within)
     return named.listed(
-        [_reached(one) for one in found.found], None if found.next is None else [found.next], SALT
+        [_reached(item) for item in found.found], None if found.next is None else [found.next], SALT
     )
 
 
@@ -110,10 +110,10 @@ def _governed(viewer: Principal, top: Node | None) -> Collection[int]:
     return found
 
 
-def _reached(one: Reached) -> dict[str, Any]:
-    names = evidence.names_of(one.node)
-    resource = {"type": one.node.type, "id": one.node.ref.id}
-    return {"resource": resource, "actions": list(one.can), "paths": evidence.rules(one.rules, names)}
+def _reached(reached: Reached) -> dict[str, Any]:
+    names = evidence.names_of(reached.node)
+    resource = {"type": reached.node.type, "id": reached.node.ref.id}
+    return {"resource": resource, "actions": list(reached.can), "paths": evidence.rules(reached.rules, names)}
 
 
 def _after(asked: Asked) -> int:

@@ -106,7 +106,7 @@ def _after(asked: Asked) -> Position | None:
 
 
 def _plain(after: list[object] | None) -> list[object] | None:
-    return [one.isoformat() if isinstance(one, datetime) else one for one in after] if after else None
+    return [item.isoformat() if isinstance(item, datetime) else item for item in after] if after else None
 
 
 def _form(asked: Asked) -> str:
@@ -134,7 +134,7 @@ def _whole(question: audit.AuditFilter, seen: Sight, asked: Asked) -> HttpRespon
     if asked["format"] == "csv":
         return csv_file.answer("history", COLUMNS, map(flat, entries))
     version = asked.get("version", "1.9") if asked["format"] == "ocsf" else ""
-    lines = (json.dumps(ocsf.event(one, version) if version else one) + "\n" for one in entries)
+    lines = (json.dumps(ocsf.event(entry, version) if version else entry) + "\n" for entry in entries)
     return StreamingHttpResponse(lines, content_type="application/x-ndjson")
 
 

@@ -36,7 +36,7 @@ def tree(node: Node, names: Names) -> dict[str, Any]:
 
 
 def rules(found: Sequence[Rule], names: Names) -> list[dict[str, Any]]:
-    return [rule(one, names) for one in found]
+    return [rule(item, names) for item in found]
 
 
 def rule(one: Rule, names: Names) -> dict[str, Any]:

@@ -95,7 +95,7 @@ def _readings(id_: str) -> list[ObjectRef]:
     except BadName:
         return []
     laws = dialects.every()
-    types = [one for law in laws for one in law.types if law.type_path(one, depth) is not None]
+    types = [item for law in laws for item in law.types if law.type_path(item, depth) is not None]
     return [ObjectRef.parse(type_, id_) for type_ in dict.fromkeys(types)]
 
 

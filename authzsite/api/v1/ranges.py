@@ -102,8 +102,8 @@ class Splits(Call):
                 "revision": pin.revision,
                 "at": pin.at.isoformat(),
                 "splits": [
-                    {"after": _text(one.after), "upto": str(one.upto)}
-                    for one in cut(pin, view.keys, min(n, MOST_SPLITS))
+                    {"after": _text(item.after), "upto": str(item.upto)}
+                    for item in cut(pin, view.keys, min(n, MOST_SPLITS))
                 ],
             }
         )
@@ -195,7 +195,7 @@ def _only_its_own(caller: Caller, asked: Asked, revision: int) -> None:
 def _page(pin: Pin, asked: Asked, within: Range, request: HttpRequest) -> dict[str, Any]:
     sent = request.GET
     where = {
-        name: [one for one in sent.getlist(name) if holdable(one)]
+        name: [item for item in sent.getlist(name) if holdable(item)]
         for name in asked.view.filters
         if name in sent
     }
@@ -211,7 +211,7 @@ def _number(sent: named.Asked, name: str) -> int:
 
 def _keys(sent: named.Asked) -> Keys:
     parts = sent.get("after", "0").split(".")
-    if len(parts) > 2 or not all(one.isascii() and one.isdigit() and len(one) <= 18 for one in parts):
+    if len(parts) > 2 or not all(part.isascii() and part.isdigit() and len(part) <= 18 for part in parts):
         raise BadBody("after must be what splits or next said")
     return tuple(map(int, parts))
 

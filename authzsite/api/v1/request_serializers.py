@@ -341,7 +341,10 @@ def request_answer(seen: VisibleRequest) -> dict[str, Any]:
     for part in seen.parts:
         deciders = seen.deciders(part) if part.state in ("asked", "asked_back") else None
         parts.append(
-            {"part": part, "deciders": None if deciders is None else [one.principal for one in deciders]}
+            {
+                "part": part,
+                "deciders": None if deciders is None else [decider.principal for decider in deciders],
+            }
         )
     found = {
         "request": seen.request,

@@ -93,7 +93,7 @@ def _readings(top: Node, name: str) -> list[ObjectRef]:
     first, colon, rest = name.partition(":")
     type_, text = (first, rest) if colon and first in law.types else ("", name)
     id_ = top.realm if text in (top.realm, "") else f"{top.realm}/{text.removeprefix(top.realm + '/')}"
-    refs = [_read(one, id_) for one in law.types if type_ in ("", one)] if text or colon else []
+    refs = [_read(item, id_) for item in law.types if type_ in ("", item)] if text or colon else []
     return [ref for ref in refs if ref is not None and law.type_path(ref.type, len(ref.path)) is not None]
 
 

@@ -74,9 +74,11 @@ def _program(realm: str, name: str) -> Node | None:
     if known is None:
         return None
     law, top = dialects.get(known.law), root(known)
-    types = [one for one in law.types if jobs.EXECUTE in law.actions_for(one) and not law.child_types(one)]
+    types = [
+        type_ for type_ in law.types if jobs.EXECUTE in law.actions_for(type_) and not law.child_types(type_)
+    ]
     if law.ignores_case:
-        found = [find_in_any_case(top, one, path) for one in types]
+        found = [find_in_any_case(top, type_, path) for type_ in types]
     else:
-        found = [find(ObjectRef(one, realm, path)) for one in types]
+        found = [find(ObjectRef(type_, realm, path)) for type_ in types]
     return next(filter(None, found), None)

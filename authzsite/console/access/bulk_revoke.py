@@ -43,13 +43,13 @@ class Removal:
 
     @property
     def nodes(self) -> list[Node]:
-        return [one.node for one in self.places]
+        return [place.node for place in self.places]
 
     @cached_property
     def held(self) -> list[tuple[Principal, Grant]]:
         """Every direct grant on them, with its holder.  Three queries."""
         rows = Grant.objects.open().filter(
-            any_of("securable_id", [one.id for one in self.nodes]), effect=Effect.ALLOW
+            any_of("securable_id", [node.id for node in self.nodes]), effect=Effect.ALLOW
         )
         system = Q(role__in=rows.values("role"), origin=Origin.SYSTEM)
         personal = Assignment.objects.open().filter(system).values("holder")
@@ -64,7 +64,7 @@ class Removal:
     @cached_property
     def chosen(self) -> list[Principal]:
         asked = set(self.data.getlist("who"))
-        return [one for one in self.holders if str(one) in asked]
+        return [holder for holder in self.holders if str(holder) in asked]
 
     @cached_property
     def codes(self) -> tuple[str, ...]:
@@ -93,9 +93,9 @@ class Removal:
     def lines(self) -> Iterable[dict[str, Any]]:
         many = Counter((one.pk, row.securable_id) for one, row in self.held)
         objects = Counter(holder for holder, _ in many)
-        for one in self.holders:
-            note = f"{terms.principal_name(one)}, directly on {words.count(objects[one.pk], 'object')}"
-            yield {"code": str(one), "name": one.label, "note": note, "checked": one in self.chosen}
+        for item in self.holders:
+            note = f"{terms.principal_name(item)}, directly on {words.count(objects[item.pk], 'object')}"
+            yield {"code": str(item), "name": item.label, "note": note, "checked": item in self.chosen}
 
 
 def answer(request: Request, chosen: Chosen) -> HttpResponse:
@@ -155,7 +155,7 @@ def _take(request: Request, chosen: Chosen, removal: Removal) -> HttpResponse:
         except PolicyError as problem:
             note = Note("bad", "Not revoked, on none of them.", str(problem))
             return _show(request, chosen, removal, [note])
-    names = words.listed([one.label for one in removal.chosen], 3)
+    names = words.listed([item.label for item in removal.chosen], 3)
     many = words.count(len(removal.places), "object")
     say(request, f"Revoked on {many} from {names}", undo=done_before(actor))
     return leave(request, removal.nodes[0])

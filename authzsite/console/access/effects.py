@@ -89,7 +89,7 @@ class Shown:
         first = effects[0]
         group = first.via.label if first.via else ""
         text, note = self._outcome(first, len(effects))
-        names = words.listed([one.principal.label for one in effects], NAMES)
+        names = words.listed([effect.principal.label for effect in effects], NAMES)
         return DiffLine(
             SIGNS[first.kind], f"{words.number(len(effects))} of {group}", text, f"{names}. {note}".strip()
         )

@@ -112,7 +112,8 @@ class RevokeView(ConfirmObjectView):
         return f"{what} on {name} revoked from {who}"
 
     def heading(self, form: ConfirmForm) -> str:
-        return f"Revoke {self.rights or 'access'} on {self.object.node.name} from {terms.principal_name(self.holder)}?"
+        holder = terms.principal_name(self.holder)
+        return f"Revoke {self.rights or 'access'} on {self.object.node.name} from {holder}?"
 
     def button(self, form: ConfirmForm) -> str:
         if self.holder.kind == Principal.Kind.GROUP:

@@ -85,7 +85,10 @@ def _revoke(request: Request) -> HttpResponse:
 @cache
 def _zones() -> tuple[str, ...]:
     known = zoneinfo.available_timezones()
-    return ("UTC", *sorted(one for one in known if "/" in one and not one.startswith(("Etc/", "SystemV/"))))
+    return (
+        "UTC",
+        *sorted(item for item in known if "/" in item and not item.startswith(("Etc/", "SystemV/"))),
+    )
 
 
 def _zone_choices() -> list[tuple[str, str]]:
@@ -212,7 +215,7 @@ def _show(request: Request, form: TokenForm, wrong: str = "", *, status: int = 2
         "written": formats.known(account.formats).code,
         "ways": formats.KNOWN,
         "places": places,
-        "elsewhere": any(not one.this for one in places),
+        "elsewhere": any(not place.this for place in places),
         "kept": _kept(asker),
         "has_password": account.has_usable_password(),
         "wrong": wrong,

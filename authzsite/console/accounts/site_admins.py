@@ -28,7 +28,7 @@ def named() -> list[Principal]:
 
 def admin_names() -> str:
     """Site admins: olivia and sam.  Or a sentence that there is none."""
-    names = [terms.principal_name(one) for one in named()]
+    names = [terms.principal_name(item) for item in named()]
     if not names:
         return "No site admin is set up yet."
     return f"{'Site admin' if len(names) == 1 else 'Site admins'}: {words.listed(names)}."

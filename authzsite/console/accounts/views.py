@@ -223,7 +223,7 @@ def programs(rows: list[Principal]) -> list[Program]:
         User.objects.filter(principal__in=numbers, is_active=False).values_list("principal", flat=True)
     )
     good = set(Principal.objects.filter(_tokens("pk"), pk__in=numbers).values_list("pk", flat=True))
-    here = able({one.pk for one in keepers.values()})
+    here = able({item.pk for item in keepers.values()})
     told = []
     for row in rows:
         keeper = keepers.get(row.pk)
@@ -235,10 +235,10 @@ def programs(rows: list[Principal]) -> list[Program]:
 
 def _service_lines(rows: list[Principal]) -> list[AccountRow]:
     lines = []
-    for one in programs(rows):
-        who = terms.who(one.row, "service account", reverse("console:service", args=[one.row.pk]))
-        keeper = one.keeper.label if one.keeper else "Nobody"
-        lines.append(AccountRow(who, keeper, "", "Yes" if one.tokens else "None", one.state))
+    for program in programs(rows):
+        who = terms.who(program.row, "service account", reverse("console:service", args=[program.row.pk]))
+        keeper = program.keeper.label if program.keeper else "Nobody"
+        lines.append(AccountRow(who, keeper, "", "Yes" if program.tokens else "None", program.state))
     return lines
 
 
@@ -251,7 +251,7 @@ def service_state(*, enabled: bool, answered: bool) -> State:
 
 def _admins() -> list[dict[str, Any]]:
     """Each name in the variable, with what is known of it."""
-    known = {one.name: one for one in site_admins.named()}
+    known = {item.name: item for item in site_admins.named()}
     rows = User.objects.filter(username__in=known).select_related("principal")
     accounts_ = {row.username: row for row in rows}
     told = []

@@ -57,7 +57,7 @@ class PastHead(ObjectHeader):
 
     def tabs(self) -> Tabs:
         past = "role_then" if self.node.type == "role" else "object_then"
-        return Tabs(tuple(self._tab(*one) for one in (("object_history", "History"), (past, "Past"))))
+        return Tabs(tuple(self._tab(*item) for item in (("object_history", "History"), (past, "Past"))))
 
     def _tab(self, code: str, label: str) -> Tab:
         return Tab(label, reverse(f"console:{code}", args=[self.node.id]), code == self.tab)

@@ -151,9 +151,9 @@ def _form(asked: AsOfQuery, place: ObjectAccess) -> dict[str, Any]:
 
 def _whom_to_ask(node: Node) -> str:
     """Who takes evidence away here, and where nobody does, who says who may.  Three or four queries."""
-    found = {one.holder: None for one in duties.duties_along(node) if one.duty == EXPORT}
+    found = {item.holder: None for item in duties.duties_along(node) if item.duty == EXPORT}
     if found:
-        who = words.listed([terms.principal_name(one) for one in found], 3)
+        who = words.listed([terms.principal_name(item) for item in found], 3)
         return f"Only people with the duty to export the history here can take evidence: {who}."
     owner = owner_of(next(iter(node.above()), node))
     gives = f"{terms.principal_name(owner)}, who owns {node.realm}" if owner else f"the owner of {node.realm}"
@@ -203,7 +203,7 @@ def _state(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> di
 
 def reached_by(access: AccessMap) -> list[Principal]:
     """Those whom some rule reached, or who could do something without one, by name."""
-    had = ((one, access.access_of(one)) for one in access.people.values())
+    had = ((person, access.access_of(person)) for person in access.people.values())
     reached = (one for one, its in had if its.paths or its.can)
     return sorted(reached, key=lambda one: (one.label.casefold(), one.pk))
 

@@ -150,7 +150,7 @@ def answered(asked: AsOfQuery, circle: VisiblePrincipals, person: Principal) -> 
         return None
     left = ReachThen(circle, person, past=asked.left)
     if not asked.compares:
-        return [ReachRow(one.node, one.words) for one in left.all]
+        return [ReachRow(item.node, item.words) for item in left.all]
     return _compared(left, ReachThen(circle, asked.other or person, past=asked.right))
 
 

@@ -71,7 +71,7 @@ def _said(then: Past) -> Note:
 
 
 def _gave(seen: VisibleRole, then: Past) -> list[RoleContents]:
-    return [_row(*one) for one in gave_then(seen, then)]
+    return [_row(*item) for item in gave_then(seen, then)]
 
 
 def gave_then(seen: VisibleRole, then: Past) -> list[tuple[Node, list[Grant]]]:
@@ -82,7 +82,7 @@ def gave_then(seen: VisibleRole, then: Past) -> list[tuple[Node, list[Grant]]]:
         rows.setdefault(row.securable_id or 0, []).append(row)
     places = nodes_at(rows, then.revision).values()
     sight = history.sight(seen.place.asker, [seen.root])
-    shown = (one for one in places if _may_know(seen, sight, one))
+    shown = (place for place in places if _may_know(seen, sight, place))
     return [(one, rows[one.id]) for one in sorted(shown, key=lambda one: (one.names, one.type))]
 
 
@@ -108,5 +108,5 @@ def held_then(seen: VisibleRole, then: Past) -> QuerySet[Assignment]:
     return rows.select_related("holder").order_by("holder__display_name", "holder__name")
 
 
-def _holder(one: Principal) -> Who:
-    return terms.who(one, str(one), reverse("console:person", args=[one.pk]))
+def _holder(principal: Principal) -> Who:
+    return terms.who(principal, str(principal), reverse("console:person", args=[principal.pk]))

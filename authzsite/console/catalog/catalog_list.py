@@ -107,7 +107,7 @@ class CatalogList:
         beyond = sorted(set(self.by_letter) - set(ALPHABET), key=lambda one: -self.by_letter[one])[:OTHERS]
         tallest = max(self.by_letter.values())
         here = self.shown[0].name[:1].upper() if self.shown else ""
-        drawn = (self._letter(one, tallest, here) for one in sorted([*ALPHABET, *beyond]))
+        drawn = (self._letter(item, tallest, here) for item in sorted([*ALPHABET, *beyond]))
         return Letters(tuple(drawn))
 
     def _letter(self, letter: str, tallest: int, here: str) -> Letter:
@@ -118,11 +118,11 @@ class CatalogList:
         return Letter(letter, told, url, height, TALL - height, letter == here)
 
     def toggles(self) -> Iterable[Toggle]:
-        kinds = [one for one in shown_types(self.place.node) if one in ("schema", "table", "view")]
+        kinds = [type_ for type_ in shown_types(self.place.node) if type_ in ("schema", "table", "view")]
         if len(shown_types(self.place.node)) > 1:
             yield Toggle("All kinds", self.url(type=""), not self.type)
-            for one in kinds:
-                yield Toggle(terms.kind_of(one) + "s", self.url(type=one), one == self.type)
+            for kind in kinds:
+                yield Toggle(terms.kind_of(kind) + "s", self.url(type=kind), kind == self.type)
         for how, word in HOW[1:]:
             yield Toggle(word, self.url(how="" if how == self.how else how), how == self.how)
 

@@ -29,7 +29,7 @@ ASIDE = ("role", "tag", "policy", "job_template", "job", "user", "group", "colum
 
 def shown_types(node: Node) -> list[str]:
     """What can lie below an object and is browsed; roles, tags and the like have no page of their own."""
-    return [one for one in dialects.get(node.kind).child_types(node.type) if one not in ASIDE]
+    return [type_ for type_ in dialects.get(node.kind).child_types(node.type) if type_ not in ASIDE]
 
 
 def inside(place: ObjectAccess, type_: str = "") -> QuerySet[Any]:

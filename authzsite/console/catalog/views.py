@@ -192,7 +192,7 @@ def _top(place: ObjectAccess) -> dict[str, Any]:
     node = place.node
     level, owner = _nearest(place)
     detail = Detail.objects.filter(securable=node.id).first()
-    crumbs = [(one.name, reverse("console:browse", args=[one.id])) for one in node.above()]
+    crumbs = [(item.name, reverse("console:browse", args=[item.id])) for item in node.above()]
     reach = Action(f"Who reaches {node.name}", reverse("console:object", args=[node.id]))
     reason = None if place.may_grant else ObjectHeader(place, "object").grant_reason()
     grant = Action(

@@ -113,7 +113,7 @@ class InstanceContext:
         there = nodes(keys)
         found = [there[key] for key in keys if key in there]
         slice_, now = self.place.slice, self.place.now
-        return [one for one in found if self.looks or ask.may_see(slice_, one, now=now)]
+        return [item for item in found if self.looks or ask.may_see(slice_, item, now=now)]
 
     def sees(self, target: Authorizable) -> bool:
         """Whether a name may be spoken of to the viewer."""

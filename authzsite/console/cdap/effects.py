@@ -38,7 +38,7 @@ class PatternEffects:
             return f"No {self.noun} matches now. Later ones will."
         if not self.target.is_pattern:
             return "It is there."
-        names = [text_of(one).partition(":")[2] for one in self.foretold.entities[:NAMED]]
+        names = [text_of(entity).partition(":")[2] for entity in self.foretold.entities[:NAMED]]
         more = f" and {words.number(many - len(names))} more" if many > len(names) else ""
         listed = f"{', '.join(names)}{more}" if more else words.listed(names)
         return f"{words.count(many, self.noun)} now: {listed}. Those made later too."
@@ -55,7 +55,7 @@ class PatternEffects:
         )
 
     def sum(self) -> str:
-        told = [f"{one.number} {one.words}" for one in self.tally().counts if one.kind]
+        told = [f"{count.number} {count.words}" for count in self.tally().counts if count.kind]
         return f"{', '.join(told)}." if told else ""
 
     def diff(self) -> Diff:
@@ -72,7 +72,7 @@ class PatternEffects:
 
     def _line(self, effects: Sequence[Effect]) -> DiffLine:
         first = effects[0]
-        names = words.listed([one.person.label for one in effects], 12)
+        names = words.listed([effect.person.label for effect in effects], 12)
         if first.via and len(effects) > 1:
             subject, note = f"{words.number(len(effects))} of {first.via}", f"{names}."
         else:

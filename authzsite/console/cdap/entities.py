@@ -76,7 +76,7 @@ def entity_list(request: Request, id: int) -> HttpResponse:
         "actions": [Action("Who has access", desk.text_url(text_of(node)))] if inside else [],
         "asked": text,
         "inside": inside,
-        "rows": [_row(desk, one) for one in desk.entities(window[:SHOWN])],
+        "rows": [_row(desk, entity) for entity in desk.entities(window[:SHOWN])],
         "pager": Pager(
             "By kind and name", asked.url() if start else "", more, asked.url("cdap_entities_csv")
         ),
@@ -97,9 +97,9 @@ def _container(desk: InstanceContext, text: str) -> Node:
 def _way(desk: InstanceContext, node: Node) -> list[tuple[str, str]]:
     if node.id == desk.root.id:
         return []
-    above = [one for one in node.above() if one.id != desk.root.id]
+    above = [item for item in node.above() if item.id != desk.root.id]
     entities = ("Entities", desk.url("cdap_entities"))
-    return [entities, *((one.name, desk.url("cdap_entities", **{"in": text_of(one)})) for one in above)]
+    return [entities, *((item.name, desk.url("cdap_entities", **{"in": text_of(item)})) for item in above)]
 
 
 def _row(desk: InstanceContext, node: Node) -> EntityRow:

@@ -33,8 +33,8 @@ def _names(names: Names) -> Iterator[list[object]]:
         reach = reaches(names.desk, some)
         telling = [text for text in some if reach[text].warning or not names.lost]
         for text, rows in names.given(telling).items():
-            for one in held_on(names.desk, rows):
-                held = (text, one.code, one.who.name, one.may, one.since)
+            for item in held_on(names.desk, rows):
+                held = (text, item.code, item.who.name, item.may, item.since)
                 yield [*held, reach[text].now, reach[text].then]
 
 
@@ -48,5 +48,5 @@ def of_entities(request: Request, id: int) -> HttpResponseBase:
 
 def _entities(asked: EntityFilter) -> Iterator[list[object]]:
     for some in csv_file.chunks(asked.rows.iterator(csv_file.CHUNK)):
-        for one in asked.desk.entities(some):
-            yield [text_of(one), one.type, able(asked.desk, one)]
+        for entity in asked.desk.entities(some):
+            yield [text_of(entity), entity.type, able(asked.desk, entity)]

@@ -154,7 +154,9 @@ def _save(request: Request, draft: PatternGrantForm) -> HttpResponse:
         except PolicyError as problem:
             return _show(request, draft, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
     revision = done_before(actor)
-    names = words.listed([one.label if isinstance(one, Principal) else one.name for one in draft.holders], 3)
+    names = words.listed(
+        [item.label if isinstance(item, Principal) else item.name for item in draft.holders], 3
+    )
     if revision is None:
         say(request, f"Nothing changed: {names} had this already")
     else:

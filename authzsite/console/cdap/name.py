@@ -116,21 +116,26 @@ class Name:
         return Note("warn", "There is no such entity.", told)
 
     def rows(self) -> list[HolderRow]:
-        moments = timeline.moments_of({one.since for one in self.held})
-        return [self._row(one, moments) for one in self.held]
+        moments = timeline.moments_of({item.since for item in self.held})
+        return [self._row(item, moments) for item in self.held]
 
-    def _row(self, one: PatternGrant, moments: dict[int, datetime]) -> HolderRow:
-        url = self.desk.url("cdap_revoke", text=self.text, who=one.code)
-        revoke = Action("Revoke", url, "mini", more=f"from {one.who.name}") if self.may_grant else None
+    def _row(self, pattern_grant: PatternGrant, moments: dict[int, datetime]) -> HolderRow:
+        url = self.desk.url("cdap_revoke", text=self.text, who=pattern_grant.code)
+        revoke = (
+            Action("Revoke", url, "mini", more=f"from {pattern_grant.who.name}") if self.may_grant else None
+        )
         return HolderRow(
-            one.who, one.may, words.day(moments[one.since]) if one.since in moments else "", revoke
+            pattern_grant.who,
+            pattern_grant.may,
+            words.day(moments[pattern_grant.since]) if pattern_grant.since in moments else "",
+            revoke,
         )
 
     def others(self) -> list[OtherPathRow]:
         """Who reaches the entity by names that are like it, or that stand above it where rights come down."""
         if self.target.is_pattern:
             return []
-        return [one for text in self._texts() for one in self._by(text)]
+        return [item for text in self._texts() for item in self._by(text)]
 
     def _texts(self) -> Iterable[str]:
         levels: list[Authorizable] = [self.target]
@@ -143,8 +148,8 @@ class Name:
 
     def _by(self, text: str) -> Iterable[OtherPathRow]:
         rows = self.desk.grants().filter(pattern=text).select_related("holder")
-        for one in held_on(self.desk, rows):
-            yield OtherPathRow(one.who, one.may, Path((Chip("from", text, self.desk.text_url(text)),)))
+        for item in held_on(self.desk, rows):
+            yield OtherPathRow(item.who, item.may, Path((Chip("from", text, self.desk.text_url(text)),)))
 
 
 @reads
@@ -178,7 +183,7 @@ def _context(name: Name) -> dict[str, object]:
         "nobody": Empty("Nothing is granted on exactly this name", drawn=False),
         "others": name.others(),
         "pattern": target.is_pattern,
-        "matched": [_matched(desk, one) for one in name.matched],
+        "matched": [_matched(desk, item) for item in name.matched],
         "more": max(0, name.reach.now - SHOWN),
         "nothing": Empty("Nothing matches it now", drawn=False),
     }

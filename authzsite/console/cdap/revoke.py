@@ -44,7 +44,7 @@ class Removal:
     @cached_property
     def held(self) -> PatternGrant | None:
         rows = patterns.open_on(self.desk.root, str(self.target)).order_by("privilege")
-        return next((one for one in held_on(self.desk, rows) if one.code == self.code), None)
+        return next((item for item in held_on(self.desk, rows) if item.code == self.code), None)
 
     @cached_property
     def holder(self) -> Principal | Node | None:

@@ -64,7 +64,7 @@ class Names:
     @cached_property
     def found(self) -> list[str]:
         """The page and one more."""
-        names = [one for one in self.judged if self.judged[one].warning] if self.lost else self.every
+        names = [item for item in self.judged if self.judged[item].warning] if self.lost else self.every
         return names[: SHOWN + 1]
 
     def given(self, some: Sequence[str]) -> dict[str, list[Grant]]:
@@ -80,8 +80,8 @@ class Names:
     def _row(self, text: str, rows: list[Grant]) -> NameRow:
         target, held = patterns.named(self.desk.root, text), held_on(self.desk, rows)
         what = Who(text, Face("thing", terms.icon_of(target.type)), url=self.desk.text_url(text))
-        holders = words.listed([one.who.name for one in held], 3)
-        codes = {code for one in held for code in one.codes}
+        holders = words.listed([item.who.name for item in held], 3)
+        codes = {code for item in held for code in item.codes}
         return NameRow(what, holders, self.desk.labels(codes), self.judged[text].state(noun_of(target)))
 
     def url(self, **changed: str) -> str:

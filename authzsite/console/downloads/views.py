@@ -50,8 +50,8 @@ def of_people(request: Request) -> HttpResponseBase:
 def _people(circle: VisiblePrincipals, rows: Iterable[Principal]) -> Iterator[list[object]]:
     for some in chunks(rows):
         groups = people_views.groups_of(circle, some)
-        for one in some:
-            yield [one.kind, one.name, one.label, "; ".join(groups.get(one.pk, []))]
+        for item in some:
+            yield [item.kind, item.name, item.label, "; ".join(groups.get(item.pk, []))]
 
 
 @reads
@@ -98,8 +98,8 @@ def _account(row: Any) -> list[object]:
 
 def _services(rows: Iterable[Principal]) -> Iterator[list[object]]:
     for some in chunks(rows):
-        for one in accounts_views.programs(some):
-            yield [one.row.name, one.keeper or "", _yes(one.tokens), one.state.word]
+        for program in accounts_views.programs(some):
+            yield [program.row.name, program.keeper or "", _yes(program.tokens), program.state.word]
 
 
 def _yes(so: object) -> str:
@@ -174,11 +174,11 @@ def _holders(seen: VisibleRole) -> Iterator[list[object]]:
             yield [*held, row.holder, row.holder.label, *window]
             continue
         inside = Membership.objects.open().within(seen.place.now).filter(group=row.holder)
-        for one in inside.select_related("member").order_by("member__name").iterator(CHUNK):
-            begins = [begin for begin in (row.valid_from, one.valid_from) if begin]
-            ends = [end for end in (row.valid_until, one.valid_until) if end]
+        for item in inside.select_related("member").order_by("member__name").iterator(CHUNK):
+            begins = [begin for begin in (row.valid_from, item.valid_from) if begin]
+            ends = [end for end in (row.valid_until, item.valid_until) if end]
             window = (moment(max(begins, default=None)), moment(min(ends, default=None)))
-            yield [*held, one.member, one.member.label, *window]
+            yield [*held, item.member, item.member.label, *window]
 
 
 @reads
@@ -187,10 +187,10 @@ def of_gifts(request: Request, id: int) -> HttpResponseBase:
     """What a role allows and denies, on which objects the viewer may see."""
     seen = visit_role(request, id)
     lines = (
-        [seen.node.name, one.ref.id, one.type, rights(one, seen.grants[one.id], effect), effect]
-        for one in seen.objects
+        [seen.node.name, item.ref.id, item.type, rights(item, seen.grants[item.id], effect), effect]
+        for item in seen.objects
         for effect in Effect.values
-        if rights(one, seen.grants[one.id], effect)
+        if rights(item, seen.grants[item.id], effect)
     )
     return csv_file.answer(f"gives-{id}", ["role", "object", "type", "rights", "effect"], lines)
 
@@ -234,8 +234,8 @@ def _rules(node: Node) -> Iterator[list[object]]:
         keys = {row.role_id for row in some if row.role_id}
         roles_ = dict(Placement.objects.open().filter(securable__in=keys).values_list("securable", "name"))
         held: dict[int, list[str]] = {}
-        for one in Assignment.objects.open().filter(role__in=keys).select_related("holder"):
-            held.setdefault(one.role_id, []).append(str(one.holder))
+        for assignment in Assignment.objects.open().filter(role__in=keys).select_related("holder"):
+            held.setdefault(assignment.role_id, []).append(str(assignment.holder))
         for row in some:
             holders = held.get(row.role_id or 0, []) or [str(row.holder or "")]
             role = roles_.get(row.role_id or 0, "")
@@ -251,7 +251,7 @@ def of_duties(request: Request, id: int) -> HttpResponseBase:
     office = duties.visit_office(request, id)
     node = office.place.node
     access_log.looked(office.place.asker, "duties", node, via="console")
-    lines = ([node.ref.id, one.holder, one.holder.label, one.duty, one.node.ref.id] for one in office.rows)
+    lines = ([node.ref.id, row.holder, row.holder.label, row.duty, row.node.ref.id] for row in office.rows)
     return csv_file.answer(f"duties-{id}", ["object", "holder", "shown as", "duty", "given on"], lines)
 
 

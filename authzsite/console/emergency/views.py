@@ -90,7 +90,7 @@ class EmergencyContext:
                 path = split_name(name) if name != realm else ()
             except BadName:
                 continue
-            types = [one for one in dialects.get(kind).paths if one != "role"]
+            types = [item for item in dialects.get(kind).paths if item != "role"]
             for node in find_all([ObjectRef(type_, realm, path) for type_ in types]):
                 if node is not None and not self.held.isdisjoint(node.lineage):
                     return node

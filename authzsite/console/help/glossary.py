@@ -361,5 +361,5 @@ AVOIDED = {
 """By code, what we do not write for a word."""
 
 _ALL = (*_GROUPS, ("Grants and what becomes of them", _MORE))
-GROUPS = tuple((heading, tuple(Word(*one) for one in some)) for heading, some in _ALL)
-WORDS = {one.code: one for _, some in GROUPS for one in some}
+GROUPS = tuple((heading, tuple(Word(*item) for item in some)) for heading, some in _ALL)
+WORDS = {item.code: item for _, some in GROUPS for item in some}

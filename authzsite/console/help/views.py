@@ -18,7 +18,7 @@ def glossary_page(request: Request) -> HttpResponse:
     text = request.GET.get("q", "").strip()[:255]
     folded = text.casefold()
     groups = [
-        (heading, [one for one in some if folded in f"{one.word} {one.text}".casefold()])
+        (heading, [item for item in some if folded in f"{item.word} {item.text}".casefold()])
         for heading, some in GROUPS
     ]
     context = {

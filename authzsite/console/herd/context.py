@@ -89,21 +89,21 @@ def data_owners(
     herd: Node, role: Node | None, namespaces: Sequence[Node], now: datetime
 ) -> dict[int, list[Principal]]:
     """The data owners of each namespace by name, decided by the engine like everything else."""
-    found: dict[int, list[Principal]] = {one.id: [] for one in namespaces}
+    found: dict[int, list[Principal]] = {namespace.id: [] for namespace in namespaces}
     people = holders_of(role, now)[:MOST] if role else []
     loaded = facts.load(
         Realm(pk=herd.realm_id, kind=herd.kind),
         herd.name,
-        [one.pk for one in people],
+        [item.pk for item in people],
         now=now,
         objects=[herd.id, *found],
     )
     for person in people:
         slice_ = loaded.slice_of(person)
-        for one in namespaces:
-            held = (engine.permitted(slice_, code, one.levels, now=now.timestamp()) for code in NEEDED)
+        for namespace in namespaces:
+            held = (engine.permitted(slice_, code, namespace.levels, now=now.timestamp()) for code in NEEDED)
             if all(held):
-                found[one.id].append(person)
+                found[namespace.id].append(person)
     return found
 
 

@@ -37,7 +37,7 @@ class EntryEffects:
 
     @cached_property
     def lines(self) -> list[DiffLine]:
-        own = [line for one in self.outcomes if one.pattern is None for line in self._own(one)]
+        own = [line for outcome in self.outcomes if outcome.pattern is None for line in self._own(outcome)]
         every = [*own, *self._covered(), *self._nobody_left()]
         return sorted(every, key=lambda line: ORDER.index(line.kind))
 
@@ -53,7 +53,7 @@ class EntryEffects:
         return Tally(tuple(told))
 
     def _count(self, kind: str) -> int:
-        found = (one.loses if kind == "lose" else one.gains for one in self.outcomes)
+        found = (outcome.loses if kind == "lose" else outcome.gains for outcome in self.outcomes)
         return sum(map(bool, found))
 
     def sum(self) -> str:
@@ -62,29 +62,35 @@ class EntryEffects:
 
     # One holder
 
-    def _own(self, one: Outcome) -> Iterable[DiffLine]:
-        name, where = one.holder.label, f"on {self.desk.node.name}"
-        if one.loses:
-            yield DiffLine("lose", name, f"loses {labels(one.loses)} {where}", self._rest(one))
-        if one.gains:
-            yield DiffLine("gain", name, f"may {_verbs(one.gains)} {where}", self._rest(one))
-        if one.keeps:
-            yield DiffLine("same", name, f"keeps {labels(one.keeps)}, {_through(one)}")
-        again = one.had_already - one.keeps
+    def _own(self, outcome: Outcome) -> Iterable[DiffLine]:
+        name, where = outcome.holder.label, f"on {self.desk.node.name}"
+        if outcome.loses:
+            yield DiffLine("lose", name, f"loses {labels(outcome.loses)} {where}", self._rest(outcome))
+        if outcome.gains:
+            yield DiffLine("gain", name, f"may {_verbs(outcome.gains)} {where}", self._rest(outcome))
+        if outcome.keeps:
+            yield DiffLine("same", name, f"keeps {labels(outcome.keeps)}, {_through(outcome)}")
+        again = outcome.had_already - outcome.keeps
         if again:
-            yield DiffLine("same", name, f"had {labels(again)} already, {_through(one)}")
-        if "GRANT" in one.turn.gives and not self._usable(one):
+            yield DiffLine("same", name, f"had {labels(again)} already, {_through(outcome)}")
+        if "GRANT" in outcome.turn.gives and not self._usable(outcome):
             yield self._lacks_role(name)
 
-    def _rest(self, one: Outcome) -> str:
-        rest = one.has - one.gains
-        return f"Keeps {labels(rest)}." if rest else "Nothing is left." if one.loses and not one.has else ""
+    def _rest(self, outcome: Outcome) -> str:
+        rest = outcome.has - outcome.gains
+        return (
+            f"Keeps {labels(rest)}."
+            if rest
+            else "Nothing is left."
+            if outcome.loses and not outcome.has
+            else ""
+        )
 
-    def _usable(self, one: Outcome) -> bool:
-        if one.holder.kind == "pattern":
+    def _usable(self, outcome: Outcome) -> bool:
+        if outcome.holder.kind == "pattern":
             return True  # each person it matches needs the role directly
         levels, moment = self.desk.node.levels, self.desk.place.now.timestamp()
-        return bool(engine.decide(one.slice, GRANTING, levels, now=moment))
+        return bool(engine.decide(outcome.slice, GRANTING, levels, now=moment))
 
     def _lacks_role(self, name: str) -> DiffLine:
         text = "cannot use Grant yet: the role DATA_OWNER is missing"
@@ -98,10 +104,10 @@ class EntryEffects:
     def _covered(self) -> Iterable[DiffLine]:
         for kind in ("lose", "gain"):
             by_pattern: dict[tuple[str, frozenset[str]], list[str]] = {}
-            for one in self.outcomes:
-                turned = one.loses if kind == "lose" else one.gains
-                if one.pattern is not None and turned:
-                    by_pattern.setdefault((one.pattern.name, turned), []).append(one.holder.label)
+            for outcome in self.outcomes:
+                turned = outcome.loses if kind == "lose" else outcome.gains
+                if outcome.pattern is not None and turned:
+                    by_pattern.setdefault((outcome.pattern.name, turned), []).append(outcome.holder.label)
             for (pattern, codes), names in by_pattern.items():
                 verb = f"lose {labels(codes)}" if kind == "lose" else f"gain {labels(codes)}"
                 verb = verb if len(names) > 1 else verb.replace(" ", "s ", 1)
@@ -115,8 +121,8 @@ class EntryEffects:
     # Who may still grant
 
     def _nobody_left(self) -> Iterable[DiffLine]:
-        takes = [one.holder.pk for one in self.turns if "GRANT" in one.takes]
-        gives = any("GRANT" in one.gives for one in self.turns)
+        takes = [turn.holder.pk for turn in self.turns if "GRANT" in turn.takes]
+        gives = any("GRANT" in turn.gives for turn in self.turns)
         if not takes or gives:
             return
         rows = Grant.objects.open().within(self.desk.place.now)
@@ -133,5 +139,5 @@ def _verbs(codes: Iterable[str]) -> str:
     return words.listed([terms.lower(PERMISSIONS[code].label) for code in ON_NAMESPACE if code in held])
 
 
-def _through(one: Outcome) -> str:
-    return f"through {words.listed(one.ways)}" if one.ways else "all the same"
+def _through(outcome: Outcome) -> str:
+    return f"through {words.listed(outcome.ways)}" if outcome.ways else "all the same"

@@ -39,8 +39,8 @@ def _namespaces(herd: Herd, rows: Iterable[Placement]) -> Iterator[list[object]]
     for some in csv_file.chunks(rows):
         places = [child_of(herd.desk.herd, row) for row in some]
         owners = herd.desk.data_owners(places)
-        for one in places:
-            yield [one.name, "; ".join(map(str, owners[one.id])), herd.own(one)]
+        for place in places:
+            yield [place.name, "; ".join(map(str, owners[place.id])), herd.own(place)]
 
 
 @reads
@@ -51,8 +51,8 @@ def of_mine(request: Request, id: int) -> HttpResponseBase:
     return csv_file.answer(f"mine-{id}", ["namespace", "may", "how"], lines)
 
 
-def _held(one: EntryRow) -> list[object]:
-    return [one.what.name, one.may, one.through]
+def _held(entry_row: EntryRow) -> list[object]:
+    return [entry_row.what.name, entry_row.may, entry_row.through]
 
 
 @reads
@@ -67,8 +67,8 @@ def _roles(desk: HerdContext) -> Iterator[list[object]]:
     for name in (DATA_OWNER, OPS):
         role = desk.roles.get(name)
         after = looks_after(desk, role) if role and name == DATA_OWNER else {}
-        for one in held_by(role) if role else ():
-            yield [name, one, one.label, "; ".join(after.get(one.pk, ()))]
+        for item in held_by(role) if role else ():
+            yield [name, item, item.label, "; ".join(after.get(item.pk, ()))]
 
 
 @reads
@@ -79,7 +79,7 @@ def of_user(request: Request, id: int) -> HttpResponseBase:
     if not user.told:
         return refused(request, user.desk.place, ANY_DATA_OWNER)
     user.record()
-    lines = ([user.name, *_held(one)] for one in user.rows())
+    lines = ([user.name, *_held(row)] for row in user.rows())
     return csv_file.answer(f"entries-of-a-user-{id}", ["user id", "namespace", "may", "how"], lines)
 
 
@@ -105,6 +105,6 @@ def _entries(desk: HerdContext, rows: Iterable[Principal]) -> Iterator[list[obje
             # of two that give the same the one without an end counts
             if held.get((row.holder_id, row.privilege)) != "yes":
                 held[row.holder_id, row.privilege] = f"until {until}" if until else "yes"
-        for one in some:
-            cells = [held.get((one.pk, code), "") for code in ON_NAMESPACE]
-            yield [desk.node.name, one, one.label, *cells]
+        for item in some:
+            cells = [held.get((item.pk, code), "") for code in ON_NAMESPACE]
+            yield [desk.node.name, item, item.label, *cells]

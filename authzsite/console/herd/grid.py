@@ -135,7 +135,7 @@ class Grid:
         entered = {pk for (pk,) in given.values_list("holder")}
         kind = "pattern" if name.startswith("*") else "user"
         ordered = sorted(known, key=lambda one: (one.pk not in entered, one.name != name, one.kind != kind))
-        fitting = [one for one in ordered if one.pk in entered or one.kind == kind]
+        fitting = [item for item in ordered if item.pk in entered or item.kind == kind]
         return fitting[0] if fitting else Principal(kind=kind, name=name)
 
     @cached_property
@@ -146,14 +146,14 @@ class Grid:
         for code in codes[:MOST_ROWS]:
             kind, _, name = code.partition(":")
             asked |= Q(kind=kind, name=name) if kind in KINDS and "\0" not in name else asked
-        known = {str(one): one for one in Principal.objects.filter(asked)} if codes else {}
+        known = {str(principal): principal for principal in Principal.objects.filter(asked)} if codes else {}
         return [one for code in codes[:MOST_ROWS] if (one := known.get(code) or _unknown(code))]
 
     @cached_property
     def holders(self) -> list[Principal]:
         """The page's holders, then those that the form names."""
-        rows = {str(one): one for one in self.listed}
-        rows |= {str(one): one for one in self.sent if str(one) not in rows}
+        rows = {str(item): item for item in self.listed}
+        rows |= {str(item): item for item in self.sent if str(item) not in rows}
         if self.added is not None and str(self.added) not in rows:
             rows[str(self.added)] = self.added
         return list(rows.values())
@@ -164,10 +164,10 @@ class Grid:
     def held(self) -> Mapping[str, dict[str, Grant]]:
         """The grants of each holder that hold now, by permission; what is wanted is all that is known
         to viewers without review."""
-        found: dict[str, dict[str, Grant]] = {str(one): {} for one in self.holders}
+        found: dict[str, dict[str, Grant]] = {str(holder): {} for holder in self.holders}
         if not self.desk.may_review:
             return found
-        names = {one.pk: str(one) for one in self.holders if one.pk}
+        names = {holder.pk: str(holder) for holder in self.holders if holder.pk}
         rows = Grant.objects.open().within(self.desk.place.now)
         for row in rows.filter(securable=self.desk.node.id, holder__in=names):
             mine = found[names[row.holder_id or 0]]
@@ -185,8 +185,8 @@ class Grid:
         told = code in self.data.getlist("row")
         wanted = set(held)
         if told:
-            sent = {one for one in self._sent_columns if f"{one} {code}" in self._cells}
-            wanted = sent | {one for one in held if one not in self._sent_columns}
+            sent = {column for column in self._sent_columns if f"{column} {code}" in self._cells}
+            wanted = sent | {item for item in held if item not in self._sent_columns}
         if self.data.get("clear") == code:
             wanted = set()
         if self.added is not None and code == str(self.added):
@@ -200,12 +200,12 @@ class Grid:
     @cached_property
     def turns(self) -> list[Turn]:
         """Only what differs; rows that differ in nothing are left out."""
-        told = ((one, self.wanted(one), frozenset(self.held[str(one)])) for one in self.holders)
+        told = ((holder, self.wanted(holder), frozenset(self.held[str(holder)])) for holder in self.holders)
         return [Turn(one, wanted - held, held - wanted) for one, wanted, held in told if wanted != held]
 
     def rows(self) -> list[GridRow]:
-        new = {str(one) for one in self.holders} - {str(one) for one in self.listed}
-        return [self._row(one, new=str(one) in new) for one in self.holders if self._shown(one)]
+        new = {str(holder) for holder in self.holders} - {str(item) for item in self.listed}
+        return [self._row(holder, new=str(holder) in new) for holder in self.holders if self._shown(holder)]
 
     def _shown(self, holder: Principal) -> bool:
         """A row that was only named, and is wanted to hold nothing, goes."""
@@ -215,17 +215,17 @@ class Grid:
         code, held, wanted = str(holder), self.held[str(holder)], self.wanted(holder)
         cells = tuple(
             Cell(
-                one,
-                PERMISSIONS[one].label,
-                f"{one} {code}",
-                one in held,
-                one in wanted,
-                terms.ends_chip(held[one].valid_until) if one in held else None,
+                column,
+                PERMISSIONS[column].label,
+                f"{column} {code}",
+                column in held,
+                column in wanted,
+                terms.ends_chip(held[column].valid_until) if column in held else None,
             )
-            for one in self.columns
+            for column in self.columns
         )
-        later = [PERMISSIONS[one].label for one in wanted if one not in self.columns]
-        also = f"also {words.listed([terms.lower(one) for one in sorted(later)])}" if later else ""
+        later = [PERMISSIONS[item].label for item in wanted if item not in self.columns]
+        also = f"also {words.listed([terms.lower(item) for item in sorted(later)])}" if later else ""
         note = "; ".join(filter(None, (note_of(holder), also)))
         return GridRow(code, terms.who(holder, note, self._url(holder)), cells, new)
 

@@ -101,7 +101,7 @@ def _save(request: Request, grid: Grid) -> HttpResponse:
     actor = Actor(grid.desk.place.asker, "console", request_id=grid.nonce)
     try:
         with authorized(GRANT_ADDED, node, GRANTING, by=actor, reason=grid.reason) as authority:
-            turns = [_known(one) for one in grid.turns]
+            turns = [_known(turn) for turn in grid.turns]
             entries.turn(node, turns, by=actor, authority=authority, seen=grid.seen)
     except Separated as problem:
         return _show(request, grid, [Note("bad", "Not saved.", f"{problem} Your form is kept.")], status=422)
@@ -113,7 +113,7 @@ def _save(request: Request, grid: Grid) -> HttpResponse:
 
 
 def _done(request: Request, grid: Grid, revision: int | None) -> HttpResponse:
-    node, names = grid.desk.node, [one.holder.label for one in grid.turns]
+    node, names = grid.desk.node, [turn.holder.label for turn in grid.turns]
     say(request, f"{node.name} is changed{': ' if names else ''}{words.listed(names, 3)}", undo=revision)
     return redirect(_address(request, node.id))
 
@@ -161,7 +161,9 @@ def _foretold(grid: Grid) -> dict[str, Any]:
 def _blind(grid: Grid) -> Diff:
     """For viewers who may give but not review: what is given, without what anybody has."""
     name = grid.desk.node.name
-    lines = (DiffLine("gain", one.holder.label, f"gets {labels(one.gives)} on {name}") for one in grid.turns)
+    lines = (
+        DiffLine("gain", turn.holder.label, f"gets {labels(turn.gives)} on {name}") for turn in grid.turns
+    )
     return Diff(tuple(lines))
 
 
@@ -240,7 +242,7 @@ def _locked(desk: HerdContext) -> Reason | None:
     lacks = "the role DATA_OWNER" if not desk.is_data_owner else f"Grant on {desk.node.name}"
     asked = {"who": str(desk.place.asker), "action": "grant", "what": desk.node.ref.id, "type": "namespace"}
     url = f"{reverse('console:why')}?{urlencode(asked)}"
-    names = [one.label for one in desk.own_data_owners]
+    names = [owner.label for owner in desk.own_data_owners]
     admin = desk.administrator
     who = words.listed(names, 3) or (f"the administrator, {admin.label}" if admin else "nobody")
     text = f"You cannot change this: you lack {lacks}. {who[:1].upper()}{who[1:]} can."
@@ -292,7 +294,7 @@ def _actions(desk: HerdContext) -> Iterable[Action]:
 
 
 def _facts(desk: HerdContext, detail: Detail | None) -> Iterable[Fact]:
-    owners = [one.label for one in desk.own_data_owners]
+    owners = [owner.label for owner in desk.own_data_owners]
     missing = None if owners else State("behind", "No data owner")
     yield Fact("Data owners", words.listed(owners, 3), state=missing)
     yield Fact("You may", _own(desk))

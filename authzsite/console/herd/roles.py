@@ -161,13 +161,15 @@ def _namespaces(desk: HerdContext) -> list[Node]:
 def _holders(desk: HerdContext, name: str) -> Iterable[Holder]:
     role = desk.roles[name]
     after = looks_after(desk, role) if name == DATA_OWNER else {}
-    for one in held_by(role):
-        note = one.name if one.label != one.name else terms.lower(one.get_kind_display())
+    for item in held_by(role):
+        note = item.name if item.label != item.name else terms.lower(item.get_kind_display())
         url = f"{reverse('console:herd_roles_take', args=[desk.herd.id])}?"
-        url += urlencode({"role": name, "who": str(one)})
-        take = Action("Take back", url, "mini", more=f"{name} from {one.label}") if desk.administers else None
-        told = words.listed(after.get(one.pk, []), 4)
-        yield Holder(terms.who(one, note), told or ("Nothing yet" if name == DATA_OWNER else ""), take)
+        url += urlencode({"role": name, "who": str(item)})
+        take = (
+            Action("Take back", url, "mini", more=f"{name} from {item.label}") if desk.administers else None
+        )
+        told = words.listed(after.get(item.pk, []), 4)
+        yield Holder(terms.who(item, note), told or ("Nothing yet" if name == DATA_OWNER else ""), take)
 
 
 def held_by(role: Node) -> list[Principal]:
@@ -182,8 +184,8 @@ def looks_after(desk: HerdContext, role: Node) -> dict[int, list[str]]:
     found: dict[int, list[str]] = {}
     known = data_owners(desk.herd, role, places, desk.place.now)
     for node in places:
-        for one in known[node.id]:
-            found.setdefault(one.pk, []).append(node.name)
+        for item in known[node.id]:
+            found.setdefault(item.pk, []).append(node.name)
     return found
 
 
@@ -240,10 +242,10 @@ def _losses(desk: HerdContext, role: Node, holder: Principal) -> Iterable[DiffLi
         return
     places = _namespaces(desk)
     known = data_owners(desk.herd, role, places, desk.place.now)
-    mine = [one.name for one in places if any(who.pk == holder.pk for who in known[one.id])]
+    mine = [place.name for place in places if any(who.pk == holder.pk for who in known[place.id])]
     told = f"can no longer decide access in {words.listed(mine, 12)}" if mine else "is no data owner"
     yield DiffLine("lose", holder.label, told)
-    alone = [one.name for one in places if [who.pk for who in known[one.id]] == [holder.pk]]
+    alone = [place.name for place in places if [who.pk for who in known[place.id]] == [holder.pk]]
     if alone:
         verb = "is" if len(alone) == 1 else "are"
         yield DiffLine("lack", words.listed(alone, 12), f"{verb} left without a data owner")

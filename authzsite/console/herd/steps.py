@@ -69,7 +69,7 @@ class Steps:
     def granted_on(self) -> Event | None:
         """The latest time that a data owner granted here."""
         rows = Event.objects.filter(kind="grant.added", object_key=self.desk.node.id)
-        mine = rows.filter(change__actor__in=[one.pseudonym for one in self.owners])
+        mine = rows.filter(change__actor__in=[owner.pseudonym for owner in self.owners])
         return mine.select_related("change").order_by("-change").first()
 
     @property
@@ -86,12 +86,12 @@ class Steps:
     @property
     def _waiting_for_role(self) -> bool:
         """Somebody has GRANT here and nobody of them holds the role."""
-        known = {one.pk for one in self.role_holders}
-        return bool(self.candidates) and not any(one.pk in known for one in self.candidates)
+        known = {holder.pk for holder in self.role_holders}
+        return bool(self.candidates) and not any(candidate.pk in known for candidate in self.candidates)
 
     def rows(self) -> Sequence[Step]:
         role, first, on = self._facts
-        states = [DONE, *(DONE if one else OPEN for one in (role, first, on))]
+        states = [DONE, *(DONE if item else OPEN for item in (role, first, on))]
         if OPEN in states:
             states[states.index(OPEN)] = NEXT
         return [self._made(), self._role(states[1]), self._first(states[2]), self._on(states[3])]
@@ -108,7 +108,7 @@ class Steps:
         if state == DONE and shown:
             role = self.desk.roles[DATA_OWNER]
             told = self._told("role.assigned", role.id, shown[0])
-            return Step(title, state, told or f"Held by {words.listed([one.label for one in shown], 3)}.")
+            return Step(title, state, told or f"Held by {words.listed([item.label for item in shown], 3)}.")
         who = self.candidates[0] if self.candidates else None
         text = (
             f"{who.label} has Grant here and cannot use it without the role."
@@ -127,7 +127,7 @@ class Steps:
             told = self._told("grant.added", self.desk.node.id, who)
             return Step(title, state, told or f"{who.label} has it.")
         asked: list[tuple[str, str]] = [("add_may", "READ"), ("add_may", "GRANT")]
-        asked += [("add", one.name) for one in self.role_holders[:1]]
+        asked += [("add", holder.name) for holder in self.role_holders[:1]]
         url = f"{reverse('console:namespace', args=[self.desk.node.id])}?{urlencode(asked)}#grid"
         return self._offered(title, state, "Grant to give access, Read to review it.", Action("Give it", url))
 
@@ -135,7 +135,7 @@ class Steps:
         title = "The data owner decides access"
         if state == DONE and self.granted_on is not None:
             return Step(title, state, self._by(self.granted_on))
-        names = words.listed([one.label for one in self.owners], 3)
+        names = words.listed([owner.label for owner in self.owners], 3)
         text = f"{names} may do so now, here or by API." if names else "Here in the grid, or by API."
         if state == NEXT and self.desk.place.asker in self.owners:
             return Step(title, state, text, Action("Give somebody access", "#grid"))

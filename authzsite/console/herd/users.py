@@ -63,25 +63,25 @@ class User:
     def every(self) -> list[Entry]:
         if not self.name or not holdable(self.name):
             return []
-        known = [one.pk for one in bearers(self.name, KINDS)]
+        known = [bearer.pk for bearer in bearers(self.name, KINDS)]
         found = entries(self.desk.herd, holders=known, now=self.desk.place.now) if known else []
         return sorted(found, key=lambda one: one.object_name)
 
     @cached_property
     def places(self) -> dict[int, Node]:
-        return nodes({one.object for one in self.every})
+        return nodes({item.object for item in self.every})
 
     def may(self, operation: str, entry: Entry) -> bool:
         return entry.object in self.places and self.desk.may(operation, self.places[entry.object])
 
     @cached_property
     def shown(self) -> list[Entry]:
-        return [one for one in self.every if self.own or self.may(REVIEW, one)]
+        return [item for item in self.every if self.own or self.may(REVIEW, item)]
 
     @cached_property
     def beyond(self) -> list[Entry]:
         """Those that the viewer may not take."""
-        return [one for one in self.every if not self.may(GRANTING, one)]
+        return [item for item in self.every if not self.may(GRANTING, item)]
 
     @property
     def told(self) -> bool:
@@ -99,11 +99,11 @@ class User:
         return f"What {self.name} has" if self.name else "Look up a user id"
 
     def rows(self) -> Iterable[EntryRow]:
-        for one in self.shown:
-            url = reverse("console:namespace", args=[one.object])
-            how = "By wildcard" if one.kind == Principal.Kind.PATTERN else "By an entry of its own"
+        for item in self.shown:
+            url = reverse("console:namespace", args=[item.object])
+            how = "By wildcard" if item.kind == Principal.Kind.PATTERN else "By an entry of its own"
             yield EntryRow(
-                Who(one.object_name, Face("thing", "schema"), url=url), labels(one.privileges), how
+                Who(item.object_name, Face("thing", "schema"), url=url), labels(item.privileges), how
             )
 
 
@@ -155,7 +155,7 @@ def _asked(user: User) -> str:
 def _locked(user: User) -> Reason | None:
     if not user.shown or not user.beyond:
         return None
-    seen = [one.object_name for one in user.beyond if one in user.shown]
+    seen = [item.object_name for item in user.beyond if item in user.shown]
     where = words.listed(seen, 3) if seen else "other namespaces"
     return Reason("why-not-remove", f"All or nothing: you lack Grant on {where}.")
 
@@ -192,11 +192,11 @@ def _remove(request: Request, user: User) -> HttpResponse:
 def _take(user: User, actor: Actor) -> None:
     """Under the lock, so that what is checked is what is taken.  Raises Refused."""
     fresh = User(user.desk, user.name)
-    for one in fresh.every:
-        node = fresh.places[one.object]
+    for item in fresh.every:
+        node = fresh.places[item.object]
         answer = ask(user.desk.place.asker, GRANTING, node)
         authority = require(answer.decision, actor, otherwise=f"You lack Grant on {node.name}.")
-        holder = Principal.objects.get(pk=one.holder)
+        holder = Principal.objects.get(pk=item.holder)
         entry_services.take(node, holder, by=actor, authority=authority)
 
 
@@ -207,8 +207,8 @@ def _confirm(request: Request, user: User) -> HttpResponse:
         locked = _locked(user)
         notes = [Note("bad", "Nothing was removed.", locked.text if locked else "")]
     lines = [
-        DiffLine("lose", user.name, f"loses {labels(one.privileges)} on {one.object_name}")
-        for one in user.shown
+        DiffLine("lose", user.name, f"loses {labels(item.privileges)} on {item.object_name}")
+        for item in user.shown
     ]
     many = words.count(len(user.every), "namespace")
     context = {

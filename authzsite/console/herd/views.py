@@ -100,7 +100,7 @@ class Herd:
     def rows(self) -> list[NamespaceRow]:
         places = [child_of(self.desk.herd, row) for row in self.found[:SHOWN]]
         owners = self.desk.data_owners(places)
-        return [self._row(one, [who.label for who in owners[one.id]]) for one in places]
+        return [self._row(place, [who.label for who in owners[place.id]]) for place in places]
 
     def _row(self, node: Node, owners: Sequence[str]) -> NamespaceRow:
         url = reverse("console:namespace", args=[node.id])

@@ -131,7 +131,7 @@ def _found(rows: QuerySet[AccessRecord], seen: Sight, given: frozenset[int]) -> 
     before: int | None = None
     for _ in range(MOST_LOOKED_AT):
         some = list((rows.filter(pk__lt=before) if before else rows)[: SHOWN + 1])
-        opens |= leading(seen.viewer, seen, (one.lineage for one in some[:SHOWN]), given)
+        opens |= leading(seen.viewer, seen, (item.lineage for item in some[:SHOWN]), given)
         for record in some[:SHOWN]:
             if len(records) == SHOWN:
                 return AccessLogPage(records, opens, before)
@@ -162,12 +162,12 @@ def as_csv(request: Request) -> HttpResponseBase:
 def _lines(rows: QuerySet[AccessRecord], seen: Sight) -> Iterator[list[object]]:
     rest = rows.iterator(CHUNK)
     while chunk := list(islice(rest, CHUNK)):
-        opens = leading(seen.viewer, seen, (one.lineage for one in chunk), frozenset(seen.objects))
-        some = [one for one in chunk if seen.reads(one, opens)]
+        opens = leading(seen.viewer, seen, (item.lineage for item in chunk), frozenset(seen.objects))
+        some = [item for item in chunk if seen.reads(item, opens)]
         names = _names(some)
-        for one in some:
-            about = [one.object_name, one.object_type, one.via, one.repeat.count]
-            yield [one.at.isoformat(), one.kind, names.of(one.actor), _what(one, names), *about]
+        for item in some:
+            about = [item.object_name, item.object_type, item.via, item.repeat.count]
+            yield [item.at.isoformat(), item.kind, names.of(item.actor), _what(item, names), *about]
 
 
 def _records(asked: AccessLogFilter, seen: Sight, actor: Principal | None) -> QuerySet[AccessRecord]:
@@ -188,13 +188,13 @@ def _pager(asked: AccessLogFilter, found: AccessLogPage, *, export: bool) -> Pag
 
 def _rows(found: Sequence[AccessRecord], open_: Collection[int]) -> list[AccessLogRow]:
     names = _names(found)
-    return [_row(one, names, open_) for one in found]
+    return [_row(item, names, open_) for item in found]
 
 
 def _names(found: Sequence[AccessRecord]) -> Names:
     names = Names([], [])
-    names.wanted |= {one.actor for one in found}
-    names.wanted |= {told[2] for one in found if (told := OF.fullmatch(one.operation))}
+    names.wanted |= {item.actor for item in found}
+    names.wanted |= {told[2] for item in found if (told := OF.fullmatch(item.operation))}
     return names
 
 

@@ -49,7 +49,7 @@ def archive_page(request: Request) -> HttpResponse:
     """A search in the archive of one realm, for readers of the history there."""
     asker = asker_of(request)
     places = _places(asker)
-    root = next((one for one in places if one.name == request.GET.get("realm")), None)
+    root = next((place for place in places if place.name == request.GET.get("realm")), None)
     seen = history.sight(asker, [root] if root else [])
     asked = read(request, seen, realm=root.name if root else "")
     context = {

@@ -146,7 +146,7 @@ class FollowerRow:
 def _followers() -> list[FollowerRow]:
     rows = {row.name: row for row in Feed.objects.all()}
     now = revision_now()
-    return [_follower(one, rows.get(one.name), now) for one in feeds.configured()]
+    return [_follower(item, rows.get(item.name), now) for item in feeds.configured()]
 
 
 def _follower(follower: feeds.Follower, row: Feed | None, now: int) -> FollowerRow:

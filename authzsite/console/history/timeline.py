@@ -229,8 +229,8 @@ def followed(shown: Iterable[TimelineRow]) -> list[TimelineRow]:
     """The same rows, with how far each has come in the backend behind its object.  Seven queries at most."""
     told = list(shown)
     asked = [row.claim for row in told if row.claim is not None]
-    names = names_by_pseudonym({who for one in asked for who in one.people})
-    outside = iter(statuses([one.asked(names) for one in asked]) if asked else ())
+    names = names_by_pseudonym({who for item in asked for who in item.people})
+    outside = iter(statuses([item.asked(names) for item in asked]) if asked else ())
     orders = of_orders({row.number for row in told if row.orders})
     return [replace(row, applied=_arrived(row, outside, orders)) for row in told]
 

@@ -42,11 +42,14 @@ def note() -> Note | None:
 
 def rows() -> list[UnsealedFactRow]:
     """The first of them, oldest first.  One query."""
-    return [_row(one) for one in unsealed.standing()[:SHOWN]]
+    return [_row(item) for item in unsealed.standing()[:SHOWN]]
 
 
-def _row(one: UnsealedFact) -> UnsealedFactRow:
-    says = ", ".join(f"{name} {value}" for name, value in one.content.items() if value not in (None, ""))
-    when = words.moment(one.written) if one.written else "when is not known"
-    by = f"a session of the database, in its transaction {one.writer}; {when}. Its role is not known here."
-    return UnsealedFactRow(str(one), says, by, one.found)
+def _row(unsealed_fact: UnsealedFact) -> UnsealedFactRow:
+    says = ", ".join(
+        f"{name} {value}" for name, value in unsealed_fact.content.items() if value not in (None, "")
+    )
+    when = words.moment(unsealed_fact.written) if unsealed_fact.written else "when is not known"
+    by = f"a session of the database, in its transaction {unsealed_fact.writer}; {when}. "
+    by += "Its role is not known here."
+    return UnsealedFactRow(str(unsealed_fact), says, by, unsealed_fact.found)

@@ -164,7 +164,9 @@ def shown(
     before = asked.revision + 1 if asked.revision and not asked.before else asked.before
     limit, lines = (1, timeline.ALONE) if asked.revision else (SHOWN, timeline.LINES)
     found = history.page(asked.filter, seen, before=before, limit=limit, lines=lines)
-    entries = [one for one in found.entries if not asked.revision or one.change.revision == asked.revision]
+    entries = [
+        entry for entry in found.entries if not asked.revision or entry.change.revision == asked.revision
+    ]
     return {
         "question": asked,
         "rows": timeline.followed(timeline.opened(timeline.rows(entries), viewer, seen, given)),
@@ -236,7 +238,7 @@ def _object(request: Request) -> ObjectAccess | None:
 def realm_in(request: Request, realms: Sequence[Node]) -> Node | None:
     """The realm that is asked about, None for all.  One that is not the asker's is absent: Http404."""
     name = request.GET.get("realm", "")
-    found = next((one for one in realms if one.name == name), None)
+    found = next((realm for realm in realms if realm.name == name), None)
     if name and found is None:
         raise Http404
     return found
@@ -246,7 +248,7 @@ def fields(asked: Question, realms: Sequence[Node]) -> dict[str, Any]:
     """What the form of filters needs."""
     return {
         "kinds": [(code, word) for code, word, _ in KINDS],
-        "realms": [one.name for one in realms],
+        "realms": [realm.name for realm in realms],
         "asked": asked,
         "problems": asked.problems,
     }
@@ -265,7 +267,7 @@ def _frame(place: ObjectAccess | None) -> dict[str, Any]:
 def _crumbs(place: ObjectAccess) -> Crumbs:
     """The way down to it; of what is gone or hidden to the history alone, as what is above may be so too."""
     every, node = reverse("console:history"), place.node
-    above = [] if place.only_past else [(one.name, f"{every}?object={one.id}") for one in node.above()]
+    above = [] if place.only_past else [(item.name, f"{every}?object={item.id}") for item in node.above()]
     return Crumbs((("History", every), *above))
 
 

@@ -66,17 +66,17 @@ class Attention:
 
     def _ends_now(self) -> Iterable[Item]:
         """What people lose first; not what only leads to something."""
-        telling = [one for one in self.desk.endings if not one.code.startswith("USE_")]
-        for one in telling[:3]:
-            node, right = one.node, terms.lower(right_words(one))
-            left = words.ends_in(one.until)
-            note = f"Ends by itself {words.on(one.until)}{'' if left == 'today' else f', {left}'}"
+        telling = [ending for ending in self.desk.endings if not ending.code.startswith("USE_")]
+        for item in telling[:3]:
+            node, right = item.node, terms.lower(right_words(item))
+            left = words.ends_in(item.until)
+            note = f"Ends by itself {words.on(item.until)}{'' if left == 'today' else f', {left}'}"
             yield Item(
-                holder_of(one).face,
-                holder_of(one).name,
-                f"loses {right} on" if one.code else "loses role",
+                holder_of(item).face,
+                holder_of(item).name,
+                f"loses {right} on" if item.code else "loses role",
                 note,
-                extend(one),
+                extend(item),
                 terms.short_name(node),
                 terms.page_of(node.id, node.type),
             )
@@ -119,4 +119,4 @@ class Attention:
 
 def _nearest(node: Node, owned: Collection[int]) -> Node:
     """The nearest of an object and those above it that is owned; itself when none is."""
-    return next((one for one in (node, *reversed([*node.above()])) if one.id in owned), node)
+    return next((item for item in (node, *reversed([*node.above()])) if item.id in owned), node)

@@ -44,14 +44,14 @@ class Entitlements:
         """What ends soon on what the viewer owns."""
         return [
             EndingRow(
-                holder_of(one),
-                right_words(one),
-                terms.short_name(one.node),
-                terms.page_of(one.node.id, one.node.type),
-                terms.ends_chip(one.until),
-                extend(one),
+                holder_of(ending),
+                right_words(ending),
+                terms.short_name(ending.node),
+                terms.page_of(ending.node.id, ending.node.type),
+                terms.ends_chip(ending.until),
+                extend(ending),
             )
-            for one in self.desk.endings[:SHOWN]
+            for ending in self.desk.endings[:SHOWN]
         ]
 
     def own(self) -> list[dict[str, str]]:
@@ -99,19 +99,22 @@ class Entitlements:
         return comings(self.desk.coming, self.desk.places)[:REACH]
 
 
-def holder_of(one: Ending) -> Who:
+def holder_of(ending: Ending) -> Who:
     """A person, group or service, or the role that gives it."""
-    if one.holder is not None:
-        return terms.who(one.holder)
-    return Who(f"Role {one.role.name}" if one.role else "A role", Face("thing", "role"))
+    if ending.holder is not None:
+        return terms.who(ending.holder)
+    return Who(f"Role {ending.role.name}" if ending.role else "A role", Face("thing", "role"))
 
 
-def right_words(one: Ending) -> str:
+def right_words(ending: Ending) -> str:
     """Read; Read tables; Role, for one that is held."""
-    return terms.right(one.code, one.node.type, one.node.kind) if one.code else "Role"
+    return terms.right(ending.code, ending.node.type, ending.node.kind) if ending.code else "Role"
 
 
-def extend(one: Ending) -> Action:
+def extend(ending: Ending) -> Action:
     return Action(
-        "Extend", expirations.extend(one), "mini", more=f"for {holder_of(one).name} on {one.node.name}"
+        "Extend",
+        expirations.extend(ending),
+        "mini",
+        more=f"for {holder_of(ending).name} on {ending.node.name}",
     )

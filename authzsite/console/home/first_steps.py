@@ -37,8 +37,8 @@ class First:
         """The site admins who can sign in."""
         rows = Principal.objects.filter(kind="user", name__in=settings.LAKEWARDEN_SERVICE_ADMINS)
         found = list(rows.order_by("display_name", "name"))
-        here = able([one.pk for one in found])
-        return [one for one in found if one.pk in here]
+        here = able([item.pk for item in found])
+        return [item for item in found if item.pk in here]
 
     @cached_property
     def roots(self) -> list[Node]:
@@ -47,16 +47,16 @@ class First:
     @cached_property
     def owners(self) -> dict[int, Principal]:
         """Who owns each realm."""
-        keys = [one.id for one in self.roots]
+        keys = [root.id for root in self.roots]
         rows = Ownership.objects.open().filter(securable__in=keys).select_related("owner")
         return {row.securable_id: row.owner for row in rows}
 
     @cached_property
     def orphan(self) -> Node | None:
         """A realm whose owner cannot come in."""
-        here = able({one.pk for one in self.owners.values()})
+        here = able({owner.pk for owner in self.owners.values()})
         kept = {key for key, one in self.owners.items() if one.pk in here}
-        return next((one for one in self.roots if one.id not in kept), None)
+        return next((root for root in self.roots if root.id not in kept), None)
 
     @cached_property
     def connected(self) -> bool:
@@ -69,11 +69,11 @@ class First:
     @property
     def _needs_nothing(self) -> bool:
         """A connection is there, or no realm has catalogs to connect."""
-        return self.connected or all(one.type != "metalake" for one in self.roots)
+        return self.connected or all(root.type != "metalake" for root in self.roots)
 
     def steps(self) -> list[Step]:
         facts = (True, bool(self.roots), bool(self.roots) and self.orphan is None, self._connected())
-        states = [DONE if one else OPEN for one in facts]
+        states = [DONE if fact else OPEN for fact in facts]
         if OPEN in states:
             states[states.index(OPEN)] = NEXT
         making = (self._admin, self._realm, self._owner, self._connection)
@@ -83,7 +83,7 @@ class First:
         return bool(self.roots) and self._needs_nothing
 
     def _admin(self, state: str) -> Step:
-        names = words.listed([one.label for one in self.admins])
+        names = words.listed([admin.label for admin in self.admins])
         verb = "runs" if len(self.admins) == 1 else "run"
         more = " A second one helps when the first is away." if len(self.admins) == 1 else ""
         return Step("Somebody runs the site", state, f"{names} {verb} it.{more}")
@@ -91,14 +91,14 @@ class First:
     def _realm(self, state: str) -> Step:
         title = "Make the first realm"
         if state == DONE:
-            return Step(title, state, f"{words.listed([one.name for one in self.roots], 3)}.")
+            return Step(title, state, f"{words.listed([root.name for root in self.roots], 3)}.")
         text = "A metalake, a Herd or a CDAP instance: one governed world, with an owner."
         return Step(title, state, text, Action("Make a realm", reverse("console:realm_new"), "primary"))
 
     def _owner(self, state: str) -> Step:
         title, orphan = "Let its owner in", self.orphan
         if state == DONE:
-            names = dict.fromkeys(terms.principal_name(one) for one in self.owners.values())
+            names = dict.fromkeys(terms.principal_name(owner) for owner in self.owners.values())
             return Step(title, state, f"{words.listed(list(names), 3)} can sign in.")
         if orphan is None:
             return Step(title, state, "The owner decides everything in the realm; make an account for them.")
@@ -116,7 +116,7 @@ class First:
             text = "Done." if self.connected else "Nothing here has catalogs to connect."
             return Step(title, state, text)
         text = "A database whose rights follow the decisions here; it is tested before it is saved."
-        root = next((one for one in self.roots if one.type == "metalake"), None)
+        root = next((item for item in self.roots if item.type == "metalake"), None)
         if state != NEXT or root is None:
             return Step(title, state, text)
         owner = self.owners.get(root.id)
@@ -132,7 +132,7 @@ def note(asker: Principal) -> Note | None:
     first = First(asker)
     if first.done:
         return None
-    undone = sum(one.state != DONE for one in first.steps())
+    undone = sum(step.state != DONE for step in first.steps())
     text = f"{words.count(undone, 'step')} left until its data is looked after."
     return Note("warn", "This site is new.", text, reverse("console:first"), "See the steps")
 

@@ -105,8 +105,8 @@ class HomeSummary:
     @cached_property
     def groups(self) -> dict[Any, str]:
         """What the groups on the way are called."""
-        via = (one for rule in self.reached for one in rule.via if one.kind == "group")
-        keys = {one.key for one in via if isinstance(one.key, int)}
+        via = (item for rule in self.reached for item in rule.via if item.kind == "group")
+        keys = {item.key for item in via if isinstance(item.key, int)}
         return {row.pk: row.label for row in Principal.objects.filter(pk__in=keys)} if keys else {}
 
     @cached_property

@@ -46,8 +46,8 @@ def actor(asker: Principal) -> Actor:
 def watched(asker: Principal) -> list[Watched]:
     """The realms whose runs somebody may see, the site itself last.  A few queries for each realm."""
     by, every = actor(asker), is_service_admin(asker)
-    roots = [root_of(one) for one in control.open_realms()] if every else realms_of(asker)
-    seen = [Watched(one, control.may_run(by, one)) for one in roots if overview.may_look(by, one)]
+    roots = [root_of(realm) for realm in control.open_realms()] if every else realms_of(asker)
+    seen = [Watched(root, control.may_run(by, root)) for root in roots if overview.may_look(by, root)]
     return [*seen, Watched(None, starts=True)] if every else seen
 
 

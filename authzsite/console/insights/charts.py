@@ -24,7 +24,7 @@ class Bar:
 def bars(numbers: Sequence[int]) -> list[Bar]:
     """What is not nothing can still be seen."""
     most = max(numbers, default=0) or 1
-    return [Bar(max(round(100 * one / most, 1), 1.0) if one else 0.0) for one in numbers]
+    return [Bar(max(round(100 * number / most, 1), 1.0) if number else 0.0) for number in numbers]
 
 
 @dataclass(frozen=True)

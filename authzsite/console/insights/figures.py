@@ -122,27 +122,29 @@ class Lists:
     found: Overview
 
     def exposed(self) -> list[TopRow]:
-        lines = [one for one in self.found.exposed if one.node is not None]
+        lines = [item for item in self.found.exposed if item.node is not None]
         kept = self._seen(lines)[:FOREMOST]
         return self._rows(
-            kept, [_thing(one.node) for one in kept if one.node], "person", "people", self._services
+            kept, [_thing(item.node) for item in kept if item.node], "person", "people", self._services
         )
 
     def broadest(self) -> list[TopRow]:
-        kept = self._seen([one for one in self.found.broadest if one.node is not None])[:FOREMOST]
-        drawn = [_thing(one.node) for one in kept if one.node]
+        kept = self._seen([item for item in self.found.broadest if item.node is not None])[:FOREMOST]
+        drawn = [_thing(item.node) for item in kept if item.node]
         return self._rows(kept, drawn, "object", "objects", self._holders)
 
     def furthest(self) -> list[TopRow]:
-        keys = [one.principal.pk for one in self.found.furthest if one.principal]
+        keys = [item.principal.pk for item in self.found.furthest if item.principal]
         known = set(self.circle.people().filter(pk__in=keys).values_list("pk", flat=True))
-        kept = [one for one in self.found.furthest if one.principal and one.principal.pk in known][:FOREMOST]
-        drawn = [_person(one.principal) for one in kept if one.principal]
+        kept = [item for item in self.found.furthest if item.principal and item.principal.pk in known][
+            :FOREMOST
+        ]
+        drawn = [_person(item.principal) for item in kept if item.principal]
         return self._rows(kept, drawn, "object", "objects", lambda one: "")
 
     def _seen(self, lines: Sequence[overview.TopEntry]) -> list[overview.TopEntry]:
         slice_, now = slices.current(self.circle.asker, self.root), timezone.now()
-        return [one for one in lines if one.node and ask.may_see(slice_, one.node, now=now)]
+        return [item for item in lines if item.node and ask.may_see(slice_, item.node, now=now)]
 
     def _rows(
         self, lines: Sequence[overview.TopEntry], drawn: Sequence[Who], one: str, several: str, note: Any
@@ -174,9 +176,9 @@ def _person(person: Principal) -> Who:
 def growth(points: Sequence[Point]) -> list[GrowthChart]:
     """One line for each number, where there are two runs to draw one between."""
     told = (
-        ("Pairs that can read", [(one.at, one.reading) for one in points]),
-        ("Grants", [(one.at, one.grants) for one in points]),
-        ("Objects", [(one.at, one.objects) for one in points]),
+        ("Pairs that can read", [(point.at, point.reading) for point in points]),
+        ("Grants", [(point.at, point.grants) for point in points]),
+        ("Objects", [(point.at, point.objects) for point in points]),
     )
     return [drawn for title, numbers in told if (drawn := line(title, numbers))]
 

@@ -58,7 +58,7 @@ class Drawing:
 
     @classmethod
     def by(cls, asker: Principal, realms: Sequence[Node], back: str = "") -> Drawing:
-        return cls(asker, {one.realm_id: slices.current(asker, one) for one in realms}, back)
+        return cls(asker, {realm.realm_id: slices.current(asker, realm) for realm in realms}, back)
 
     def line(self, told: HintView) -> HintRow:
         about = about_words(told)
@@ -100,7 +100,7 @@ class Drawing:
 
 def reasons(lines: Sequence[HintRow]) -> list[Reason]:
     """Why some buttons are locked, each reason once."""
-    locked = any(one.mend.reason for one in lines)
+    locked = any(line.mend.reason for line in lines)
     text = "Only people who may give access to its object can act on a hint or dismiss it."
     return [Reason(REASON, text)] if locked else []
 

@@ -44,7 +44,7 @@ class HintFilter:
     after: Place | None
 
     def among(self, realms: Sequence[Node]) -> tuple[Node, ...]:
-        return tuple(one for one in realms if not self.realm or one.id == self.realm)
+        return tuple(realm for realm in realms if not self.realm or realm.id == self.realm)
 
     def url(self, **changed: object) -> str:
         kept = {
@@ -93,7 +93,7 @@ def hint_list(request: Request) -> HttpResponse:
         "dismissed": asked.dismissed,
         "reasons": reasons(lines),
         "pager": pager,
-        "looked": [(one.name, runs.get(one.realm_id)) for one in chosen],
+        "looked": [(item.name, runs.get(item.realm_id)) for item in chosen],
         "empty": _nothing(asker, chosen, asked, found=bool(counts), looked=bool(runs)),
         "here": request.get_full_path(),
     }
@@ -128,10 +128,10 @@ def as_csv(request: Request) -> HttpResponseBase:
 def _lines(found: Room, kind: str) -> Iterator[list[object]]:
     after: Place | None = None
     while rows := found.page(CHUNK, kind=kind, after=after):
-        for one in rows:
-            row = one.row
+        for item in rows:
+            row = item.row
             times = [moment.isoformat() if moment else "" for moment in (row.found, row.seen, row.dismissed)]
-            about = [one.node.ref.id, one.node.type, one.label, about_words(one), one.ground, row.people]
+            about = [item.node.ref.id, item.node.type, item.label, about_words(item), item.ground, row.people]
             yield [*about, row.revision, *times, row.reason]
         after = (rows[-1].row.people, rows[-1].row.pk)
 
@@ -158,7 +158,10 @@ def _realms(realms: Sequence[Node], asked: HintFilter) -> tuple[Toggle, ...]:
     if len(realms) < 2:
         return ()
     every = Toggle("Every realm", asked.url(**{"in": ""}), not asked.realm)
-    return (every, *(Toggle(one.name, asked.url(**{"in": one.id}), asked.realm == one.id) for one in realms))
+    return (
+        every,
+        *(Toggle(realm.name, asked.url(**{"in": realm.id}), asked.realm == realm.id) for realm in realms),
+    )
 
 
 def _switch(asked: HintFilter) -> Action:
@@ -177,7 +180,7 @@ class LastRun:
 
 def _runs(realms: Sequence[Node]) -> dict[int | None, LastRun]:
     """Revision and age of the last good look at each.  One query."""
-    rows = PipelineRun.objects.filter(realm__in=[one.realm_id for one in realms], name=NAME, state="done")
+    rows = PipelineRun.objects.filter(realm__in=[realm.realm_id for realm in realms], name=NAME, state="done")
     latest = rows.order_by("realm", "-revision").distinct("realm")
     return {
         row.realm_id: LastRun(f"revision {words.number(row.revision)}, {words.ago(row.ended or row.asked)}")
@@ -201,6 +204,6 @@ def _nothing(
         return Empty("Nothing to tighten", text, level=2)
     text = "The pipeline Least privilege looks each night, or when somebody starts it."
     by = actor(asker)
-    starts = any(control.may_run(by, one) for one in realms)
+    starts = any(control.may_run(by, realm) for realm in realms)
     way = (Action("Open the pipelines", reverse("console:pipelines"), "primary"),) if starts else ()
     return Empty("Nobody has looked yet", text, actions=way, level=2)

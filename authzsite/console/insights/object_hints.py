@@ -37,7 +37,7 @@ def on_role(place: ObjectAccess) -> dict[str, Any]:
 def on_person(asker: Principal, person: Principal, realms: Sequence[Node]) -> dict[str, Any]:
     """Those about what somebody holds, realm by realm."""
     by = actor(asker)
-    found = [told for one in realms for told in hints.about_person(person, one, by)]
+    found = [told for realm in realms for told in hints.about_person(person, realm, by)]
     return _drawn(asker, found, realms, reverse("console:person", args=[person.pk]))
 
 
@@ -45,7 +45,7 @@ def _drawn(asker: Principal, found: Sequence[HintView], realms: Sequence[Node], 
     if not found:
         return {}
     draw = Drawing.by(asker, realms, back)
-    lines = [draw.line(one) for one in found[:SHOWN]]
+    lines = [draw.line(item) for item in found[:SHOWN]]
     more = len(found) - len(lines)
     url = f"{reverse('console:hints')}?{urlencode({'in': found[0].node.root_id})}"
     return {

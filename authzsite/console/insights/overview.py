@@ -38,7 +38,7 @@ class RealmFigures:
 @login_required
 def site(request: Request) -> HttpResponse:
     """Every realm whose figures the viewer may see."""
-    places = [one for one in watched(asker_of(request)) if one.root is not None]
+    places = [item for item in watched(asker_of(request)) if item.root is not None]
     lines = list(_lines(places))
     context: dict[str, Any] = {
         "heading": "Overview",
@@ -54,14 +54,14 @@ def site(request: Request) -> HttpResponse:
 
 
 def _lines(places: list[Watched]) -> Iterable[RealmFigures]:
-    runs = figures.latest([one.realm_id for one in places if one.realm_id is not None])
-    for one in places:
-        if one.root is None:
+    runs = figures.latest([place.realm_id for place in places if place.realm_id is not None])
+    for place in places:
+        if place.root is None:
             continue
-        url = reverse("console:overview_realm", args=[one.root.id])
-        run = runs.get(one.realm_id)
+        url = reverse("console:overview_realm", args=[place.root.id])
+        run = runs.get(place.realm_id)
         if run is None:
-            yield RealmFigures(one.name, url, (), "")
+            yield RealmFigures(place.name, url, (), "")
             continue
         found = run.result
         numbers = (
@@ -70,7 +70,7 @@ def _lines(places: list[Watched]) -> Iterable[RealmFigures]:
             ("Can read something", words.number(found["people"]["reading"])),
             ("Grants", words.number(found["grants"])),
         )
-        yield RealmFigures(one.name, url, numbers, figures.as_of(run))
+        yield RealmFigures(place.name, url, numbers, figures.as_of(run))
 
 
 @reads

@@ -39,7 +39,7 @@ WATCHED = 20
 def pipeline_list(request: Request) -> HttpResponse:
     """Every pipeline of every realm that one looks after, what goes on, and what went on before."""
     places = watched(asker_of(request))
-    by_realm = {one.realm_id: one for one in places}
+    by_realm = {item.realm_id: item for item in places}
     mine = _of(by_realm)
     current = list(mine.filter(state__in=runs.GOING)[:WATCHED])
     shown, pager = _page_of(mine, number_in(request.GET.get("before", "")))
@@ -69,7 +69,7 @@ def _of(by_realm: dict[int | None, Watched]) -> QuerySet[PipelineRun]:
 
 
 def _no_start(places: list[Watched]) -> Reason | None:
-    if all(one.starts for one in places):
+    if all(item.starts for item in places):
         return None
     return Reason("why-not-start", f"A pipeline over a realm is started by {STARTERS}.")
 
@@ -88,7 +88,7 @@ def _page_of(mine: QuerySet[PipelineRun], before: int | None) -> tuple[list[Pipe
 @login_required
 def as_csv(request: Request) -> HttpResponseBase:
     """Every run that the viewer may see, to the oldest."""
-    by_realm = {one.realm_id: one for one in watched(asker_of(request))}
+    by_realm = {item.realm_id: item for item in watched(asker_of(request))}
     head = ["pipeline", "over", "asked for", "by", "revision", "state", "started", "ended", "trouble"]
     rows = _of(by_realm).iterator(csv_file.CHUNK)
     return csv_file.answer("pipeline-runs", head, _told(rows, by_realm))
@@ -108,7 +108,7 @@ def _told(rows: Iterable[PipelineRun], places: Mapping[int | None, Watched]) -> 
 @login_required
 def progress(request: Request) -> HttpResponse:
     """How far the named runs are: a part of a page, asked for again while one goes on."""
-    by_realm = {one.realm_id: one for one in watched(asker_of(request))}
+    by_realm = {item.realm_id: item for item in watched(asker_of(request))}
     asked = numbers_in(request.GET.getlist("run"))[:WATCHED]
     shown = runs.watching(_of(by_realm).filter(pk__in=asked), by_realm)
     if request.htmx and not shown["progress_url"]:

@@ -116,8 +116,8 @@ def watching(rows: Iterable[PipelineRun], places: Mapping[int | None, Watched]) 
     rows = list(rows)
     last = control.lasted(rows)
     found = [going(row, places[row.realm_id], last.get((row.name, row.realm_id))) for row in rows]
-    asked = urlencode([("run", one.id) for one in found])
-    alive = any(not one.ended for one in found)
+    asked = urlencode([("run", item.id) for item in found])
+    alive = any(not item.ended for item in found)
     return {
         "going": found,
         "progress_url": f"{reverse('console:pipeline_progress')}?{asked}" if alive else "",
@@ -154,7 +154,7 @@ def lines(rows: Sequence[PipelineRun], places: Mapping[int | None, Watched]) -> 
 
 def askers(rows: Iterable[PipelineRun]) -> dict[str, str]:
     found = Principal.objects.filter(pseudonym__in={row.by for row in rows})
-    names = {one.pseudonym: one.label for one in found}
+    names = {item.pseudonym: item.label for item in found}
     return {**names, SYSTEM.pseudonym: "the clock, each night", OPERATOR.pseudonym: "an operator’s shell"}
 
 
@@ -181,8 +181,8 @@ def offered(places: Sequence[Watched]) -> list[tuple[Watched, list[Offered]]]:
     told = askers(last.values())
     found = []
     for where in places:
-        some = [one for one in known.every() if one.of_site == (where.root is None)]
-        keys = [(one, (one.name, where.realm_id)) for one in some]
+        some = [item for item in known.every() if item.of_site == (where.root is None)]
+        keys = [(item, (item.name, where.realm_id)) for item in some]
         offers = [_offered(one, where, good.get(key), last.get(key), told) for one, key in keys]
         found.append((where, offers))
     return [(where, offers) for where, offers in found if offers]

@@ -30,8 +30,8 @@ def waiting(asker: Principal) -> Waits | Iterable[Item]:
     fresh = Hint.objects.filter(dismissed__isnull=True, found__gte=timezone.now() - NEW)
     if not fresh.exists():
         return ()
-    realms = {one.realm_id: one for one in realms_of(asker)}
-    owned = Numbers.joined(owned_by(asker, one) for one in realms.values())
+    realms = {item.realm_id: item for item in realms_of(asker)}
+    owned = Numbers.joined(owned_by(asker, item) for item in realms.values())
     if not owned:
         return ()
     inside = Placement.objects.open().filter(on_or_below(owned)).values("securable")

@@ -354,8 +354,8 @@ class BoundPrincipals(BoundField):
     def tokens(self) -> list[dict[str, str]]:
         """Those who are chosen, each with a note of what it is, if no person."""
         return [
-            {"code": str(one), "name": one.label, "note": "" if one.kind == "user" else _kind(one)}
-            for one in self.chosen
+            {"code": str(item), "name": item.label, "note": "" if item.kind == "user" else _kind(item)}
+            for item in self.chosen
         ]
 
     @property
@@ -365,12 +365,12 @@ class BoundPrincipals(BoundField):
             return []
         return [
             {
-                "code": str(one),
-                "name": one.label,
-                "note": f"{_kind(one)} {one.name}",
-                "face": terms.avatar_of(one),
+                "code": str(match),
+                "name": match.label,
+                "note": f"{_kind(match)} {match.name}",
+                "face": terms.avatar_of(match),
             }
-            for one in self.choice.matches
+            for match in self.choice.matches
         ]
 
     @property
@@ -378,8 +378,8 @@ class BoundPrincipals(BoundField):
         return self.field.nobody if self.choice.find and not self.choice.matches else ""
 
 
-def _kind(one: Principal) -> str:
-    return str(one.get_kind_display())
+def _kind(principal: Principal) -> str:
+    return str(principal.get_kind_display())
 
 
 class PrincipalField(forms.Field):
@@ -428,7 +428,7 @@ class PrincipalField(forms.Field):
         known = self._known(codes[:200])
         chosen = [known[code] for code in codes if code in known]
         taken = typed.confirmed and not typed.add and len(matches) == 1
-        chosen += [one for one in matches if taken and one not in chosen]
+        chosen += [match for match in matches if taken and match not in chosen]
         find = "" if taken or typed.add else typed.find
         return ChosenPrincipals(tuple(chosen[-self.at_most :]), tuple(matches), find)
 

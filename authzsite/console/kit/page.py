@@ -91,7 +91,7 @@ NAV = (
 def rooms_of(principal: Principal | None) -> list[tuple[str, tuple[Room, ...]]]:
     """The rooms somebody may enter; those for site admins are shown to them alone."""
     runs_the_site = principal is not None and is_service_admin(principal)
-    kept = [(head, tuple(one for one in some if runs_the_site or not one.admins)) for head, some in NAV]
+    kept = [(head, tuple(item for item in some if runs_the_site or not item.admins)) for head, some in NAV]
     return [(head, some) for head, some in kept if some]
 
 

@@ -46,7 +46,7 @@ def refused(request: Request, place: ObjectAccess, action: str) -> HttpResponse:
     access_log.refused(place.asker, answer.operation, node, via=VIA)
     explanation, speak = answer.explained(now=place.now), Words(place.asker, node, owners_along(node))
     heading = f"You cannot {DONE.get(action, action)} {node.ref.full_name or node.name}"
-    givers = words.listed([terms.principal_name(one) for one in speak.givers(explanation.missing)])
+    givers = words.listed([terms.principal_name(giver) for giver in speak.givers(explanation.missing)])
     text = f"{verdict_text(explanation, speak)} {f'{givers} can give it.' if givers else ''}".strip()
     if request.htmx:
         return render(request, "errors/part.html", {"heading": heading, "text": text}, status=403)

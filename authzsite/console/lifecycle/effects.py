@@ -36,55 +36,57 @@ TITLES = {
 ICONS = {"token": "key", "account": "user", "member": "lake", "request": "policy", "seat": "review"}
 
 
-def what(one: Entitlement) -> Who:
+def what(entitlement: Entitlement) -> Who:
     """A thing with its face and where it is."""
-    if one.kind in ("group", "keep") and one.other is not None:
-        return terms.who(one.other, one.other.name)
-    if one.kind in ICONS:
-        return Who(_called(one), Face("thing", ICONS[one.kind]), _short(one))
-    if one.node is None:
-        return Who(one.text, Face("thing", "table"))
-    if one.kind == "text":
-        return Who(one.text, Face("thing", "table"), one.node.name)
-    node = one.node
+    if entitlement.kind in ("group", "keep") and entitlement.other is not None:
+        return terms.who(entitlement.other, entitlement.other.name)
+    if entitlement.kind in ICONS:
+        return Who(_called(entitlement), Face("thing", ICONS[entitlement.kind]), _short(entitlement))
+    if entitlement.node is None:
+        return Who(entitlement.text, Face("thing", "table"))
+    if entitlement.kind == "text":
+        return Who(entitlement.text, Face("thing", "table"), entitlement.node.name)
+    node = entitlement.node
     place = " / ".join(node.names[:-1]) or terms.kind_of(node.type)
     return Who(node.name, Face("thing", terms.icon_of(node.type)), place, terms.page_of(node.id, node.type))
 
 
-def _called(one: Entitlement) -> str:
-    if one.kind == "request" and one.node is not None:
-        return f"Request {one.number} for {one.node.ref.full_name or one.node.name}"
-    if one.kind == "seat":
-        return one.text
-    if one.kind == "token":
-        return f"{one.text}…"
-    return one.node.name if one.node else one.text
+def _called(entitlement: Entitlement) -> str:
+    if entitlement.kind == "request" and entitlement.node is not None:
+        return f"Request {entitlement.number} for {entitlement.node.ref.full_name or entitlement.node.name}"
+    if entitlement.kind == "seat":
+        return entitlement.text
+    if entitlement.kind == "token":
+        return f"{entitlement.text}…"
+    return entitlement.node.name if entitlement.node else entitlement.text
 
 
-def _short(one: Entitlement) -> str:
-    if one.kind in ("request", "seat") and one.node is not None:
-        return one.node.realm
-    return {"token": "token", "account": "to sign in with"}.get(one.kind, "realm")
+def _short(entitlement: Entitlement) -> str:
+    if entitlement.kind in ("request", "seat") and entitlement.node is not None:
+        return entitlement.node.realm
+    return {"token": "token", "account": "to sign in with"}.get(entitlement.kind, "realm")
 
 
-def gives(one: Entitlement) -> str:
+def gives(entitlement: Entitlement) -> str:
     """What it lets somebody do, in a few words."""
-    if one.kind in ("give", "text") and one.node is not None:
-        rights = [terms.right(code, one.node.type, one.node.kind) for code in one.privileges]
+    if entitlement.kind in ("give", "text") and entitlement.node is not None:
+        rights = [
+            terms.right(code, entitlement.node.type, entitlement.node.kind) for code in entitlement.privileges
+        ]
         return terms.sentence_list(rights)
-    if one.kind == "duty":
-        return f"May {DUTY.get(one.text, one.text)} it"
+    if entitlement.kind == "duty":
+        return f"May {DUTY.get(entitlement.text, entitlement.text)} it"
     return {
         "own": "Everything",
         "role": "What the role gives",
         "group": "What the group has",
         "keep": "Makes its tokens",
-        "token": f"Last used {words.ago(one.since)}" if one.since else "Never used",
+        "token": f"Last used {words.ago(entitlement.since)}" if entitlement.since else "Never used",
         "request": "Waits for a decision",
         "seat": "Rows wait for a decision",
         "member": "Can be given something there",
         "account": "Signs in",
-    }[one.kind]
+    }[entitlement.kind]
 
 
 @dataclass(frozen=True)
@@ -104,17 +106,23 @@ class LifecycleEffects:
     @cached_property
     def _by_rules(self) -> Foretold:
         """Line by line what is not said by its number anyway, as ownership is."""
-        owned = {one.holding.node.id for one in self.deeds if one.holding.kind == "own" and one.holding.node}
-        return replace(self._foretold, parts=[one for one in self._foretold.parts if one[0].id not in owned])
+        owned = {
+            deed.holding.node.id for deed in self.deeds if deed.holding.kind == "own" and deed.holding.node
+        }
+        return replace(
+            self._foretold, parts=[part for part in self._foretold.parts if part[0].id not in owned]
+        )
 
     @property
     def _copies(self) -> bool:
-        return any(one.what == COPY for one in self.deeds)
+        return any(deed.what == COPY for deed in self.deeds)
 
     def _concerned(self, preview: Preview) -> Preview:
         if not self._copies:
             return preview
-        return replace(preview, effects=tuple(one for one in preview.effects if one.principal != self.person))
+        return replace(
+            preview, effects=tuple(effect for effect in preview.effects if effect.principal != self.person)
+        )
 
     def tally(self) -> Tally:
         return self._foretold.tally()
@@ -125,8 +133,8 @@ class LifecycleEffects:
     def diff(self) -> Diff:
         rules = self._by_rules.diff().lines if self._by_rules.lines else ()
         plain = list(self._plain())
-        losses = [one for one in (*plain, *rules) if one.kind == "lose"]
-        rest = [one for one in (*plain, *rules) if one.kind != "lose"]
+        losses = [item for item in (*plain, *rules) if item.kind == "lose"]
+        rest = [item for item in (*plain, *rules) if item.kind != "lose"]
         return Diff((*losses, *rest, *self._kept()))
 
     def _kept(self) -> Iterable[DiffLine]:
@@ -134,8 +142,8 @@ class LifecycleEffects:
         kept = [
             node.ref.full_name or node.name
             for node, preview in self._foretold.parts
-            for one in preview.effects
-            if one.principal == self.person and one.before & one.after & set(SAID)
+            for effect in preview.effects
+            if effect.principal == self.person and effect.before & effect.after & set(SAID)
         ]
         if kept:
             text = f"keeps some of it on {words.count(len(kept), 'object')}, by another path"
@@ -155,7 +163,7 @@ class LifecycleEffects:
     ) -> Iterable[DiffLine]:
         if kind in ("give", "role"):
             return
-        names = words.listed([_named(one) for one in some], NAMES)
+        names = words.listed([_named(item) for item in some], NAMES)
         loses, gets = _SAID[kind]
         many = words.count(len(some), *_NOUNS[kind])
         if how in (HAND, TAKE):
@@ -164,15 +172,19 @@ class LifecycleEffects:
             yield DiffLine("gain", to.label, gets.format(many), names)
 
 
-def _named(one: Entitlement) -> str:
-    if one.other is not None:
-        return one.other.label
-    if one.node is None:
-        return one.text
-    name = one.node.ref.full_name or one.node.name
-    if one.kind == "request":
-        return _called(one)
-    return f"{DUTY.get(one.text, one.text)} {name}" if one.kind == "duty" else one.text or name
+def _named(entitlement: Entitlement) -> str:
+    if entitlement.other is not None:
+        return entitlement.other.label
+    if entitlement.node is None:
+        return entitlement.text
+    name = entitlement.node.ref.full_name or entitlement.node.name
+    if entitlement.kind == "request":
+        return _called(entitlement)
+    return (
+        f"{DUTY.get(entitlement.text, entitlement.text)} {name}"
+        if entitlement.kind == "duty"
+        else entitlement.text or name
+    )
 
 
 _NOUNS = {

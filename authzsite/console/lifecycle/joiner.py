@@ -86,9 +86,9 @@ class Alike:
     def like(self) -> Principal | None:
         return next(iter(self.asked.chosen), None)
 
-    def _of(self, one: Principal) -> Holdings:
+    def _of(self, principal: Principal) -> Holdings:
         circle = self.circle
-        return Holdings(one, circle.asker, circle.realms, lambda node: circle.sees(one, node))
+        return Holdings(principal, circle.asker, circle.realms, lambda node: circle.sees(principal, node))
 
     @cached_property
     def theirs(self) -> tuple[Entitlement, ...]:
@@ -96,113 +96,124 @@ class Alike:
 
     @cached_property
     def has(self) -> dict[tuple[object, ...], Entitlement]:
-        return {_key(one): one for one in self._of(self.person).all}
+        return {_key(item): item for item in self._of(self.person).all}
 
     @cached_property
     def lacking(self) -> list[Entitlement]:
         """What the colleague has and this one has not, as far as it can be given at all."""
-        rows = (self._rest(one) for one in self.theirs if one.kind in COPIED)
-        return [one for one in rows if one is not None]
+        rows = (self._rest(item) for item in self.theirs if item.kind in COPIED)
+        return [row for row in rows if row is not None]
 
-    def _rest(self, one: Entitlement) -> Entitlement | None:
-        mine = self.has.get(_key(one))
+    def _rest(self, entitlement: Entitlement) -> Entitlement | None:
+        mine = self.has.get(_key(entitlement))
         if mine is None:
-            return one
-        grants = tuple(row for row in one.grants if row.privilege not in mine.privileges)
-        return replace(one, grants=grants) if grants else None
+            return entitlement
+        grants = tuple(row for row in entitlement.grants if row.privilege not in mine.privileges)
+        return replace(entitlement, grants=grants) if grants else None
 
     @property
     def same(self) -> int:
-        return sum(one.kind in COPIED for one in self.theirs) - len(self.lacking)
+        return sum(item.kind in COPIED for item in self.theirs) - len(self.lacking)
 
     @property
     def owned(self) -> int:
-        return sum(one.kind == "own" for one in self.theirs)
+        return sum(item.kind == "own" for item in self.theirs)
 
     # What is picked
 
     @cached_property
     def may(self) -> list[Entitlement]:
         """What of it the viewer may give; where the joiner is no member yet, only if they may admit."""
-        shut = {one.realm_id for one in self.lacking if one.kind == "member" and not one.may_give}
-        return [one for one in self.lacking if one.may_give and one.realm_id not in shut]
+        shut = {item.realm_id for item in self.lacking if item.kind == "member" and not item.may_give}
+        return [item for item in self.lacking if item.may_give and item.realm_id not in shut]
 
     @cached_property
     def picked(self) -> list[Entitlement]:
         chosen = self._chosen
-        mine = [one for one in self.may if one.code in chosen and one.kind != "member"]
-        needed = {one.realm_id for one in mine if one.realm_id}
-        alone = [one for one in self.may if one.kind == "member"]
-        admitted = [one for one in alone if one.realm_id in needed or one.code in chosen]
+        mine = [item for item in self.may if item.code in chosen and item.kind != "member"]
+        needed = {item.realm_id for item in mine if item.realm_id}
+        alone = [item for item in self.may if item.kind == "member"]
+        admitted = [item for item in alone if item.realm_id in needed or item.code in chosen]
         return [*admitted, *mine]
 
     @cached_property
     def _chosen(self) -> frozenset[str]:
         if self.data.get("step"):
             return frozenset(self.data.getlist("pick"))
-        return frozenset(one.code for one in self.may if one.code not in self.far)
+        return frozenset(item.code for item in self.may if item.code not in self.far)
 
     @cached_property
     def far(self) -> frozenset[str]:
         """Codes of what lets one write or manage; it is not ticked by itself."""
-        roles = [one.node.id for one in self.lacking if one.kind == "role" and one.node]
+        roles = [item.node.id for item in self.lacking if item.kind == "role" and item.node]
         rows = Grant.objects.open().filter(role__in=roles, effect="allow").values_list("role", "privilege")
         by_role: dict[int, set[str]] = {}
         for role, privilege in rows:
             by_role.setdefault(role or 0, set()).add(privilege)
-        return frozenset(one.code for one in self.lacking if self._far(one, by_role))
+        return frozenset(item.code for item in self.lacking if self._far(item, by_role))
 
-    def _far(self, one: Entitlement, by_role: dict[int, set[str]]) -> bool:
-        if one.node is None or one.kind == "duty":
-            return one.kind == "duty"
-        codes = by_role.get(one.node.id, set()) if one.kind == "role" else set(one.privileges)
-        known = (dialects.get(one.node.kind).privilege(code) for code in codes)
+    def _far(self, entitlement: Entitlement, by_role: dict[int, set[str]]) -> bool:
+        if entitlement.node is None or entitlement.kind == "duty":
+            return entitlement.kind == "duty"
+        codes = (
+            by_role.get(entitlement.node.id, set())
+            if entitlement.kind == "role"
+            else set(entitlement.privileges)
+        )
+        known = (dialects.get(entitlement.node.kind).privilege(code) for code in codes)
         return any(found is not None and found.category in FAR for found in known)
 
     @cached_property
     def deeds(self) -> list[LifecycleAction]:
-        return [LifecycleAction(one, COPY, self.person) for one in self.picked]
+        return [LifecycleAction(item, COPY, self.person) for item in self.picked]
 
     @cached_property
     def told(self) -> told.LifecycleEffects | None:
         if self.like is None or not self.deeds:
             return None
-        realms = {one.id: one for one in self.circle.realms}
+        realms = {realm.id: realm for realm in self.circle.realms}
         if self.circle.runs_the_site:
-            realms |= {one.id: one for one in realms_of(self.like)}
+            realms |= {item.id: item for item in realms_of(self.like)}
         return told.LifecycleEffects(self.like, self.deeds, list(realms.values()))
 
     # What is shown
 
     def lines(self) -> list[JoinerRow]:
-        return [self._line(one) for one in self.lacking[:SHOWN]]
+        return [self._line(item) for item in self.lacking[:SHOWN]]
 
-    def _line(self, one: Entitlement) -> JoinerRow:
-        base = (one.code, told.what(one), told.gives(one), terms.ends_chip(one.until))
-        far = one.code in self.far
-        if one not in self.may:
-            return JoinerRow(*base, far=far, reason=self._reason(one))
-        needed = one.kind == "member" and any(it.realm_id == one.realm_id for it in self.picked if it != one)
-        trouble = next((it.trouble for it in self.outcomes if it.deed.holding.code == one.code), "")
-        return JoinerRow(*base, one in self.picked, far, needed, "", trouble)
+    def _line(self, entitlement: Entitlement) -> JoinerRow:
+        base = (
+            entitlement.code,
+            told.what(entitlement),
+            told.gives(entitlement),
+            terms.ends_chip(entitlement.until),
+        )
+        far = entitlement.code in self.far
+        if entitlement not in self.may:
+            return JoinerRow(*base, far=far, reason=self._reason(entitlement))
+        needed = entitlement.kind == "member" and any(
+            it.realm_id == entitlement.realm_id for it in self.picked if it != entitlement
+        )
+        trouble = next((it.trouble for it in self.outcomes if it.deed.holding.code == entitlement.code), "")
+        return JoinerRow(*base, entitlement in self.picked, far, needed, "", trouble)
 
-    def _reason(self, one: Entitlement) -> str:
-        if one.kind in SITE:
+    def _reason(self, entitlement: Entitlement) -> str:
+        if entitlement.kind in SITE:
             return f"Ask a site admin. {site_admins.admin_names()}"
-        if one.may_give:
+        if entitlement.may_give:
             return f"{self.person.label} is no member there yet. Ask the realm's owner."
-        owner = self._askable.get(one.code)
+        owner = self._askable.get(entitlement.code)
         return f"Ask {owner.label}." if owner else "Ask the realm's owner."
 
     @cached_property
     def _askable(self) -> dict[str, Principal]:
-        return askable(one for one in self.lacking if not one.may_give)
+        return askable(item for item in self.lacking if not item.may_give)
 
 
-def _key(one: Entitlement) -> tuple[object, ...]:
-    if one.kind in ("text", "duty"):
-        return (one.kind, one.node and one.node.id, one.text)
-    return (one.kind, one.code)
+def _key(entitlement: Entitlement) -> tuple[object, ...]:
+    if entitlement.kind in ("text", "duty"):
+        return (entitlement.kind, entitlement.node and entitlement.node.id, entitlement.text)
+    return (entitlement.kind, entitlement.code)
 
 
 @reads_and_writes
@@ -236,7 +247,7 @@ def _give(request: Request, alike: Alike) -> HttpResponse:
     asked, like = alike.asked, alike.like
     actor = Actor(alike.circle.asker, "console", request_id=asked.nonce)
     outcomes = copy_all(alike.person, alike.deeds, by=actor, reason=asked.reason)
-    failed = [one for one in outcomes if one.trouble]
+    failed = [outcome for outcome in outcomes if outcome.trouble]
     if failed:
         strong = f"{words.count(len(failed), 'line')} not given."
         why = f"{failed[0].trouble} The rest of that realm was left out with it. Your form is kept."
@@ -280,7 +291,7 @@ def _show(request: Request, alike: Alike) -> HttpResponse:
         "empty": _empty(alike),
     }
     failed = bool(asked.problems) and asked.data.get("step") == "save"
-    bad = any(one.kind == "bad" for one in alike.notes)
+    bad = any(note.kind == "bad" for note in alike.notes)
     realm, revision = realm_words(alike.circle), revision_now()
     template = "console/lifecycle/joiner.html"
     status = 422 if failed or bad else 200

@@ -89,8 +89,8 @@ class Plan:
     @cached_property
     def by_kind(self) -> dict[str, list[Entitlement]]:
         found: dict[str, list[Entitlement]] = {}
-        for one in self.holdings.all:
-            found.setdefault(one.kind, []).append(one)
+        for item in self.holdings.all:
+            found.setdefault(item.kind, []).append(item)
         return found
 
     @property
@@ -102,31 +102,31 @@ class Plan:
     @cached_property
     def deeds(self) -> list[LifecycleAction]:
         """What is to be done and may be, in the order in which it is shown."""
-        made = (self._deed(one, self._chosen(one)) for some in self.by_kind.values() for one in some)
-        return [one for one in made if one is not None and one.allowed and one.possible]
+        made = (self._deed(item, self._chosen(item)) for some in self.by_kind.values() for item in some)
+        return [item for item in made if item is not None and item.allowed and item.possible]
 
     @cached_property
     def unnamed(self) -> list[Entitlement]:
         """What is to be handed over, and nobody is named to whom."""
-        mine = (one for one in self.holdings.all if one.may_take)
-        return [] if self.asked.chosen else [one for one in mine if self._chosen(one) == HAND]
+        mine = (item for item in self.holdings.all if item.may_take)
+        return [] if self.asked.chosen else [item for item in mine if self._chosen(item) == HAND]
 
-    def _deed(self, one: Entitlement, chosen: str) -> LifecycleAction | None:
+    def _deed(self, entitlement: Entitlement, chosen: str) -> LifecycleAction | None:
         what, _, code = chosen.partition(":")
         if what == HAND:
             to = self._named.get(code) or next(iter(self.asked.chosen), None)
-            return LifecycleAction(one, HAND, to)
-        return LifecycleAction(one, TAKE) if what == TAKE else None
+            return LifecycleAction(entitlement, HAND, to)
+        return LifecycleAction(entitlement, TAKE) if what == TAKE else None
 
     @cached_property
     def _named(self) -> dict[str, Principal]:
-        return {str(one): one for one in self.asked.chosen}
+        return {str(item): item for item in self.asked.chosen}
 
-    def _chosen(self, one: Entitlement) -> str:
-        some = self.by_kind[one.kind]
-        drawn = some.index(one) < SHOWN if len(some) > SHOWN else True
-        name = f"do-{one.code}" if drawn else f"rest-{one.kind}"
-        return self.data.get(name, "") or self._usual(one.kind)
+    def _chosen(self, entitlement: Entitlement) -> str:
+        some = self.by_kind[entitlement.kind]
+        drawn = some.index(entitlement) < SHOWN if len(some) > SHOWN else True
+        name = f"do-{entitlement.code}" if drawn else f"rest-{entitlement.kind}"
+        return self.data.get(name, "") or self._usual(entitlement.kind)
 
     def _usual(self, kind: str) -> str:
         return HAND if kind in ("own", "keep", "seat") else TAKE
@@ -137,7 +137,7 @@ class Plan:
         return [self._section(kind, self.by_kind[kind]) for kind in KINDS if kind in self.by_kind]
 
     def _section(self, kind: str, some: list[Entitlement]) -> Section:
-        lines = tuple(self._line(one) for one in some[:SHOWN])
+        lines = tuple(self._line(item) for item in some[:SHOWN])
         more = len(some) - SHOWN
         rest = None
         if more > 0:
@@ -146,23 +146,30 @@ class Plan:
             rest = LeaverRow(f"rest-{kind}", who, "", None, options)
         return Section(kind, told.TITLES[kind], words.number(len(some)), lines, rest)
 
-    def _line(self, one: Entitlement) -> LeaverRow:
-        base = (f"do-{one.code}", told.what(one), told.gives(one), terms.ends_chip(one.until))
-        trouble = self._troubles.get(one.code, "")
-        if not one.may_take:
-            return LeaverRow(*base, reason=self._reason(one), trouble=trouble)
-        return LeaverRow(*base, options=self._options(one.kind, self._chosen(one)), trouble=trouble)
+    def _line(self, entitlement: Entitlement) -> LeaverRow:
+        base = (
+            f"do-{entitlement.code}",
+            told.what(entitlement),
+            told.gives(entitlement),
+            terms.ends_chip(entitlement.until),
+        )
+        trouble = self._troubles.get(entitlement.code, "")
+        if not entitlement.may_take:
+            return LeaverRow(*base, reason=self._reason(entitlement), trouble=trouble)
+        return LeaverRow(
+            *base, options=self._options(entitlement.kind, self._chosen(entitlement)), trouble=trouble
+        )
 
     def _options(self, kind: str, chosen: str) -> tuple[tuple[str, str, bool], ...]:
         found = []
         if kind in HANDED:
-            receivers = [one for one in self.asked.chosen if kind not in PEOPLE or one.kind == "user"]
+            receivers = [item for item in self.asked.chosen if kind not in PEOPLE or item.kind == "user"]
             if len(receivers) < 2:
                 to = f" to {receivers[0].label}" if receivers else ""
                 found.append((HAND, f"Hand over{to}"))
-            found += [(f"{HAND}:{one}", f"Hand over to {one.label}") for one in receivers[:6]] * (
-                len(receivers) > 1
-            )
+            found += [
+                (f"{HAND}:{receiver}", f"Hand over to {receiver.label}") for receiver in receivers[:6]
+            ] * (len(receivers) > 1)
         if kind in TAKEN:
             found.append((TAKE, TAKES.get(kind, "Remove")))
         found.append((LEAVE, "Leave"))
@@ -170,29 +177,29 @@ class Plan:
         chosen = chosen if chosen in codes else codes[0] if chosen.startswith(HAND) else LEAVE
         return tuple((code, word, code == chosen) for code, word in found)
 
-    def _reason(self, one: Entitlement) -> str:
-        if one.kind in SITE:
-            if one.kind == "account" and self.holdings.runs_the_site:
+    def _reason(self, entitlement: Entitlement) -> str:
+        if entitlement.kind in SITE:
+            if entitlement.kind == "account" and self.holdings.runs_the_site:
                 return "Nobody can disable their own account; ask another site admin."
             return f"Ask a site admin. {site_admins.admin_names()}"
-        owner = self._askable.get(one.code)
-        if one.kind == "duty":
+        owner = self._askable.get(entitlement.code)
+        if entitlement.kind == "duty":
             return "Ask the realm's owner."
         return f"Ask {owner.label}." if owner else "Ask the realm's owner."
 
     @cached_property
     def _askable(self) -> dict[str, Principal]:
-        return askable(one for one in self.holdings.all if not one.may_take)
+        return askable(item for item in self.holdings.all if not item.may_take)
 
     @cached_property
     def _troubles(self) -> dict[str, str]:
-        return {one.deed.holding.code: one.trouble for one in self.outcomes if one.trouble}
+        return {outcome.deed.holding.code: outcome.trouble for outcome in self.outcomes if outcome.trouble}
 
     @cached_property
     def told(self) -> told.LifecycleEffects:
-        realms = {one.id: one for one in self.circle.realms}
+        realms = {realm.id: realm for realm in self.circle.realms}
         if self.circle.runs_the_site:
-            realms |= {one.id: one for one in realms_of(self.person)}
+            realms |= {item.id: item for item in realms_of(self.person)}
         return told.LifecycleEffects(self.person, self.deeds, list(realms.values()))
 
 
@@ -245,7 +252,7 @@ def _carry_out(request: Request, plan: Plan) -> HttpResponse:
     asked = plan.asked
     actor = Actor(plan.circle.asker, "console", request_id=asked.nonce)
     outcomes = carry_out(plan.person, plan.deeds, by=actor, reason=asked.reason)
-    failed = [one for one in outcomes if one.trouble]
+    failed = [outcome for outcome in outcomes if outcome.trouble]
     if failed:
         done = words.count(len(outcomes) - len(failed), "line")
         text = "Lines that failed are below with their reasons; nothing else was changed. Continue from here."
@@ -308,7 +315,7 @@ def _facts(plan: Plan) -> Iterable[Fact]:
     for kind in ("own", "give", "role", "group", "keep", "token"):
         if kind in plan.by_kind:
             yield Fact(told.TITLES[kind], words.number(len(plan.by_kind[kind])))
-    waits = sum(not one.may_take for one in plan.holdings.all)
+    waits = sum(not item.may_take for item in plan.holdings.all)
     if waits:
         yield Fact("Not yours", words.count(waits, "line"))
 

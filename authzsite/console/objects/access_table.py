@@ -160,7 +160,7 @@ class AccessTable:
             return
         people = self.map.in_group(access.principal)
         if self.asked.text and not self._matches(access.principal):
-            people = [one for one in people if self._matches(one)]
+            people = [person for person in people if self._matches(person)]
         open_ = bool(self.asked.group or self.asked.text)
         yield self._group(access, people, open_=open_)
         yield from self._inside(access.principal, people, open_=open_)
@@ -182,7 +182,7 @@ class AccessTable:
         return "service" if principal.kind == Principal.Kind.SERVICE else ""
 
     def _group(self, access: Access, people: list[Principal], *, open_: bool) -> AccessRow:
-        able = sum(self.main in self.map.access_of(one).can for one in people)
+        able = sum(self.main in self.map.access_of(person).can for person in people)
         count = words.count(len(people), "person", "people")
         note = count if able == len(people) else f"{words.number(able)} of {count}"
         can = terms.given((path.rule for path in access.paths), self.node.type, self.node.kind)
@@ -213,7 +213,7 @@ class AccessTable:
             who=terms.who(principal, self._note(principal)),
             can=terms.given(rules, self.node.type, self.node.kind),
             how=terms.paths(rules, self.node, self.labels),
-            ends=terms.window_chip(min(filter(None, (one.valid_from for one in rules))), last_end(rules)),
+            ends=terms.window_chip(min(filter(None, (rule.valid_from for rule in rules))), last_end(rules)),
             action=self._revoke(principal, direct) if direct else None,
         )
 
@@ -243,9 +243,9 @@ class AccessTable:
         """Those who have a line on the page, each once."""
         limit = MEMBERS if self.asked.group else INSIDE
         people = {
-            one.pk: one
+            item.pk: item
             for access in self.page
-            for one in (access.principal, *self.map.in_group(access.principal)[:limit])
+            for item in (access.principal, *self.map.in_group(access.principal)[:limit])
         }
         return list(map(self.map.access_of, people.values()))
 
@@ -255,8 +255,8 @@ class AccessTable:
 
     def grants(self) -> dict[int, StatusQuestion]:
         """What the lines say is given, by principal, to learn how far it has come outside."""
-        given = (one for one in self._told if self._gets(one))
-        return {one.principal.pk: self._grant(one) for one in given}
+        given = (item for item in self._told if self._gets(item))
+        return {item.principal.pk: self._grant(item) for item in given}
 
     def _gets(self, access: Access) -> bool:
         """Whether a line gives something: a denial alone has nothing that could arrive."""

@@ -307,4 +307,4 @@ class ObjectHeader:
 
 def given_on(node: Node) -> bool:
     """Whether the law knows rights that can be given on such an object."""
-    return any(node.type in one.binds for one in dialects.get(node.kind).privileges.values())
+    return any(node.type in privilege.binds for privilege in dialects.get(node.kind).privileges.values())

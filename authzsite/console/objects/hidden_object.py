@@ -51,8 +51,8 @@ def _count(lacks: list[dict[str, Any]]) -> str:
 
 
 def _case(lacks: list[dict[str, Any]], url: str) -> Case:
-    owners = [one for one in (_principal(text) for text in dict.fromkeys(map(_owner, lacks))) if one]
-    given = words.listed([terms.principal_name(one) for one in owners])
+    owners = [item for item in (_principal(text) for text in dict.fromkeys(map(_owner, lacks))) if item]
+    given = words.listed([terms.principal_name(owner) for owner in owners])
     given = given[:1].upper() + given[1:]
     text = f"The narrowest way. {given} can give it." if owners else "The narrowest way."
     return Case(

@@ -46,12 +46,12 @@ class Chosen:
 
     @cached_property
     def realms(self) -> list[Node]:
-        return [one for one in self.circle.realms if one.type == "metalake"]
+        return [realm for realm in self.circle.realms if realm.type == "metalake"]
 
     @cached_property
     def root(self) -> Node | None:
         wanted = self.data.get("in", "")
-        named = [one for one in self.realms if str(one.id) == wanted]
+        named = [realm for realm in self.realms if str(realm.id) == wanted]
         return next(iter([*named, *([] if wanted else self.realms)]), None)
 
     @cached_property

@@ -42,7 +42,8 @@ def rows(node: Node, after: int = 0) -> tuple[list[RuleRow], int]:
     names = dict(Placement.objects.open().filter(securable__in=roles).values_list("securable", "name"))
     holders = _holders(roles)
     made = [
-        _row(node, one, names.get(one.role_id or 0, ""), holders.get(one.role_id or 0, [])) for one in shown
+        _row(node, item, names.get(item.role_id or 0, ""), holders.get(item.role_id or 0, []))
+        for item in shown
     ]
     return made, len(grants)
 

@@ -100,7 +100,9 @@ def _applied(head: ObjectHeader) -> dict[str, str]:
     """Applied to 41 of 42 people; who has no login there, or has to wait, by name."""
     if head.there is None or not head.there.row.proved_at:
         return {}
-    people = {one.name: one.label for one in head.who_has.map.people.values() if _has_access(head, one)}
+    people = {
+        person.name: person.label for person in head.who_has.map.people.values() if _has_access(head, person)
+    }
     found = status_on(head.there.row, head.node, people)
     if not people or found.applied == found.of:
         return {}
@@ -114,8 +116,8 @@ def _applied(head: ObjectHeader) -> dict[str, str]:
     return {"sync_note": " ".join(parts)}
 
 
-def _has_access(head: ObjectHeader, one: Principal) -> bool:
-    access_ = head.who_has.map.access_of(one)
+def _has_access(head: ObjectHeader, principal: Principal) -> bool:
+    access_ = head.who_has.map.access_of(principal)
     return bool(access_.can or access_.owns)
 
 
@@ -290,10 +292,10 @@ def access_csv(request: Request, id: int) -> HttpResponseBase:
 
 def _csv_lines(head: ObjectHeader) -> Iterator[list[object]]:
     people = sorted(head.who_has.map.people.values(), key=lambda one: (one.label.casefold(), one.pk))
-    for one in people:
-        access_ = head.who_has.map.access_of(one)
+    for person in people:
+        access_ = head.who_has.map.access_of(person)
         ways = terms.paths((path.rule for path in access_.paths), head.node, head.who_has.labels)
         how = "; ".join(" > ".join(chip.text for chip in way.chips) for way in ways)
         when = terms.from_seconds(ends_of(access_))
         can = terms.can(access_.can, head.node.type, owns=access_.owns)
-        yield [head.node.ref.id, one, one.label, can, how, when.isoformat() if when else ""]
+        yield [head.node.ref.id, person, person.label, can, how, when.isoformat() if when else ""]

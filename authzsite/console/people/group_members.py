@@ -165,16 +165,16 @@ class JoinView(GroupChangeView):
 def _joining(group: Principal, who: Sequence[Principal], foretold: Foretold, moved: Moved) -> Diff:
     inside = Membership.objects.open().filter(group=group, member__in=who).values("member")
     already = Principal.objects.filter(pk__in=inside).order_by("display_name", "name")
-    same = [DiffLine("same", one.label, f"is in {group.label} already") for one in already]
-    new = [one for one in who if one not in already]
+    same = [DiffLine("same", item.label, f"is in {group.label} already") for item in already]
+    new = [item for item in who if item not in already]
     return Diff((*(_diff(foretold, moved, new, gains=True).lines if new else ()), *same))
 
 
 def _foretold(asker: Principal, who: Sequence[Principal], moved: Moved, *, removal: bool = False) -> Foretold:
     """The same in words; that somebody's access was looked at is recorded, realm by realm."""
     for realm in moved.realms:
-        for one in who:
-            access_log.looked(asker, f"access of {one.pseudonym}", realm, via="console")
+        for item in who:
+            access_log.looked(asker, f"access of {item.pseudonym}", realm, via="console")
     return Foretold(moved.parts, removal=removal)
 
 
@@ -185,7 +185,7 @@ def _diff(foretold: Foretold, moved: Moved, who: Sequence[Principal], *, gains: 
 
 
 def _duty_lines(moved: Moved, who: Sequence[Principal], *, gains: bool) -> Iterable[DiffLine]:
-    names = words.listed([one.label for one in who], 6)
+    names = words.listed([item.label for item in who], 6)
     verb = "may" if gains else "may no longer"
     for node, duty in moved.duties:
         text = f"{verb} {DUTY.get(duty, duty)} {node.ref.full_name or node.name}"

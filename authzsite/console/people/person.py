@@ -52,7 +52,7 @@ def person(request: Request, id: int) -> HttpResponse:
 
 def _pager(seen: PersonAccess, many: str) -> Pager:
     reach = seen.reach
-    names = [one.node.name for one in reach.page]
+    names = [item.node.name for item in reach.page]
     text = f"{many}, the highest first"
     if names and len(names) < reach.fitting:
         text += f": {page_bounds(names[0], names[-1])}"
@@ -62,7 +62,7 @@ def _pager(seen: PersonAccess, many: str) -> Pager:
 
 def _givers(seen: PersonAccess) -> list[Who]:
     """Who owns each realm, and so gives access to all of it."""
-    roots = {one.id: one for one in seen.circle.realms}
+    roots = {realm.id: realm for realm in seen.circle.realms}
     owned = owners_of(list(roots))
     url = "console:person"
     return [

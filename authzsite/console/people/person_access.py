@@ -55,7 +55,7 @@ class PersonAccess:
             "actions": actions,
             "reasons": self.reasons(actions),
             "facts": self.facts(),
-            "tabs": Tabs(tuple(self._tab(*one) for one in TABS)),
+            "tabs": Tabs(tuple(self._tab(*tab) for tab in TABS)),
             "person": self.person,
             "own": self.own,
         }
@@ -73,7 +73,7 @@ class PersonAccess:
         return self.person.pk == self.circle.asker.pk
 
     def _lead(self) -> str:
-        realms = words.listed([one.name for one in self.circle.realms])
+        realms = words.listed([realm.name for realm in self.circle.realms])
         if self.circle.is_own(self.person):
             return f"{self.person}; all access in {realms}."
         return f"{self.person}; access in {realms} to what you may know of."
@@ -100,7 +100,7 @@ class PersonAccess:
             NO_GIVING: "Only the owner of an object, or a holder of Manage grants, can give access to it.",
             NO_REMOVING: "Only the owner of the realm, or a holder of Manage users, can remove members.",
         }
-        off = dict.fromkeys(one.reason for one in actions if one.reason in told)
+        off = dict.fromkeys(action.reason for action in actions if action.reason in told)
         return [Reason(code, told[code], reverse("console:catalog"), "Find what to ask for") for code in off]
 
     def _coming_and_going(self) -> Iterable[Action]:
@@ -144,7 +144,7 @@ class PersonAccess:
 
     def _used(self) -> Fact:
         """What a job last told that was used under this name, as far as the viewer may know of it."""
-        uses = last_uses(self.person, [one.realm_id for one in self.circle.realms])
+        uses = last_uses(self.person, [realm.realm_id for realm in self.circle.realms])
         places = nodes([use.securable_id for use in uses]) if uses else {}
         known = {key: one for key, one in places.items() if self.circle.sees(self.person, one)}
         for use in uses:

@@ -82,10 +82,10 @@ def _inside(seen: PersonAccess, after: int | None) -> tuple[list[MembershipRow],
     return held, pager if more or after else None
 
 
-def _held(one: Principal, row: Membership, action: Action | None = None) -> MembershipRow:
-    url = reverse("console:person", args=[one.pk])
+def _held(principal: Principal, row: Membership, action: Action | None = None) -> MembershipRow:
+    url = reverse("console:person", args=[principal.pk])
     when = terms.window_chip(row.valid_from, row.valid_until)
-    return MembershipRow(terms.who(one, one.name, url), "", when, action)
+    return MembershipRow(terms.who(principal, principal.name, url), "", when, action)
 
 
 def _joining(seen: PersonAccess) -> Action:
@@ -118,7 +118,7 @@ def _roles(seen: PersonAccess) -> list[MembershipRow]:
     """The roles held, directly and through groups, personal ones left out, that the viewer may see."""
     around = Membership.objects.open().filter(member=seen.person).values("group")
     held = Assignment.objects.open().filter(Q(holder=seen.person) | Q(holder__in=around))
-    realms = {one.realm_id: one for one in seen.circle.realms}
+    realms = {item.realm_id: item for item in seen.circle.realms}
     rows = list(held.filter(role__realm__in=realms).select_related("holder"))
     places = nodes({row.role_id for row in rows})
     now = seen.reach.now

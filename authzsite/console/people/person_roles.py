@@ -43,17 +43,17 @@ class Offer:
     def roles(self) -> list[Node]:
         rows = RealmMember.objects.open().filter(principal=self.person).values_list("realm", flat=True)
         member, found = set(rows), []
-        for realm in (one for one in self.circle.realms if one.realm_id in member):
+        for realm in (item for item in self.circle.realms if item.realm_id in member):
             slice_, now = slices.current(self.circle.asker, realm), timezone.now()
             keys = [row.securable_id for row in children(slice_, realm, "role", now=now)]
-            seen = [one for one in nodes(keys).values() if not is_personal(one.name)]
+            seen = [node for node in nodes(keys).values() if not is_personal(node.name)]
             deed = roles.operation(realm, "assign")
-            found += [one for one in seen if ask.answer(slice_, deed, one, now=now)]
+            found += [item for item in seen if ask.answer(slice_, deed, item, now=now)]
         return sorted(found, key=lambda one: one.names)
 
     @cached_property
     def held(self) -> set[int]:
-        rows = Assignment.objects.open().filter(holder=self.person, role__in=[one.id for one in self.roles])
+        rows = Assignment.objects.open().filter(holder=self.person, role__in=[role.id for role in self.roles])
         return set(rows.values_list("role", flat=True))
 
 

@@ -213,14 +213,14 @@ class PersonReach:
     def can(self, slice_: Slice, node: Node) -> frozenset[str]:
         return frozenset(name for name in TOLD if ask.answer(slice_, name, node, now=self.now))
 
-    def _fits(self, one: Reached, how: str) -> bool:
+    def _fits(self, reached: Reached, how: str) -> bool:
         if how in ("read", "write"):
-            return one.does(how)
+            return reached.does(how)
         if how == "soon":
-            return one.ends is not None and one.ends < (self.now + SOON).timestamp()
+            return reached.ends is not None and reached.ends < (self.now + SOON).timestamp()
         if how == "grant":
-            return how in one.can
-        plain = {"": True, "owned": one.owned, "denied": one.denied, "lacking": one.lacking}
+            return how in reached.can
+        plain = {"": True, "owned": reached.owned, "denied": reached.denied, "lacking": reached.lacking}
         return plain.get(how, True)
 
     @property
@@ -228,14 +228,14 @@ class PersonReach:
         """The filter asked for."""
         return self.asked.how if self.asked.how in dict(FILTERS) else ""
 
-    def telling(self, one: Reached, known: Mapping[int, Reached]) -> list[Rule]:
+    def telling(self, reached: Reached, known: Mapping[int, Reached]) -> list[Rule]:
         """The rules on an object, and those on what is `known` above it that say something of it."""
-        if one.node.type in terms.CONTAINERS:
-            return list(one.rules)
-        above = [known[key] for key in one.node.lineage[:-1] if key in known]
+        if reached.node.type in terms.CONTAINERS:
+            return list(reached.rules)
+        above = [known[key] for key in reached.node.lineage[:-1] if key in known]
         rules = (rule for other in above for rule in other.rules)
-        from_above = [rule for rule in rules if rule.privilege == OWNER or self._binds(rule, one.node)]
-        return [*one.rules, *from_above]
+        from_above = [rule for rule in rules if rule.privilege == OWNER or self._binds(rule, reached.node)]
+        return [*reached.rules, *from_above]
 
     def _binds(self, rule: Rule, node: Node) -> bool:
         known = dialects.get(node.kind).privilege(rule.privilege)

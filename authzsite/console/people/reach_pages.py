@@ -50,8 +50,8 @@ class PagedReach(PersonReach):
     @cached_property
     def _likes(self) -> dict[ObjectGroup, Reached]:
         """What stands for each group, decided."""
-        places = nodes(one.first for one in self._groups)
-        firsts = ((one.group, places.get(one.first)) for one in self._groups)
+        places = nodes(item.first for item in self._groups)
+        firsts = ((item.group, places.get(item.first)) for item in self._groups)
         return {group: self._alone(node) for group, node in firsts if node is not None}
 
     @cached_property
@@ -62,9 +62,9 @@ class PagedReach(PersonReach):
     def counts(self) -> Counter[str]:
         """How many of all fit each filter."""
         told: Counter[str] = Counter()
-        for one in self._groups:
-            like = self._likes.get(one.group)
-            told.update(dict.fromkeys(like.fits if like else (), one.many))
+        for group in self._groups:
+            like = self._likes.get(group.group)
+            told.update(dict.fromkeys(like.fits if like else (), group.many))
         return Counter({how: told[how] for how, _ in FILTERS})
 
     @property
@@ -119,7 +119,7 @@ class PagedReach(PersonReach):
             key for keys in found.values() for key in keys if any(key in told.rules for _, told in self.said)
         }
         places = nodes({*found, *above, *others})
-        known = (one for one in places.values() if self.circle.sees(self.person, one))
+        known = (place for place in places.values() if self.circle.sees(self.person, place))
         return {node.id: self._like(node) for node in known}
 
     def whole(self) -> Iterator[tuple[Reached, list[Rule]]]:
@@ -146,7 +146,7 @@ class PagedReach(PersonReach):
 
     def _told(self, node: Node) -> tuple[Slice, RuleSets]:
         """The facts that speak of one that rules name."""
-        return next(one for one in self.said if node.id in one[1].rules)
+        return next(item for item in self.said if node.id in item[1].rules)
 
     @cached_property
     def by_number(self) -> dict[int, Reached]:
@@ -170,14 +170,15 @@ class PagedReach(PersonReach):
         )
 
     def rows(self) -> list[ReachPageRow]:
-        return [self._row(one) for one in self.page]
+        return [self._row(item) for item in self.page]
 
     @cached_property
     def applied(self) -> dict[int, State | None]:
         """How far what the page shows has come outside, by object."""
-        given = {one.node.id: one for one in self.page if any(rule.allow for rule in one.rules)}
+        given = {item.node.id: item for item in self.page if any(rule.allow for rule in item.rules)}
         grants = [
-            (one.node, self.person, _decided_last(one.rules), gives_of(one.rules)) for one in given.values()
+            (item.node, self.person, _decided_last(item.rules), gives_of(item.rules))
+            for item in given.values()
         ]
         return dict(zip(given, applied.states(grants), strict=True)) if given else {}
 
@@ -185,27 +186,27 @@ class PagedReach(PersonReach):
         """Scheduled grants that have not begun, the soonest first; one line an object and a window."""
         return comings(self.later, self.places)
 
-    def _row(self, one: Reached) -> ReachPageRow:
-        node = one.node
+    def _row(self, reached: Reached) -> ReachPageRow:
+        node = reached.node
         above = " / ".join(node.names[:-1]) or terms.kind_of(node.type)
         who = Who(
             node.name, Face("thing", terms.icon_of(node.type)), above, terms.page_of(node.id, node.type)
         )
         return ReachPageRow(
             what=who,
-            can=one.words,
-            note=one.note,
-            how=terms.paths(self.telling(one, self.by_number), node, self.groups),
-            ends=terms.ends_chip(one.ends),
-            picked=self.picked is one,
-            actions=tuple(self._actions(one)),
+            can=reached.words,
+            note=reached.note,
+            how=terms.paths(self.telling(reached, self.by_number), node, self.groups),
+            ends=terms.ends_chip(reached.ends),
+            picked=self.picked is reached,
+            actions=tuple(self._actions(reached)),
             applied=self.applied.get(node.id),
         )
 
-    def _actions(self, one: Reached) -> Iterable[Action]:
-        more = f"to {one.node.name}"
-        yield Action("Path", self.asked.url(pick=one.node.id) + "#paths", "mini plain roomy", more=more)
-        yield Action("Why?", why(self.person, one.node), "mini plain", more=f"about {one.node.name}")
+    def _actions(self, reached: Reached) -> Iterable[Action]:
+        more = f"to {reached.node.name}"
+        yield Action("Path", self.asked.url(pick=reached.node.id) + "#paths", "mini plain roomy", more=more)
+        yield Action("Why?", why(self.person, reached.node), "mini plain", more=f"about {reached.node.name}")
 
 
 def _decided_last(rules: Iterable[Rule]) -> int:

@@ -94,7 +94,7 @@ def asked_in(request: Request) -> tuple[str, str]:
 
 def _adding(circle: VisiblePrincipals) -> Iterable[Action]:
     """For each realm with members, the button; with the reason where it is locked."""
-    for realm in (one for one in circle.realms if one.type == "metalake"):
+    for realm in (item for item in circle.realms if item.type == "metalake"):
         slice_, now = slices.current(circle.asker, realm), timezone.now()
         adds = ("User.addUser", "Group.addGroup")
         may = any(ask.answer(slice_, name, realm, now=now) for name in adds)
@@ -104,7 +104,7 @@ def _adding(circle: VisiblePrincipals) -> Iterable[Action]:
 
 
 def _no_adding(adding: Iterable[Action]) -> Reason | None:
-    if not any(one.reason for one in adding):
+    if not any(item.reason for item in adding):
         return None
     return Reason(NO_ADD, "Only the owner of a metalake, or a holder of Manage users, can add members.")
 
@@ -113,7 +113,9 @@ def _lead(circle: VisiblePrincipals) -> str:
     if circle.runs_the_site:
         return "Everybody on this site. Their access is shown where you may see it."
     if circle.gives_access:
-        return f"People, groups and service accounts of {words.listed([one.name for one in circle.realms])}."
+        return (
+            f"People, groups and service accounts of {words.listed([realm.name for realm in circle.realms])}."
+        )
     return "You and your groups. Other people are shown to people who give access."
 
 

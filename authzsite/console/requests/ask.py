@@ -28,7 +28,7 @@ NOT_SENT = "Nothing was sent. Your form is kept."
 
 def _form(request: Request) -> Form:
     asker = asker_of(request)
-    kinds = {one.name: one.kind for one in realms_of(asker)}
+    kinds = {item.name: item.kind for item in realms_of(asker)}
     data = request.POST if request.method == "POST" else request.GET
     return Form(data, asker, submission.holders(asker), kinds)
 

@@ -68,9 +68,9 @@ class Form:
     def things(self) -> list[RequestedObject]:
         """The objects wanted, each once."""
         found: dict[tuple[str, str], dict[str, None]] = {}
-        for one in self._asked():
-            found.setdefault((one.type, one.name), {}).update(
-                dict.fromkeys((one.action,) if one.action else ())
+        for item in self._asked():
+            found.setdefault((item.type, item.name), {}).update(
+                dict.fromkeys((item.action,) if item.action else ())
             )
         dropped = self.data.get("drop", "")
         kept = [key for key in found if f"{key[0]} {key[1]}" != dropped]
@@ -115,7 +115,7 @@ class Form:
     @property
     def wanted(self) -> tuple[WantedAction, ...]:
         return tuple(
-            WantedAction(one.type, one.name, action) for one in self.things for action in one.actions
+            WantedAction(thing.type, thing.name, action) for thing in self.things for action in thing.actions
         )
 
     # Who, until when, why
@@ -123,7 +123,7 @@ class Form:
     @cached_property
     def holder(self) -> Principal:
         asked = self.data.get("for", "")
-        return next((one for one in self.holders if str(one) == asked), self.asker)
+        return next((holder for holder in self.holders if str(holder) == asked), self.asker)
 
     @cached_property
     def when(self) -> When:
@@ -176,7 +176,7 @@ class Form:
         """Whether it can be sent as far as the form knows; else the problems are named."""
         if not self.things:
             self.problems["more"] = "Name at least one object."
-        elif not all(one.actions for one in self.things):
+        elif not all(thing.actions for thing in self.things):
             self.problems["do"] = "Choose the access you need on each of these."
         self.problems |= self.when.check()
         return not self.problems
@@ -189,8 +189,12 @@ class Form:
             "nonce": self.nonce,
             "things": [self._thing(at, one) for at, one in enumerate(self.things)],
             "holders": [
-                {"code": str(one), "name": _holder_words(one, self.asker), "chosen": one == self.holder}
-                for one in self.holders
+                {
+                    "code": str(holder),
+                    "name": _holder_words(holder, self.asker),
+                    "chosen": holder == self.holder,
+                }
+                for holder in self.holders
             ],
             "starts": (("now", "When it is approved"), ("date", "A date")),
             "start": when["start"],
@@ -204,18 +208,24 @@ class Form:
             "problems": {**self.when.problems, **self.problems},
         }
 
-    def _thing(self, at: int, one: RequestedObject) -> dict[str, Any]:
-        known = actions_of(one.type, self.kinds.get(one.name.partition("/")[0], "gravitino"))
-        offered = [*known, *(name for name in one.actions if name not in known)]
+    def _thing(self, at: int, requested_object: RequestedObject) -> dict[str, Any]:
+        known = actions_of(
+            requested_object.type, self.kinds.get(requested_object.name.partition("/")[0], "gravitino")
+        )
+        offered = [*known, *(name for name in requested_object.actions if name not in known)]
         return {
             "at": at,
-            "code": f"{one.type} {one.name}",
-            "name": one.short,
-            "kind": terms.kind_of(one.type),
-            "realm": one.name.partition("/")[0],
-            "icon": terms.icon_of(one.type),
+            "code": f"{requested_object.type} {requested_object.name}",
+            "name": requested_object.short,
+            "kind": terms.kind_of(requested_object.type),
+            "realm": requested_object.name.partition("/")[0],
+            "icon": terms.icon_of(requested_object.type),
             "actions": [
-                {"code": name, "label": action_words(name, one.type), "checked": name in one.actions}
+                {
+                    "code": name,
+                    "label": action_words(name, requested_object.type),
+                    "checked": name in requested_object.actions,
+                }
                 for name in offered
             ],
         }
@@ -225,8 +235,8 @@ def _told(text: str, field_: str) -> str:
     return text.replace("\0", "")[: LONGEST[field_]]
 
 
-def _holder_words(one: Principal, asker: Principal) -> str:
-    return f"{one.label} (you)" if one == asker else terms.principal_name(one)
+def _holder_words(principal: Principal, asker: Principal) -> str:
+    return f"{principal.label} (you)" if principal == asker else terms.principal_name(principal)
 
 
 def shape_of(name: str) -> str:

@@ -31,7 +31,7 @@ def ask(wanted: Iterable[Wish], holder: Principal | None = None) -> str:
 
 def ask_for(nodes: Iterable[Node], action: str = "", holder: Principal | None = None) -> str:
     """The same for known objects, with what is usually wanted of each."""
-    return ask(((one.type, one.ref.id, action or usual(one.type)) for one in nodes), holder)
+    return ask(((node.type, node.ref.id, action or usual(node.type)) for node in nodes), holder)
 
 
 def may_ask_for(asker: Principal, holder: Principal) -> bool:

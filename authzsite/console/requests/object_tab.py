@@ -42,7 +42,7 @@ def object_requests(request: Request, id: int) -> HttpResponse:
     found = list(rows.prefetch_related("wants", "parts").order_by("-pk")[: SHOWN + 1])
     next_ = f"?after={found[SHOWN - 1].pk}" if len(found) > SHOWN else ""
     context = {
-        "rows": [requests_rows.row(one, place.asker) for one in found[:SHOWN]],
+        "rows": [requests_rows.row(item, place.asker) for item in found[:SHOWN]],
         "pager": Pager("The newest first", "?" if after else "", next_) if next_ or after else None,
         "rules": reverse("console:request_rules", args=[id]) if place.may_grant else "",
         "empty": Empty(

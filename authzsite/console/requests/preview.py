@@ -71,21 +71,23 @@ def _role(
     if len(whole) < len(seen.needs) or any(need.kind != "privilege" for need in seen.needs):
         return None
     roles = role_proposals.for_asker(whole, form.asker)
-    wish = [(one.type, one.ref.id, HOLD) for one in roles[:1]]
+    wish = [(role.type, role.ref.id, HOLD) for role in roles[:1]]
     return Action(f"Ask for role {roles[0].name} instead", ask(wish, form.holder)) if roles else None
 
 
 def _steps(form: Form, seen: Foresight, found: Sequence[decision_places.DecisionPlace | None]) -> list[Step]:
     """Each decision with those who come first: on the nearest level on which anybody but who asks decides."""
     ways = [_way(need.ref, seen) for need in seen.needs]
-    every = iter(decision_places.deciders_of([one for one in found if one], {form.asker.pk, form.holder.pk}))
+    every = iter(
+        decision_places.deciders_of([item for item in found if item], {form.asker.pk, form.holder.pk})
+    )
     deciders = [_first(next(every)) if place else [] for place in found]
-    return [_step(*one, form) for one in zip(seen.needs, ways, deciders, strict=True)]
+    return [_step(*item, form) for item in zip(seen.needs, ways, deciders, strict=True)]
 
 
 def _first(found: Sequence[Approver]) -> list[Approver]:
-    nearest = max((len(one.where.levels) for one in found), default=0)
-    return [one for one in found if len(one.where.levels) == nearest]
+    nearest = max((len(item.where.levels) for item in found), default=0)
+    return [item for item in found if len(item.where.levels) == nearest]
 
 
 def _step(need: Need, way: tuple[Node, ...], found: Sequence[Approver], form: Form) -> Step:
@@ -95,15 +97,19 @@ def _step(need: Need, way: tuple[Node, ...], found: Sequence[Approver], form: Fo
         return Step(text, "", "an approver", face)
     if not found:
         return Step(text, "", "Nobody can approve it yet; it waits until somebody can", face, nobody=True)
-    first = [one.principal.label for one in found[:NAMED]]
+    first = [item.principal.label for item in found[:NAMED]]
     more = [f"{words.number(len(found) - NAMED)} more"] if len(found) > NAMED else []
     return Step(text, _ground(found[0]), words.either([*first, *more]), face)
 
 
-def _ground(one: Approver) -> str:
-    verb = GROUNDS.get(one.ground, "may give access to")
-    place = "" if one.ground == "service_admin" else f" {one.where.ref.full_name or one.where.name}"
-    return f"{one.principal.label} {verb}{place}"
+def _ground(approver: Approver) -> str:
+    verb = GROUNDS.get(approver.ground, "may give access to")
+    place = (
+        ""
+        if approver.ground == "service_admin"
+        else f" {approver.where.ref.full_name or approver.where.name}"
+    )
+    return f"{approver.principal.label} {verb}{place}"
 
 
 def _is_whole(need: Need, way: tuple[Node, ...]) -> bool:
@@ -114,8 +120,8 @@ def _is_whole(need: Need, way: tuple[Node, ...]) -> bool:
 def _way(ref: ObjectRef, seen: Foresight) -> tuple[Node, ...]:
     """The places along a name that may be spoken of, the realm first."""
     known = {place.id: place for way in seen.shown for place in way}
-    mine = [one for one in known.values() if one.ref.realm == ref.realm]
-    along = [one for one in mine if one.ref.path == ref.path[: len(one.ref.path)]]
+    mine = [item for item in known.values() if item.ref.realm == ref.realm]
+    along = [item for item in mine if item.ref.path == ref.path[: len(item.ref.path)]]
     return tuple(sorted(along, key=lambda one: len(one.levels)))
 
 
@@ -139,8 +145,8 @@ def _denied(seen: Foresight) -> Note | None:
     if not seen.denials:
         return None
     told = [
-        f"{terms.right(one.privilege, one.ref.type)} on {one.ref.full_name or one.ref.realm}"
-        for one in seen.denials
+        f"{terms.right(denial.privilege, denial.ref.type)} on {denial.ref.full_name or denial.ref.realm}"
+        for denial in seen.denials
     ]
     return Note(
         "warn", f"{words.listed(told, 3)} is denied.", "A grant does not lift a denial; the approver sees it."

@@ -49,12 +49,12 @@ def _there(row: AccessRequest) -> list[Moment]:
     if row.state not in GRANTED or not any(want.given_at for want in row.wants.all()):
         return []
     found = []
-    for one in provisioning.standings(row):
-        system = one.backend.get_kind_display()
-        if one.state == "proved":
-            found.append(Moment(f"Proved in {system} by reading it back", words.ago(one.since), "gain"))
+    for standing in provisioning.standings(row):
+        system = standing.backend.get_kind_display()
+        if standing.state == "proved":
+            found.append(Moment(f"Proved in {system} by reading it back", words.ago(standing.since), "gain"))
         else:
-            stuck = one.state == "stuck"
+            stuck = standing.state == "stuck"
             text = f"Stuck before {system}" if stuck else f"Being applied in {system}"
-            found.append(Moment(text, one.text, "lose" if stuck else "now"))
+            found.append(Moment(text, standing.text, "lose" if stuck else "now"))
     return found

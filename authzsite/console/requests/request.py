@@ -113,7 +113,7 @@ def shown(
         "line": list(_line(seen, standings)),
         "decisions": decisions(seen),
         "given": _given(seen),
-        "standings": [_standing(one) for one in standings],
+        "standings": [_standing(standing) for standing in standings],
         "timeline": _timeline(seen),
         "may_answer": seen.mine and row.state == "asked_back",
         "may_withdraw": seen.mine and row.open,
@@ -141,7 +141,7 @@ def _subject(seen: VisibleRequest) -> str:
 def _actions(seen: VisibleRequest) -> Iterable[Action]:
     if seen.may_decide:
         yield Action("Decide", reverse("console:request_decide", args=[seen.request.pk]), "primary")
-    wanted = [(one.type, one.name, one.action) for one in seen.wants]
+    wanted = [(want.type, want.name, want.action) for want in seen.wants]
     if seen.mine and not seen.request.open:
         from authzsite.console.requests.links import ask
 
@@ -191,7 +191,7 @@ def _line(seen: VisibleRequest, standings: Sequence[BackendProgress]) -> Iterabl
     yield _station("done", requests_rows.state_of(row).word, words.when_in_words(words.moment(row.moved_at)))
     yield _given_station(seen)
     if any(want.given_at for want in seen.wants):
-        yield from (_there(one) for one in standings)
+        yield from (_there(standing) for standing in standings)
 
 
 def _given_station(seen: VisibleRequest) -> dict[str, str]:
@@ -203,13 +203,15 @@ def _given_station(seen: VisibleRequest) -> dict[str, str]:
     return _station("done", "Given", words.when_in_words(words.moment(moment)))
 
 
-def _there(one: BackendProgress) -> dict[str, str]:
-    system = one.backend.get_kind_display()
+def _there(backend_progress: BackendProgress) -> dict[str, str]:
+    system = backend_progress.backend.get_kind_display()
     name = {"proved": f"There in {system}", "stuck": f"Stuck before {system}"}.get(
-        one.state, f"On its way to {system}"
+        backend_progress.state, f"On its way to {system}"
     )
-    mark = {"proved": "done", "stuck": "stuck"}.get(one.state, "now")
-    return _station(mark, name, words.ago(one.since) if one.state == "proved" else "")
+    mark = {"proved": "done", "stuck": "stuck"}.get(backend_progress.state, "now")
+    return _station(
+        mark, name, words.ago(backend_progress.since) if backend_progress.state == "proved" else ""
+    )
 
 
 def _station(mark: str, name: str, note: str) -> dict[str, str]:
@@ -217,12 +219,12 @@ def _station(mark: str, name: str, note: str) -> dict[str, str]:
     return {"mark": mark, "name": name, "note": note, "said": said}
 
 
-def _standing(one: BackendProgress) -> dict[str, Any]:
+def _standing(backend_progress: BackendProgress) -> dict[str, Any]:
     kind, word = {
         "proved": ("ok", "There: read back"),
         "stuck": ("failed", "Stuck"),
-    }.get(one.state, ("behind", "On its way"))
-    return {"name": str(one.backend), "state": State(kind, word), "text": one.text}
+    }.get(backend_progress.state, ("behind", "On its way"))
+    return {"name": str(backend_progress.backend), "state": State(kind, word), "text": backend_progress.text}
 
 
 # What was decided, what was given
@@ -276,7 +278,7 @@ def _awaited(part: RequestPart, seen: VisibleRequest) -> str:
     found = seen.deciders(part)
     if found is None:
         return NOT_TOLD
-    names = [one.principal.label for one in found]
+    names = [item.principal.label for item in found]
     if not names:
         return "Nobody can decide it yet"
     more = [f"{words.number(len(names) - NAMED)} more"] if len(names) > NAMED else []

@@ -49,8 +49,8 @@ def short(name: str) -> str:
 def wants_words(wants: Sequence[RequestWant]) -> str:
     """read and write sales.orders; read sales.orders and sales.customers; use sales and read 4 objects"""
     by_name: dict[str, list[str]] = {}
-    for one in wants:
-        by_name.setdefault(one.name, []).append(verb(one.action, one.type))
+    for want in wants:
+        by_name.setdefault(want.name, []).append(verb(want.action, want.type))
     alike: dict[tuple[str, ...], list[str]] = {}
     for name, verbs in by_name.items():
         alike.setdefault(tuple(dict.fromkeys(verbs)), []).append(short(name))
@@ -119,7 +119,7 @@ def row(request: AccessRequest, viewer: Principal, *, deciding: bool = False) ->
     """The request as a line; `wants` and `parts` are there already."""
     wants, parts = list(request.wants.all()), list(request.parts.all())
     asked = words.when_in_words(words.moment(request.asked_at))
-    end = max((one.valid_until for one in wants if one.valid_until), default=None)
+    end = max((want.valid_until for want in wants if want.valid_until), default=None)
     return RequestRow(
         id=request.pk,
         who=terms.who(request.asker, "you" if request.asker == viewer else ""),

@@ -99,10 +99,10 @@ def _show(request: Request, place: ObjectAccess, typed: RuleForm, notes: list[No
     inherited = rules.rules_along(above) if above else Rules()
     context = {
         "heading": f"What requests for {node.name} must say",
-        "crumbs": Crumbs(tuple((one.name, terms.page_of(one.id, one.type)) for one in (*above, node))),
+        "crumbs": Crumbs(tuple((item.name, terms.page_of(item.id, item.type)) for item in (*above, node))),
         "lead": "Applies to everything inside. Empty fields inherit from the parent.",
         "notes": notes,
-        "fields": [_field(one, typed, inherited) for one in FIELDS],
+        "fields": [_field(item, typed, inherited) for item in FIELDS],
         "no_ticket": request.POST.get("no_ticket") or _says_none(place),
         "inherits_ticket": bool(inherited.ticket),
         "nonce": secrets.token_hex(12),

@@ -35,9 +35,9 @@ class SubstituteRow:
     when: Chip
 
 
-def _row(row: Substitute, one: Principal, note: str) -> SubstituteRow:
+def _row(row: Substitute, principal: Principal, note: str) -> SubstituteRow:
     window = f"From {words.moment(row.starts)} until {words.moment(row.ends)}"
-    return SubstituteRow(row.pk, terms.who(one, note), Chip("ends", window))
+    return SubstituteRow(row.pk, terms.who(principal, note), Chip("ends", window))
 
 
 class SubstituteForm(Among):

@@ -112,8 +112,8 @@ class Board:
         deciding = self.asked.tab == "decide"
         rows = self.rows[:SHOWN]
         marked = risk.low(rows) if deciding else {}
-        made = [requests_rows.row(one, self.viewer, deciding=deciding) for one in rows]
-        return [risk.marked(one, marked) for one in made] if deciding else made
+        made = [requests_rows.row(row, self.viewer, deciding=deciding) for row in rows]
+        return [risk.marked(item, marked) for item in made] if deciding else made
 
     @cached_property
     def waiting(self) -> int:
@@ -177,8 +177,8 @@ def request_list(request: Request) -> HttpResponse:
         "asked": board.asked,
         "rows": shown,
         "deciding": board.asked.tab == "decide",
-        "ticks": any(one.tickable for one in shown),
-        "locked": risk.REASON if any(one.why_not for one in shown) else None,
+        "ticks": any(item.tickable for item in shown),
+        "locked": risk.REASON if any(item.why_not for item in shown) else None,
         "pager": board.pager(),
         "csv": reverse("console:requests_csv") + board.asked.url(after=0),
         "empty": board.empty(),
@@ -192,16 +192,21 @@ def as_csv(request: Request) -> HttpResponseBase:
     """The same list to its end: a line for each thing that a request asks for."""
     board = Board(asker_of(request), RequestFilter.read(request))
     head = ["request", "asked at", "asked by", "for", "object", "type", "action", "reason", "ticket"]
-    lines = (line for one in board.whole().iterator(CHUNK) for line in _lines(one))
+    lines = (line for item in board.whole().iterator(CHUNK) for line in _lines(item))
     return csv_file.answer("requests", [*head, "state", "given at", "ends"], lines)
 
 
-def _lines(one: AccessRequest) -> Iterator[list[object]]:
-    who = [one.pk, one.asked_at.isoformat(), one.asker, one.holder]
-    for want in one.wants.all():
+def _lines(access_request: AccessRequest) -> Iterator[list[object]]:
+    who = [
+        access_request.pk,
+        access_request.asked_at.isoformat(),
+        access_request.asker,
+        access_request.holder,
+    ]
+    for want in access_request.wants.all():
         times = [moment.isoformat() if moment else "" for moment in (want.given_at, want.valid_until)]
-        what = [want.name, want.type, want.action, one.reason, one.ticket]
-        yield [*who, *what, one.get_state_display(), *times]
+        what = [want.name, want.type, want.action, access_request.reason, access_request.ticket]
+        yield [*who, *what, access_request.get_state_display(), *times]
 
 
 def _heading(board: Board) -> str:
@@ -248,17 +253,34 @@ def _lead(rows: Sequence[AccessRequest]) -> str:
     return f"The oldest came {when[:1].lower() + when[1:] if when.startswith('Today') else f'on {when}'}."
 
 
-def _item(one: AccessRequest) -> Item:
-    shown = requests_rows.row(one, one.asker)
-    parts = words.count(len(one.parts.all()), "decision")
+def _item(access_request: AccessRequest) -> Item:
+    shown = requests_rows.row(access_request, access_request.asker)
+    parts = words.count(len(access_request.parts.all()), "decision")
     decide = Action(
-        "Decide", reverse("console:request_decide", args=[one.pk]), "mini", more=f"request {one.pk}"
+        "Decide",
+        reverse("console:request_decide", args=[access_request.pk]),
+        "mini",
+        more=f"request {access_request.pk}",
     )
-    note = f"{words.moment(one.asked_at)} · “{requests_rows.cut(one.reason)}” · needs {parts}"
-    return Item(shown.who.face, one.asker.label, shown.text, note, decide)
+    asked_at, reason = words.moment(access_request.asked_at), requests_rows.cut(access_request.reason)
+    note = f"{asked_at} · “{reason}” · needs {parts}"
+    return Item(shown.who.face, access_request.asker.label, shown.text, note, decide)
 
 
-def _question(one: AccessRequest) -> Item:
-    answer = Action("Answer", requests_rows.url_of(one) + "#answer", "mini", more=f"about request {one.pk}")
-    text = f"asks to {requests_rows.wants_words(list(one.wants.all()))}: an approver has a question"
-    return Item(requests_rows.row(one, one.asker).who.face, "Your request", text, f"Request {one.pk}", answer)
+def _question(access_request: AccessRequest) -> Item:
+    answer = Action(
+        "Answer",
+        requests_rows.url_of(access_request) + "#answer",
+        "mini",
+        more=f"about request {access_request.pk}",
+    )
+    text = (
+        f"asks to {requests_rows.wants_words(list(access_request.wants.all()))}: an approver has a question"
+    )
+    return Item(
+        requests_rows.row(access_request, access_request.asker).who.face,
+        "Your request",
+        text,
+        f"Request {access_request.pk}",
+        answer,
+    )

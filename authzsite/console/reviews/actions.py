@@ -186,7 +186,7 @@ def _lines(visit: ReviewAccess, deed: str) -> list[DiffLine]:
     if deed == "cancel":
         return [DiffLine("same", "Nobody", "loses anything", "Decisions stay on the record.")]
     if deed == "remind":
-        some = [one.reviewer.label for one in worklist.progress(review) if one.open]
+        some = [item.reviewer.label for item in worklist.progress(review) if item.open]
         text = f"{'is' if len(some) == 1 else 'are'} told once today, by inbox and mail"
         return [DiffLine("change", words.listed(some, 8) or "Nobody", text)]
     if deed == "extend":

@@ -60,7 +60,7 @@ def parts_of(by_code: Mapping[str, int]) -> Bar | None:
         if many:
             found.append(Part(code, word, words.number(many), at, max(width, 4)))
         at += width
-    told = ", ".join(f"{one.many} {one.word}" for one in found)
+    told = ", ".join(f"{item.many} {item.word}" for item in found)
     return Bar(tuple(found), told)
 
 

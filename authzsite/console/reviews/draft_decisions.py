@@ -66,7 +66,7 @@ class DraftDecisions:
     def keep(self, ready: Iterable[Ready]) -> None:
         """Keep these and no others."""
         some = list(ready)[:MOST]
-        whole = self._whole | {str(self.review): {str(one.row): one.kept() for one in some}}
+        whole = self._whole | {str(self.review): {str(item.row): item.kept() for item in some}}
         self.request.session[KEY] = {review: kept for review, kept in whole.items() if kept}
 
     def read(self, data: QueryDict) -> dict[int, Ready]:

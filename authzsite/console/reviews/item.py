@@ -123,7 +123,7 @@ def _facts(told: RowWording, row: ReviewRow) -> Iterable[Fact]:
     if outside is not None:
         yield Fact("In the backend", state=outside)
     if row.risks:
-        yield Fact("Worth a look", f"It {words.listed([RISKS[one] for one in row.risks if one in RISKS])}")
+        yield Fact("Worth a look", f"It {words.listed([RISKS[risk] for risk in row.risks if risk in RISKS])}")
 
 
 def _outside(row: ReviewRow) -> State | None:

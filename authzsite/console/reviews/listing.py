@@ -273,6 +273,6 @@ def usual_end(row: ReviewRow) -> datetime:
 
 def ready_words(ready: Iterable[Ready]) -> str:
     """1 keep, 1 remove, 1 end on a date"""
-    found = [one.choice for one in ready]
+    found = [item.choice for item in ready]
     counted = [(found.count(code), SAID[code]) for code in SAID]
     return ", ".join(f"{words.number(many)} {word}" for many, word in counted if many)

@@ -152,7 +152,7 @@ def _note(visit: ReviewAccess, counts: Mapping[str, int], told: list[ReviewerPro
             visit.url("review_pass"),
             "Pass them on",
         )
-    fast = [one.who.name for one in told if one.stamps]
+    fast = [item.who.name for item in told if item.stamps]
     if fast:
         text = "A random sample of their decisions goes to a second reviewer."
         return Note("warn", f"{words.listed(fast, 3)} decided too fast to have read the rows.", text)
@@ -175,10 +175,10 @@ def _stages(visit: ReviewAccess) -> Iterable[dict[str, Any]]:
 
 
 def _lines(visit: ReviewAccess) -> Iterable[ReviewerProgress]:
-    known = {one.reviewer.pk: one for one in paces(visit.review)}
+    known = {item.reviewer.pk: item for item in paces(visit.review)}
     asked = worklist.progress(visit.review)
-    for one in sorted(asked, key=lambda each: (-each.open, each.reviewer.label.casefold())):
-        yield _line(visit, one.reviewer, one.all, one.open, known.pop(one.reviewer.pk, None))
+    for item in sorted(asked, key=lambda each: (-each.open, each.reviewer.label.casefold())):
+        yield _line(visit, item.reviewer, item.all, item.open, known.pop(item.reviewer.pk, None))
     for pace in known.values():  # those who decided in an earlier round, or passed everything on
         yield _line(visit, pace.reviewer, pace.decided, 0, pace)
 

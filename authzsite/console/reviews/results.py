@@ -91,7 +91,7 @@ class Result:
 
     @property
     def shown(self) -> list[ReviewRow]:
-        some = [one.row for one in self.left] if self.show == LEFT else self.rows
+        some = [item.row for item in self.left] if self.show == LEFT else self.rows
         return some[:SHOWN]
 
     @property
@@ -100,7 +100,7 @@ class Result:
 
     def lines(self) -> list[ResultRow]:
         told = RowWording(self.visit.review, self.shown)
-        whys = {one.row.pk: one for one in self.left} if self.show == LEFT else {}
+        whys = {item.row.pk: item for item in self.left} if self.show == LEFT else {}
         return [self._line(told, row, whys.get(row.pk)) for row in self.shown]
 
     def _line(self, told: RowWording, row: ReviewRow, left: completion.Left | None) -> ResultRow:
@@ -204,7 +204,7 @@ def _lead(visit: ReviewAccess, counts: Mapping[str, int]) -> str:
 
 
 def _taken(counts: Mapping[str, int]) -> int:
-    return sum(counts[f"state_{one}"] for one in ("waiting", "carried", "proved", "gone", "failed"))
+    return sum(counts[f"state_{item}"] for item in ("waiting", "carried", "proved", "gone", "failed"))
 
 
 def _facts(visit: ReviewAccess, counts: Mapping[str, int]) -> Iterable[Fact]:

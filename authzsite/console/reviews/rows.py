@@ -222,27 +222,27 @@ def effect(row: ReviewRow, consequence: Consequence | None, choice: str) -> str:
 
 def foreign_effect(row: ReviewRow) -> str:
     """What taking a right away does that others gave: its holder loses it, but for what roles there give."""
-    rights = list(dict.fromkeys(right_word(one, row.type) for one in row.privileges))
+    rights = list(dict.fromkeys(right_word(privilege, row.type) for privilege in row.privileges))
     holder = str(row.outside.get("holder", ""))
     giver = f" {row.outside['grantor']} gave it." if row.outside.get("grantor") else ""
-    lost = words.listed([terms.lower(one) for one in rights])
+    lost = words.listed([terms.lower(right) for right in rights])
     return f"{holder} loses {lost} on {row.what}.{giver} Access from roles and other grantors there stays."
 
 
 def _losses(row: ReviewRow, it: Consequence) -> Iterable[str]:
     if it.loses:
-        people = list(dict.fromkeys(one.person.label for one in it.loses))
-        acts = acts_of(row, [act for one in it.loses for act in one.actions])
-        places = list(dict.fromkeys(one.object for one in it.loses))
+        people = list(dict.fromkeys(item.person.label for item in it.loses))
+        acts = acts_of(row, [act for item in it.loses for act in item.actions])
+        places = list(dict.fromkeys(item.object for item in it.loses))
         verb = "loses" if len(people) == 1 else "lose"
         yield f"{_people(people)} {verb} {words.listed(acts[:4])} on {words.listed(places, 2)}."
 
 
 def _keeps(row: ReviewRow, it: Consequence) -> Iterable[str]:
     if it.keeps:
-        people = list(dict.fromkeys(one.person.label for one in it.keeps))
-        acts = acts_of(row, [act for one in it.keeps for act in one.actions])
-        ways = list(dict.fromkeys(way(path) for one in it.keeps for path in one.paths))
+        people = list(dict.fromkeys(keep.person.label for keep in it.keeps))
+        acts = acts_of(row, [act for keep in it.keeps for act in keep.actions])
+        ways = list(dict.fromkeys(way(path) for keep in it.keeps for path in keep.paths))
         verb = "keeps" if len(people) == 1 else "keep"
         yield f"{_people(people)} {verb} {words.listed(acts[:3])}, through {words.listed(ways, 2)}."
 
@@ -250,20 +250,20 @@ def _keeps(row: ReviewRow, it: Consequence) -> Iterable[str]:
 def acts_of(row: ReviewRow, actions: Sequence[str]) -> list[str]:
     """What actions are called: to read a schema is to use it."""
     inside = row.type in terms.CONTAINERS
-    told = ("use" if inside and one == "read" else one.replace("_", " ") for one in actions)
+    told = ("use" if inside and action == "read" else action.replace("_", " ") for action in actions)
     return list(dict.fromkeys(told))
 
 
 def _gains(it: Consequence) -> Iterable[str]:
     if it.gains:
-        people = list(dict.fromkeys(one.person.label for one in it.gains))
+        people = list(dict.fromkeys(gain.person.label for gain in it.gains))
         verb = "gains" if len(people) == 1 else "gain"
         yield f"{_people(people)} {verb} what it denies."
 
 
 def way(rule: Rule) -> str:
     """The first station of a path, by which people know it."""
-    names = [one.name for one in rule.via if one.kind in ("group", "role") and not is_personal(one.name)]
+    names = [item.name for item in rule.via if item.kind in ("group", "role") and not is_personal(item.name)]
     if names:
         return names[0]
     return "ownership" if rule.privilege == OWNER else "a direct grant"

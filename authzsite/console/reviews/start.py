@@ -101,7 +101,7 @@ class Form:
 
     def may(self, node: Node) -> bool:
         """Whether this person may give access to it, and so may have it reviewed."""
-        realm = next((one for one in self.circle.realms if one.realm_id == node.realm_id), None)
+        realm = next((item for item in self.circle.realms if item.realm_id == node.realm_id), None)
         if realm is None or is_personal(node.name):
             return False
         slice_ = slices.current(self.circle.asker, realm)
@@ -130,7 +130,7 @@ class Form:
         for realm in self.circle.realms:
             slice_ = slices.current(self.circle.asker, realm, now=now)
             rows = search(slice_, realm, self.find, now=now, types=("role",))[:OFFERED]
-            yield from (one for one in nodes([row.securable_id for row in rows]).values() if self.may(one))
+            yield from (node for node in nodes([row.securable_id for row in rows]).values() if self.may(node))
 
     # Who is asked, and about whom
 
@@ -168,7 +168,7 @@ class Form:
             scope=self.scope,
             stages=tuple(stages),
             purpose=self.data.get("purpose", "").strip()[:2000].replace("\0", ""),
-            silence=self._one_of("silence", "keep", dict.fromkeys(one[0] for one in SILENCE)),
+            silence=self._one_of("silence", "keep", dict.fromkeys(item[0] for item in SILENCE)),
             reasons=self._one_of("reasons", "changes", dict(REASONS)),
             bulk=self._number("bulk", 20, 1, 200),
             pace=self._number("pace", 3, 0, 600),
@@ -189,12 +189,12 @@ class Form:
 
     @cached_property
     def risks(self) -> tuple[str, ...]:
-        return tuple(one for one in RISKS if one in self.data.getlist("risk"))
+        return tuple(risk for risk in RISKS if risk in self.data.getlist("risk"))
 
     @property
     def scope(self) -> Scope:
-        where = tuple(one for one in self.picked if one.type != "role")
-        some = tuple(one for one in self.picked if one.type == "role")
+        where = tuple(item for item in self.picked if item.type != "role")
+        some = tuple(item for item in self.picked if item.type == "role")
         services = self.data.get("services") == "on"
         return Scope(where, (), some, services, self.risks)
 
@@ -274,8 +274,8 @@ def _show(request: Request, form: Form, notes: list[Note]) -> HttpResponse:
         "purpose": plan.purpose,
         "find": "" if form.typed else form.find,
         "picking": bool(form.find or {"off", "add_on"} & set(form.data)),
-        "picked": [_thing(one) for one in form.picked],
-        "offered": [_thing(one) for one in form.offered],
+        "picked": [_thing(item) for item in form.picked],
+        "offered": [_thing(item) for item in form.offered],
         "risks": [(code, text, code in form.risks) for code, text in RISKS.items()],
         "services": plan.scope.services,
         "who": [(code, word, text, code == form.by) for code, word, text in WHO],

@@ -65,15 +65,15 @@ def review_list(request: Request) -> HttpResponse:
     running = list(known.filter(state__in=("building", "open", "closing", "proving")))
     ended = list(known.filter(state__in=("closed", "cancelled"))[after : after + SHOWN + 1])
     sums = summed([*running, *ended[:SHOWN]])
-    mine = {one.review.pk for one in owing}
+    mine = {item.review.pk for item in owing}
     context: dict[str, Any] = {
         "heading": "Reviews",
         "lead": "Check from time to time: does everyone still need their access?",
         "actions": _actions(circle.gives_access),
         "reason": None if circle.gives_access else _no_start(),
-        "waiting": [_owed(one) for one in owing],
-        "running": [_line(one, sums, circle.asker) for one in running if one.pk not in mine],
-        "ended": [_line(one, sums, circle.asker) for one in ended[:SHOWN]],
+        "waiting": [_owed(item) for item in owing],
+        "running": [_line(item, sums, circle.asker) for item in running if item.pk not in mine],
+        "ended": [_line(item, sums, circle.asker) for item in ended[:SHOWN]],
         "pager": Pager(
             "The newest first",
             "?" if after else "",
@@ -94,7 +94,7 @@ def review_list(request: Request) -> HttpResponse:
 def as_csv(request: Request) -> HttpResponseBase:
     """All of them, the newest first."""
     asker = asker_of(request)
-    waits = {one.review.pk: one.open for one in worklist.owing(asker)}
+    waits = {item.review.pk: item.open for item in worklist.owing(asker)}
     head = ["review", "title", "started by", "state", "rows", "open", "wait for you", "due", "ended"]
     rows = worklist.reviews_for(asker).iterator(csv_file.CHUNK)
     return csv_file.answer("reviews", head, _told(rows, waits))
@@ -103,11 +103,11 @@ def as_csv(request: Request) -> HttpResponseBase:
 def _told(rows: Iterable[Review], waits: Mapping[int, int]) -> Iterator[list[object]]:
     for some in csv_file.chunks(rows):
         sums = summed(some)
-        for one in some:
-            counts = sums.get(one.pk, {})
-            told = (one.pk, one.title, one.starter, review_states.REVIEW.words[one.state])
-            many = (sum(counts.values()), counts.get("open", 0), waits.get(one.pk, 0))
-            yield [*told, *many, csv_file.moment(one.due), csv_file.moment(one.closed)]
+        for item in some:
+            counts = sums.get(item.pk, {})
+            told = (item.pk, item.title, item.starter, review_states.REVIEW.words[item.state])
+            many = (sum(counts.values()), counts.get("open", 0), waits.get(item.pk, 0))
+            yield [*told, *many, csv_file.moment(item.due), csv_file.moment(item.closed)]
 
 
 def _actions(may: bool) -> list[Action]:
@@ -120,11 +120,11 @@ def _no_start() -> Reason:
     return Reason("why-no-start", text)
 
 
-def _owed(one: Owing) -> CampaignRow:
-    review, url = one.review, reverse("console:review", args=[one.review.pk])
-    done = parts_of({"keep": one.all - one.open, "open": one.open})
-    many = words.count(one.open, "row")
-    note = f"{many} of {words.number(one.all)} to decide; asked by {review.starter.label}"
+def _owed(owing: Owing) -> CampaignRow:
+    review, url = owing.review, reverse("console:review", args=[owing.review.pk])
+    done = parts_of({"keep": owing.all - owing.open, "open": owing.open})
+    many = words.count(owing.open, "row")
+    note = f"{many} of {words.number(owing.all)} to decide; asked by {review.starter.label}"
     due = f"{words.day(review.due)}, {words.ends_in(review.due)}"
     action = Action(f"Decide {many}", url, "mini", more=f"of {review.title}")
     return CampaignRow(review.title, url, note, done, State("behind", "Waits for you"), due, action)
@@ -157,7 +157,7 @@ def _line(review: Review, sums: Mapping[int, Mapping[str, int]], asker: Principa
 @login_required
 def count(request: Request) -> HttpResponse:
     """How many rows wait, for the rail; asked after the page has come."""
-    rows = sum(one.open for one in worklist.owing(asker_of(request)))
+    rows = sum(item.open for item in worklist.owing(asker_of(request)))
     return render(request, "console/reviews/count.html", {"count": words.number(rows) if rows else ""})
 
 
@@ -171,14 +171,14 @@ def waiting(asker: Principal) -> Waits:
 
 
 def _items(owing: Sequence[Owing], asker: Principal) -> Iterable[Item]:
-    for one in owing:
-        url = reverse("console:review", args=[one.review.pk])
-        own, many = one.review.starter_id == asker.pk, words.count(one.open, "row")
+    for item in owing:
+        url = reverse("console:review", args=[item.review.pk])
+        own, many = item.review.starter_id == asker.pk, words.count(item.open, "row")
         text = f"have {many} to decide of" if own else f"asks you to decide {many} of"
-        note = f"Due {words.day(one.review.due)}, {words.ends_in(one.review.due)}"
-        starter = one.review.starter
+        note = f"Due {words.day(item.review.due)}, {words.ends_in(item.review.due)}"
+        starter = item.review.starter
         face = Face("person", words.initials(starter.label))
-        action = Action("Decide", url, "mini", more=f"{one.review.title}")
+        action = Action("Decide", url, "mini", more=f"{item.review.title}")
         yield Item(
-            face, "You" if own else starter.label, text, note, action, object=one.review.title, url=url
+            face, "You" if own else starter.label, text, note, action, object=item.review.title, url=url
         )

@@ -64,30 +64,30 @@ def _submit(request: Request, work: ReviewerPage, chosen: dict[int, Ready]) -> H
     rows = {row.pk: row for row in found.select_related("holder", "group", "decided_by")}
     reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
     news = [one for pk, one in chosen.items() if pk in rows and _is_news(rows[pk], one)]
-    for one in news:
-        problem = _lacks(review, rows[one.row], one, reason)
+    for item in news:
+        problem = _lacks(review, rows[item.row], item, reason)
         if problem:
-            work.problems[one.row] = problem
+            work.problems[item.row] = problem
     work.problems |= {pk: said for pk, said in work.tray.problems.items() if pk in rows}
     if not news or work.problems:
         return _keep_and_show(request, work, chosen, [_nothing(work, rows)])
-    return _decide(request, work, chosen, [(rows[one.row], one.verdict(reason)) for one in news])
+    return _decide(request, work, chosen, [(rows[item.row], item.verdict(reason)) for item in news])
 
 
-def _is_news(row: ReviewRow, one: Ready) -> bool:
+def _is_news(row: ReviewRow, ready: Ready) -> bool:
     same = (row.choice, tuple(row.takes), row.until, row.reason)
-    return (one.choice, one.takes, one.until, one.reason) != same or row.state == "again"
+    return (ready.choice, ready.takes, ready.until, ready.reason) != same or row.state == "again"
 
 
-def _lacks(review: Review, row: ReviewRow, one: Ready, reason: str) -> str:
+def _lacks(review: Review, row: ReviewRow, ready: Ready, reason: str) -> str:
     """What a decision still needs before it can go."""
-    if one.choice == Choice.END and one.until is None:
+    if ready.choice == Choice.END and ready.until is None:
         return "Add an end date."
-    if one.choice == Choice.REDUCE and not set(one.takes) < set(row.privileges):
+    if ready.choice == Choice.REDUCE and not set(ready.takes) < set(row.privileges):
         return "Choose the rights to remove, and keep at least one."
-    if one.choice == Choice.REDUCE and not one.takes:
+    if ready.choice == Choice.REDUCE and not ready.takes:
         return "Choose the rights to remove."
-    if needs_reason(review, row, one.choice) and not (one.reason or reason).strip(" .-"):
+    if needs_reason(review, row, ready.choice) and not (ready.reason or reason).strip(" .-"):
         return "Add a reason."
     return ""
 
@@ -126,7 +126,7 @@ def _decide(
     together = [one for row, one in wanted if one not in alone][: review.bulk]
     nonce = request.POST.get("nonce", "")[:40]
     actor = Actor(work.visit.asker, "console", request_id=nonce if nonce.isalnum() else "")
-    steps = [[one] for one in alone] + ([together] if together else [])
+    steps = [[item] for item in alone] + ([together] if together else [])
     spent, many = work.tray.seconds(), sum(map(len, steps))
     done: set[int] = set()
     refused: list[tuple[int, str]] = []
@@ -135,7 +135,7 @@ def _decide(
         try:
             outcome = decide(review, step, by=actor, seconds=seconds)
         except PolicyError as problem:
-            refused += [(one.row, str(problem)) for one in step]
+            refused += [(item.row, str(problem)) for item in step]
             continue
         done |= set(outcome.decided)
         refused += outcome.refused

@@ -76,7 +76,7 @@ class Picked:
         keys = list(rows.order_by("name", "pk").values_list("securable", flat=True)[: MOST + 1])
         known, place = nodes(keys), self.seen.place
         some = [known[key] for key in keys if key in known]
-        return [one for one in some if ask.answer(place.slice, "grant", one, now=place.now)]
+        return [item for item in some if ask.answer(place.slice, "grant", item, now=place.now)]
 
     def address(self) -> str:
         asked = [("type", self.type), ("q", self.text), *(("o", key) for key in self.marked)]
@@ -101,7 +101,7 @@ def choose(request: Request, id: int) -> HttpResponse:
         "asked": picked.text,
         "type": picked.type,
         "types": TYPES,
-        "rows": [_row(one) for one in shown],
+        "rows": [_row(item) for item in shown],
         "next_url": reverse("console:role_many_give", args=[id]),
         "all_words": f"all {words.count(len(picked.found), picked.type)} that match the filter",
         "more": words.number(len(picked.found) - len(shown)) if len(picked.found) > len(shown) else "",
@@ -143,12 +143,16 @@ class Setting:
         if not some:
             return []
         law, kind = dialects.get(some[0].kind), catalog_kind(some[0])
-        fitting = [one for one in law.privileges.values() if not law.bindable(one.code, some[0].type, kind)]
+        fitting = [
+            privilege
+            for privilege in law.privileges.values()
+            if not law.bindable(privilege.code, some[0].type, kind)
+        ]
         return sorted(fitting, key=lambda one: (ORDER.index(one.category), one.bit))
 
     @cached_property
     def wanted(self) -> dict[str, str]:
-        told = {one.code: self.form.get(one.code, "keep") for one in self.known}
+        told = {item.code: self.form.get(item.code, "keep") for item in self.known}
         return {code: {"none": ""}.get(state, state) for code, state in told.items() if state in _MEANT}
 
     @cached_property
@@ -157,8 +161,10 @@ class Setting:
 
     @property
     def change(self) -> RoleChange:
-        adds = tuple((one.node, Privilege(one.privilege, one.after)) for one in self.turns if one.after)
-        removes = tuple((one.node, Privilege(one.privilege, one.before)) for one in self.turns if one.before)
+        adds = tuple((turn.node, Privilege(turn.privilege, turn.after)) for turn in self.turns if turn.after)
+        removes = tuple(
+            (turn.node, Privilege(turn.privilege, turn.before)) for turn in self.turns if turn.before
+        )
         return RoleChange(adds=adds, removes=removes)
 
     @property
@@ -170,12 +176,12 @@ class Setting:
         node = self.picked.found[0]
         return [
             {
-                "code": one.code,
-                "label": terms.right(one.code, node.type, node.kind),
-                "text": one.description,
-                "state": self.form.get(one.code, "keep"),
+                "code": item.code,
+                "label": terms.right(item.code, node.type, node.kind),
+                "text": item.description,
+                "state": self.form.get(item.code, "keep"),
             }
-            for one in self.known
+            for item in self.known
         ]
 
 
@@ -249,9 +255,9 @@ def _show(request: Request, setting: Setting, notes: list[Note], *, locked: bool
         "preview_empty": "Choose, then look: the preview shows who gains and who loses, on all of them.",
         "sum": foretold.sum() if looked else "",
     }
-    status = 422 if any(one.kind == "bad" for one in notes) else 200
+    status = 422 if any(note.kind == "bad" for note in notes) else 200
     return _page(request, "console/roles/privileges.html", seen, context, status)
 
 
 def _named(some: Sequence[Node]) -> str:
-    return words.listed([one.ref.full_name for one in some], 6)
+    return words.listed([item.ref.full_name for item in some], 6)

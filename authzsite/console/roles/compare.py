@@ -97,13 +97,13 @@ def asked_in(request: Request) -> tuple[ComparisonQuery, str]:
 
 
 def fitting(lines: list[ComparisonRow], only: str) -> list[ComparisonRow]:
-    return [one for one in lines if not only or one.word == dict(ONLY).get(only)]
+    return [line for line in lines if not only or line.word == dict(ONLY).get(only)]
 
 
 def _toggles(desk: ComparisonQuery, lines: list[ComparisonRow], only: str) -> tuple[Toggle, ...]:
     if not lines:
         return ()
-    counts = {code: sum(one.word == word or not code for one in lines) for code, word in ONLY}
+    counts = {code: sum(line.word == word or not code for line in lines) for code, word in ONLY}
     return tuple(
         Toggle(word, desk.url(only=code), only == code, words.number(counts[code])) for code, word in ONLY
     )
@@ -174,26 +174,26 @@ class ComparisonQuery:
         who = Who(role.name, Face("thing", "role"), f"role of {role.realm}", url)
         return Side(text, who, given)
 
-    def _of_person(self, text: str, one: Principal) -> Side:
+    def _of_person(self, text: str, principal: Principal) -> Side:
         given: Given = {}
-        for reached in PersonReach(self.circle, one).all:
+        for reached in PersonReach(self.circle, principal).all:
             for rule in reached.rules:
                 said = "own" if rule.privilege == OWNER else "allow" if rule.allow else "deny"
                 given.setdefault(reached.node.id, {})[rule.privilege] = said
-        if not self.circle.is_own(one):
+        if not self.circle.is_own(principal):
             for realm in self.circle.realms:
-                access_log.looked(self.circle.asker, f"access of {one.pseudonym}", realm, via="console")
-        url = reverse("console:person", args=[one.pk])
-        return Side(text, terms.who(one, one.get_kind_display(), url), given)
+                access_log.looked(self.circle.asker, f"access of {principal.pseudonym}", realm, via="console")
+        url = reverse("console:person", args=[principal.pk])
+        return Side(text, terms.who(principal, principal.get_kind_display(), url), given)
 
     def lines(self) -> list[ComparisonRow]:
         """Each object that one of them speaks of and that the viewer may see, by name."""
         if self.first is None or self.second is None:
             return []
         places = nodes({*self.first.given, *self.second.given})
-        seen = [one for one in places.values() if self._sees(one)]
+        seen = [place for place in places.values() if self._sees(place)]
         ordered = sorted(seen, key=lambda one: (one.names, one.type))
-        return [self._line(one, self.first, self.second) for one in ordered]
+        return [self._line(item, self.first, self.second) for item in ordered]
 
     def _sees(self, node: Node) -> bool:
         slice_ = next((one for realm, one in self._slices if realm == node.realm_id), None)
@@ -201,7 +201,7 @@ class ComparisonQuery:
 
     @cached_property
     def _slices(self) -> list[tuple[int, Any]]:
-        return [(one.realm_id, slices.current(self.circle.asker, one)) for one in self.circle.realms]
+        return [(realm.realm_id, slices.current(self.circle.asker, realm)) for realm in self.circle.realms]
 
     @cached_property
     def _now(self) -> Any:
@@ -224,7 +224,7 @@ def _chips(node: Node, given: dict[str, str]) -> Iterable[Chip]:
         if how == "own" and codes:
             yield Chip(kind, "Owner")
         elif codes:
-            known = sorted((one for one in map(law.privilege, codes) if one), key=lambda one: one.bit)
-            labels = [terms.right(one.code, node.type, node.kind) for one in known]
+            known = sorted((item for item in map(law.privilege, codes) if item), key=lambda one: one.bit)
+            labels = [terms.right(item.code, node.type, node.kind) for item in known]
             text = terms.sentence_list(list(dict.fromkeys(labels)))
             yield Chip(kind, f"{text} denied" if how == "deny" else text)

@@ -38,7 +38,7 @@ class Foretold(OverObjects):
             Shown(preview, node, removal=self.removal, called=self.called(node))
             for node, preview in self.parts
         ]
-        every = [line for one in shown for line in one.diff().lines if line.kind in ORDER]
+        every = [line for item in shown for line in item.diff().lines if line.kind in ORDER]
         if len(every) > MOST:  # then a line for each person says it shorter
             every = list(self._by_person())
         return sorted(every, key=lambda line: ORDER.index(line.kind))

@@ -59,7 +59,7 @@ def choose(request: Request, id: int) -> HttpResponse:
         "lead": "On which object? You may choose where you may give access.",
         "crumbs": Crumbs((("Roles", reverse("console:roles")), (seen.node.name, _back(seen.node)))),
         "asked": text,
-        "rows": [_choice(seen, one) for one in found if one.realm_id == seen.node.realm_id][:30],
+        "rows": [_choice(seen, item) for item in found if item.realm_id == seen.node.realm_id][:30],
         "empty": Empty(
             f"Nothing called “{text}” is yours to give" if text else "You cannot give access to anything",
             "Its owner can give access to it.",
@@ -128,7 +128,7 @@ class StatesForm(ConsoleForm):
         """What is different from now; None for nothing."""
         if not self._differing():
             return None
-        adds, removes = (tuple((self.node, one) for one in some) for some in (self.adds, self.removes))
+        adds, removes = (tuple((self.node, item) for item in some) for some in (self.adds, self.removes))
         return RoleChange(adds=adds, removes=removes)
 
 

@@ -111,11 +111,11 @@ class VisibleRole:
     def objects(self) -> list[Node]:
         """Those of its objects that the viewer may see, by name."""
         now, slice_ = self.place.now, self.place.slice
-        seen = [one for one in nodes(self.grants).values() if ask.may_see(slice_, one, now=now)]
+        seen = [node for node in nodes(self.grants).values() if ask.may_see(slice_, node, now=now)]
         return sorted(seen, key=lambda one: (one.names, one.type))
 
     def gives(self) -> list[PrivilegeRow]:
-        given = (replace(self._given(one), applied=self.applied.get(one.id)) for one in self.objects)
+        given = (replace(self._given(item), applied=self.applied.get(item.id)) for item in self.objects)
         return [*given, *self._on_names()]
 
     @cached_property
@@ -124,20 +124,21 @@ class VisibleRole:
         if not self.all_holders:
             return {}
         rows = {
-            one.id: [row for row in self.grants[one.id] if row.effect == Effect.ALLOW] for one in self.objects
+            item.id: [row for row in self.grants[item.id] if row.effect == Effect.ALLOW]
+            for item in self.objects
         }
         names = frozenset().union(*names_behind(row.holder for row in self.assigned).values())
-        given = [one for one in self.objects if rows[one.id]]
+        given = [item for item in self.objects if rows[item.id]]
         asked = [
             StatusQuestion(
-                one.lineage,
+                item.lineage,
                 names,
-                max(row.opened for row in rows[one.id]),
-                frozenset(row.privilege for row in rows[one.id]),
+                max(row.opened for row in rows[item.id]),
+                frozenset(row.privilege for row in rows[item.id]),
             )
-            for one in given
+            for item in given
         ]
-        return dict(zip((one.id for one in given), applied.of(asked), strict=True))
+        return dict(zip((item.id for item in given), applied.of(asked), strict=True))
 
     @cached_property
     def names(self) -> dict[str, list[str]]:
@@ -199,7 +200,7 @@ class VisibleRole:
         return [self._holder(row, people.get(row.holder_id, [])) for row in found]
 
     def _people(self, holders: list[Principal]) -> dict[int, list[str]]:
-        groups = [one.pk for one in holders if one.kind == Principal.Kind.GROUP]
+        groups = [holder.pk for holder in holders if holder.kind == Principal.Kind.GROUP]
         rows = Membership.objects.open().within(self.place.now).filter(group__in=groups)
         inside: dict[int, list[str]] = {}
         for row in rows.select_related("member").order_by("member__display_name", "member__name"):
@@ -260,7 +261,7 @@ class VisibleRole:
 
     def _object_reason(self) -> list[Reason]:
         text = "Only people who may give access to an object can change what a role gives on it."
-        locked = any(self._change(one).reason for one in self.objects)
+        locked = any(self._change(item).reason for item in self.objects)
         return [Reason("why-not-give", text)] if locked else []
 
     def _gives_words(self) -> str:
@@ -269,7 +270,7 @@ class VisibleRole:
         return words.count(len(self.objects), "object") if self.objects else "Nothing"
 
     def facts(self, holders: list[Holder]) -> Facts:
-        denies = sum(any(row.effect == Effect.DENY for row in self.grants[one.id]) for one in self.objects)
+        denies = sum(any(row.effect == Effect.DENY for row in self.grants[item.id]) for item in self.objects)
         url = "" if self.personal or not self.place.may("set_owner") else "console:object_owner"
         hand = reverse(url, args=[self.node.id]) if url else ""
         owner = Fact("Owner", self.owner.label if self.owner else "No owner", hand)
@@ -286,8 +287,8 @@ class VisibleRole:
 def rights(node: Node, rows: list[Grant], effect: str) -> str:
     law = dialects.get(node.kind)
     found = [law.privilege(row.privilege) for row in rows if row.effect == effect]
-    known = sorted((one for one in found if one), key=lambda one: (ORDER.index(one.category), one.bit))
-    labels = [terms.right(one.code, node.type, node.kind) for one in known]
+    known = sorted((item for item in found if item), key=lambda one: (ORDER.index(one.category), one.bit))
+    labels = [terms.right(item.code, node.type, node.kind) for item in known]
     return terms.sentence_list(list(dict.fromkeys(labels)))
 
 

@@ -116,7 +116,7 @@ def _named(circle: VisiblePrincipals, text: str) -> QuerySet[Placement]:
 
 def _creating(circle: VisiblePrincipals) -> tuple[Action | None, Reason | None]:
     """The button, or the button disabled with the reason; none where a realm knows no roles."""
-    here = [one for one in circle.admitting if one.type == "metalake"]
+    here = [item for item in circle.admitting if item.type == "metalake"]
     if not here:
         return None, None
     for realm in here:
@@ -132,7 +132,7 @@ def _creating(circle: VisiblePrincipals) -> tuple[Action | None, Reason | None]:
 
 def lines(places: Sequence[Placement], realms: Sequence[Node]) -> list[RoleRow]:
     """Three queries, however many roles."""
-    keys = [one.securable_id for one in places]
+    keys = [place.securable_id for place in places]
     held = Counter(Assignment.objects.open().filter(role__in=keys).values_list("role", flat=True))
     given: Counter[tuple[int | None, str]] = Counter()
     for role, effect, _ in set(
@@ -143,21 +143,21 @@ def lines(places: Sequence[Placement], realms: Sequence[Node]) -> list[RoleRow]:
         row.securable_id: row.owner.label
         for row in Ownership.objects.open().filter(securable__in=keys).select_related("owner")
     }
-    realm_of = {one.id: one.name for one in realms}
+    realm_of = {realm.id: realm.name for realm in realms}
     return [
         RoleRow(
             Who(
-                one.name,
+                place.name,
                 Face("thing", "role"),
-                realm_of.get(one.parent_id or 0, ""),
-                terms.page_of(one.securable_id, "role"),
+                realm_of.get(place.parent_id or 0, ""),
+                terms.page_of(place.securable_id, "role"),
             ),
-            words.count(held[one.securable_id], "holder") if held[one.securable_id] else "Nobody",
-            _objects(given[one.securable_id, "allow"]),
-            _objects(given[one.securable_id, "deny"]),
-            owners.get(one.securable_id, ""),
+            words.count(held[place.securable_id], "holder") if held[place.securable_id] else "Nobody",
+            _objects(given[place.securable_id, "allow"]),
+            _objects(given[place.securable_id, "deny"]),
+            owners.get(place.securable_id, ""),
         )
-        for one in places
+        for place in places
     ]
 
 

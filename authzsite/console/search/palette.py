@@ -33,7 +33,7 @@ from policies.decisions.personal_role_names import MARK
 
 OBJECTS, ROLES, PEOPLE = 8, 3, 5
 LONGEST = 300
-TYPES = tuple(one for one in SEARCHED if one != "role")
+TYPES = tuple(item for item in SEARCHED if item != "role")
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Sought:
 
     def objects(self, limit: int, *, after: After | None = None) -> list[tuple[Node, After]]:
         """The likeliest first, over all realms."""
-        hits = [hit for one in self.finders for hit in one.find(limit, types=TYPES, after=after)]
+        hits = [hit for finder in self.finders for hit in finder.find(limit, types=TYPES, after=after)]
         hits.sort(key=lambda hit: (not hit.after.begins, hit.after.folded, hit.after.key))
         placed = nodes(hit.place.securable_id for hit in hits[:limit])
         return [
@@ -96,7 +96,7 @@ class Sought:
         ]
 
     def roles(self) -> list[Node]:
-        hits = [hit for one in self.finders for hit in one.find(ROLES, types=("role",), but=MARK)]
+        hits = [hit for finder in self.finders for hit in finder.find(ROLES, types=("role",), but=MARK)]
         return list(nodes(hit.place.securable_id for hit in hits[:ROLES]).values())
 
     def people(self, limit: int) -> list[Principal]:
@@ -131,7 +131,7 @@ class Sought:
         return option("role", terms.page_of(node.id, "role"), node.name, self.last, node.realm)
 
     def may_grant(self, node: Node) -> bool:
-        slice_ = next(one.slice for one in self.finders if one.root.realm_id == node.realm_id)
+        slice_ = next(finder.slice for finder in self.finders if finder.root.realm_id == node.realm_id)
         return bool(ask.answer(slice_, "grant", node, now=self.now))
 
     def _doing(self, found: Sequence[Node], people: Sequence[Principal]) -> Iterable[Option]:
@@ -150,8 +150,8 @@ class Sought:
             yield option("plus", url, f"Grant to {row.label}", self.text)
 
     def _pages(self) -> Iterable[Option]:
-        entered = [one for _, some in rooms_of(self.circle.asker) for one in some]
-        rooms = [(one.icon, one.url, one.name, f"g {one.key}") for one in entered]
+        entered = [item for _, some in rooms_of(self.circle.asker) for item in some]
+        rooms = [(item.icon, item.url, item.name, f"g {item.key}") for item in entered]
         more = [
             ("user", reverse("console:person", args=[self.circle.asker.pk]), "Your own access", ""),
             ("user", reverse("console:profile"), "Your settings", ""),
@@ -171,8 +171,8 @@ def text_in(request: Request) -> str:
 def palette_results(request: Request) -> HttpResponse:
     """The lines for what is being typed, for a script."""
     sought = Sought(circle_of(request), text_in(request))
-    groups = [one for one in sought.groups() if one.options]
-    many = sum(len(one.options) for one in groups)
+    groups = [group for group in sought.groups() if group.options]
+    many = sum(len(group.options) for group in groups)
     return render(
         request, "console/search/results.html", {"groups": groups, "many": many, "text": sought.text}
     )

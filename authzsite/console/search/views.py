@@ -64,7 +64,7 @@ def search_page(request: Request) -> HttpResponse:
         "objects_words": _words(places, after, "object", "objects"),
         "people": [_person(row) for row in people[:SHOWN]],
         "people_words": _words(people, None, "person or group", "people and groups"),
-        "others": [one for one in sought.rest(places, people) if one.options] if not after else [],
+        "others": [item for item in sought.rest(places, people) if item.options] if not after else [],
         "pager": _pager(text, hits, after),
         "csv": f"{reverse('console:search_csv')}?{urlencode({'q': text})}" if places else "",
         "empty": None if places or people or not text else _nothing(text),
@@ -141,7 +141,7 @@ def found_rows(sought: Sought, places: Sequence[Node]) -> list[SearchResult]:
     keys = [node.id for node in places]
     along = {key for node in places for key in node.lineage}
     owned = Ownership.objects.open().filter(securable__in=along).select_related("owner")
-    owners = {one.securable_id: one.owner for one in owned}
+    owners = {item.securable_id: item.owner for item in owned}
     comments = dict(Detail.objects.filter(securable__in=keys).values_list("securable", "comment"))
     return [
         _found(node, _nearest(node, owners), comments.get(node.id, ""), sought.may_grant(node))

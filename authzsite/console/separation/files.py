@@ -27,7 +27,7 @@ def of_rules(request: Request, id: int) -> HttpResponseBase:
     desk = desk_at(request, id)
     if not desk.sees:
         return refused(request, desk, "see the rules of separation")
-    rows = [[one.name, one.one, one.other, one.bare, one.let] for one in rules_of(desk)]
+    rows = [[item.name, item.one, item.other, item.bare, item.let] for item in rules_of(desk)]
     return csv_file.answer(f"separation-{id}", ["rule", "one", "other", "conflicts", "exceptions"], rows)
 
 
@@ -46,11 +46,11 @@ def of_conflicts(request: Request, id: int) -> HttpResponseBase:
 
 def _conflicts(rule: SeparationRule, book: Book, found: list[OpenViolation]) -> Iterator[list[object]]:
     seen = Sight(book.places)
-    for one in found:
-        who, let = one.clash.person, one.clash.exception
-        ways = [_way(path_of(way, seen)) for way in one.clash.both.pairs[0]]
+    for item in found:
+        who, let = item.clash.person, item.clash.exception
+        ways = [_way(path_of(way, seen)) for way in item.clash.both.pairs[0]]
         until = (csv_file.moment(let.valid_until), let.owner) if let else ("", "")
-        yield [rule.name, who, who.label, *ways, csv_file.moment(one.since), *until]
+        yield [rule.name, who, who.label, *ways, csv_file.moment(item.since), *until]
 
 
 def _way(path: Path) -> str:

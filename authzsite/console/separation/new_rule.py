@@ -70,7 +70,7 @@ class SideForm:
         except BadName:
             return None
         types = [type_ for type_ in law.paths if type_ != "role"]
-        found = [node for node in find_all([ObjectRef(one, self.root.name, path) for one in types]) if node]
+        found = [node for node in find_all([ObjectRef(item, self.root.name, path) for item in types]) if node]
         return found[0] if found else None
 
     @cached_property
@@ -81,12 +81,12 @@ class SideForm:
             return ()
         law = dialects.get(node.kind)
         path = set(law.paths.get(node.type, (node.type,)))
-        known = [one for one in law.privileges.values() if one.category != "use"]
-        return [one for one in known if node.type in one.binds or not one.binds <= path]
+        known = [privilege for privilege in law.privileges.values() if privilege.category != "use"]
+        return [item for item in known if node.type in item.binds or not item.binds <= path]
 
     @cached_property
     def codes(self) -> tuple[str, ...]:
-        known = {one.code for one in self.rights}
+        known = {right.code for right in self.rights}
         return tuple(code for code in self.data.getlist(f"{self.name}_may") if code in known)
 
     @cached_property
@@ -109,8 +109,8 @@ class SideForm:
             "roles": [(number, name, str(number) == self.role) for number, name in roles],
             "what": self.what,
             "rights": [
-                (one.code, terms.right(one.code, node.type, node.kind), one.code in self.codes)
-                for one in self.rights
+                (right.code, terms.right(right.code, node.type, node.kind), right.code in self.codes)
+                for right in self.rights
                 if node
             ],
             "on": node.ref.full_name or node.name if node else "",

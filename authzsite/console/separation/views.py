@@ -71,8 +71,8 @@ def rule_list(request: Request, id: int) -> HttpResponse:
 def rules_of(desk: SeparationContext) -> Iterable[Rule]:
     """Each as the viewer may know it; people are counted for who writes rules."""
     found = desk.found(desk.book) if desk.writes and desk.book else []
-    bare = Counter(one.clash.rule.pk for one in found if one.clash.spans)
-    let = Counter(one.clash.rule.pk for one in found if not one.clash.spans)
+    bare = Counter(item.clash.rule.pk for item in found if item.clash.spans)
+    let = Counter(item.clash.rule.pk for item in found if not item.clash.spans)
     seen = desk.seen(desk.book)
     for rule in desk.book.rules:
         one, other = (side_words(side, seen) for side in sides_of(rule))

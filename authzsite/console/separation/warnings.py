@@ -24,18 +24,18 @@ def of_wishes(wishes: Sequence[GrantRequest], actor: Actor) -> list[Note]:
 
 def of_role(role: Node, holders: Sequence[Principal], when: When, reader: Principal) -> list[Note]:
     root = next(iter(role.above()))
-    given = [forecast.role(one, role, (when.begin, when.end)) for one in holders]
+    given = [forecast.role(holder, role, (when.begin, when.end)) for holder in holders]
     return _notes(forecast.conflicts(root, given), reader)
 
 
 def of_joining(
     realms: Iterable[Node], group: Principal, people: Sequence[Principal], reader: Principal
 ) -> list[Note]:
-    return _notes([one for root in realms for one in forecast.of_joining(root, group, people)], reader)
+    return _notes([item for root in realms for item in forecast.of_joining(root, group, people)], reader)
 
 
 def _notes(clashes: Sequence[Violation], reader: Principal | None) -> list[Note]:
     seen = visibility.of_clashes(reader, clashes[:TOLD]) if clashes else Sight({})
-    told = [Note("bad", *clash_words(one, seen)) for one in clashes[:TOLD]]
+    told = [Note("bad", *clash_words(clash, seen)) for clash in clashes[:TOLD]]
     more = len(clashes) - TOLD
     return [*told, *([Note("bad", f"The same for {more} more.")] if more > 0 else [])]

@@ -85,7 +85,7 @@ class Office:
         if self.may or self.place.may_look:
             return held
         circle = VisiblePrincipals(self.place.asker)
-        return [one for one in held if circle.is_own(one.holder)]
+        return [item for item in held if circle.is_own(item.holder)]
 
     def reason(self) -> Reason | None:
         if self.may:
@@ -96,28 +96,30 @@ class Office:
         return Reason(NO, f"Duties in {self.root.name} are given by {who}")
 
     def lines(self) -> list[DutyRow]:
-        return [self._line(one) for one in self.rows]
+        return [self._line(row) for row in self.rows]
 
-    def _line(self, one: HeldDuty) -> DutyRow:
-        here = one.node.id == self.place.node.id
-        who = terms.who(one.holder, one.holder.name, reverse("console:person", args=[one.holder.pk]))
-        url = "" if here else reverse("console:object_duties", args=[one.node.id])
-        where = "Here" if here else f"From {one.node.name}"
+    def _line(self, held_duty: HeldDuty) -> DutyRow:
+        here = held_duty.node.id == self.place.node.id
+        who = terms.who(
+            held_duty.holder, held_duty.holder.name, reverse("console:person", args=[held_duty.holder.pk])
+        )
+        url = "" if here else reverse("console:object_duties", args=[held_duty.node.id])
+        where = "Here" if here else f"From {held_duty.node.name}"
         return DutyRow(
             who,
-            terms.DUTIES.get(one.duty, one.duty),
-            NAMES[one.duty],
+            terms.DUTIES.get(held_duty.duty, held_duty.duty),
+            NAMES[held_duty.duty],
             where,
             url,
-            self._take(one, here=here),
+            self._take(held_duty, here=here),
         )
 
-    def _take(self, one: HeldDuty, *, here: bool) -> Action | None:
+    def _take(self, held_duty: HeldDuty, *, here: bool) -> Action | None:
         if not here:
             return None
-        asked = urlencode({"who": str(one.holder), "duty": one.duty})
+        asked = urlencode({"who": str(held_duty.holder), "duty": held_duty.duty})
         url = f"{reverse('console:object_duty_take', args=[self.place.node.id])}?{asked}"
-        more = f"{terms.DUTIES.get(one.duty, one.duty)} from {one.holder.label}"
+        more = f"{terms.DUTIES.get(held_duty.duty, held_duty.duty)} from {held_duty.holder.label}"
         return Action("Take back", url, "mini", more=more, reason="" if self.may else NO)
 
 

@@ -171,35 +171,39 @@ class RemoveMemberView(MemberChangeView):
         return reverse("console:person", args=[self.member.pk])
 
 
-def _people_of(one: Principal) -> list[str]:
-    if one.kind != Principal.Kind.GROUP:
+def _people_of(principal: Principal) -> list[str]:
+    if principal.kind != Principal.Kind.GROUP:
         return []
-    rows = Membership.objects.open().filter(group=one).select_related("member")
+    rows = Membership.objects.open().filter(group=principal).select_related("member")
     return [row.member.label for row in rows.order_by("member__display_name", "member__name")]
 
 
-def _losses(place: ObjectAccess, one: Principal, inside: list[str]) -> Iterable[DiffLine]:
+def _losses(place: ObjectAccess, principal: Principal, inside: list[str]) -> Iterable[DiffLine]:
     """What ends with the membership: roles, what was given directly, ownerships; whom a group reaches."""
     realm = place.node.realm_id
     held = list(
-        Assignment.objects.open().filter(holder=one, role__realm=realm).values_list("role", flat=True)
+        Assignment.objects.open().filter(holder=principal, role__realm=realm).values_list("role", flat=True)
     )
     owned = list(
-        Ownership.objects.open().filter(owner=one, securable__realm=realm).values_list("securable", flat=True)
+        Ownership.objects.open()
+        .filter(owner=principal, securable__realm=realm)
+        .values_list("securable", flat=True)
     )
     known = nodes({key for key in (*held, *owned) if key})
     names = [known[key].name for key in held if key in known]
     roles = sorted(name for name in names if not is_personal(name))
     if roles:
-        yield DiffLine("lose", one.label, f"loses {words.count(len(roles), 'role')}", words.listed(roles, 12))
+        yield DiffLine(
+            "lose", principal.label, f"loses {words.count(len(roles), 'role')}", words.listed(roles, 12)
+        )
     if len(roles) < len(names):
-        yield DiffLine("lose", one.label, "loses all that was granted directly")
+        yield DiffLine("lose", principal.label, "loses all that was granted directly")
     things = sorted(known[key].ref.full_name or known[key].name for key in owned if key in known)
     if things:
         what = (
             f"no longer owns {words.count(len(things), 'object')}, which stay without an owner of their own"
         )
-        yield DiffLine("lose", one.label, what, words.listed(things, 12))
+        yield DiffLine("lose", principal.label, what, words.listed(things, 12))
     if inside and names:
         many = words.count(len(inside), "person", "people")
-        yield DiffLine("lose", many, f"in {one.label} lose access through it", words.listed(inside, 12))
+        yield DiffLine("lose", many, f"in {principal.label} lose access through it", words.listed(inside, 12))

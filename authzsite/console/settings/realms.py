@@ -109,26 +109,26 @@ def realm_list(request: Request) -> HttpResponse:
 
 def _rows(found: Sequence[Node]) -> list[RealmRow]:
     """Four queries, however many realms."""
-    ids = [one.realm_id for one in found]
+    ids = [item.realm_id for item in found]
     modes_ = dict(Mode.objects.open().filter(realm__in=ids).values_list("realm", "mode"))
     inside = Counter(RealmMember.objects.open().filter(realm__in=ids).values_list("realm", flat=True))
     backends = Counter(Backend.objects.filter(realm__in=ids).values_list("realm", flat=True))
-    owned = Ownership.objects.open().filter(securable__in=[one.id for one in found]).select_related("owner")
+    owned = Ownership.objects.open().filter(securable__in=[item.id for item in found]).select_related("owner")
     owners = {row.securable_id: row.owner.label for row in owned}
     return [
         RealmRow(
             Who(
-                one.name,
+                item.name,
                 Face("thing", "lake"),
-                kind_words(one),
-                reverse("console:realm", args=[one.id]),
+                kind_words(item),
+                reverse("console:realm", args=[item.id]),
             ),
-            owners.get(one.id, ""),
-            modes.state(modes_.get(one.realm_id, "off")),
-            members_words(one, inside[one.realm_id]),
-            words.number(backends[one.realm_id]) if backends[one.realm_id] else "None",
+            owners.get(item.id, ""),
+            modes.state(modes_.get(item.realm_id, "off")),
+            members_words(item, inside[item.realm_id]),
+            words.number(backends[item.realm_id]) if backends[item.realm_id] else "None",
         )
-        for one in found
+        for item in found
     ]
 
 

@@ -62,11 +62,11 @@ def ordered(orders: Sequence[ForeignOrder]) -> State | None:
     if not orders:
         return None
     system = orders[0].backend.get_kind_display()
-    if any(one.dropped for one in orders):
+    if any(order.dropped for order in orders):
         return State("unknown", "Given up", "it was left as it was")
-    if any(one.is_stuck for one in orders):
+    if any(order.is_stuck for order in orders):
         return refused(system)
-    if all(one.done for one in orders):
+    if all(order.done for order in orders):
         return State("ok", "Applied", f"in {system}")
     return _on_its_way(orders[0].backend)
 

@@ -144,49 +144,49 @@ def progress(request: Request, id: int) -> HttpResponse:
     return render(request, "console/sync/progress.html", context)
 
 
-def _going(one: BackendAccess) -> RunProgress | None:
-    return going(one.latest, one.row) if one.latest else None
+def _going(backend_access: BackendAccess) -> RunProgress | None:
+    return going(backend_access.latest, backend_access.row) if backend_access.latest else None
 
 
-def _lead(one: BackendAccess) -> str:
-    if one.row.does == Backend.Policy.REPORT:
+def _lead(backend_access: BackendAccess) -> str:
+    if backend_access.row.does == Backend.Policy.REPORT:
         return "It is only watched: differences are shown, and nothing is changed in the backend."
     return "Decisions are applied there and read back; grants made there by others stay."
 
 
-def _reason(one: BackendAccess) -> Reason | None:
-    if one.may_operate:
+def _reason(backend_access: BackendAccess) -> Reason | None:
+    if backend_access.may_operate:
         return None
-    text = f"The owner of {one.place.node.name} or a holder of the sync duty runs its sync."
+    text = f"The owner of {backend_access.place.node.name} or a holder of the sync duty runs its sync."
     return Reason("why-not-operate", text)
 
 
-def _controls(one: BackendAccess) -> Iterable[Action]:
+def _controls(backend_access: BackendAccess) -> Iterable[Action]:
     """What a button does at once."""
-    if one.row.state == Backend.State.PAUSED:
-        yield Action("Resume", one.address("resume"), "primary")
+    if backend_access.row.state == Backend.State.PAUSED:
+        yield Action("Resume", backend_access.address("resume"), "primary")
         return
-    yield Action("Check now", one.address("look"), "")
-    if one.row.policy == Backend.Policy.REPAIR:
-        yield Action("Only report", one.address("report"), "")
+    yield Action("Check now", backend_access.address("look"), "")
+    if backend_access.row.policy == Backend.Policy.REPAIR:
+        yield Action("Only report", backend_access.address("report"), "")
 
 
-def _doors(one: BackendAccess, reason: Reason | None) -> Iterable[Action]:
+def _doors(backend_access: BackendAccess, reason: Reason | None) -> Iterable[Action]:
     """What is asked back first, on a page of its own."""
-    yield Action("What it holds", reverse("console:discover", args=[one.row.pk]), "plain")
+    yield Action("What it holds", reverse("console:discover", args=[backend_access.row.pk]), "plain")
     if reason:
         yield Action("Pause", reason=reason.id)
         return
-    if one.row.state != Backend.State.PAUSED:
-        yield Action("Pause", one.address("pause"), "", "pause")
-    if one.row.state == Backend.State.HELD:
-        yield Action("Look at what it takes", one.address("confirm"), "primary")
-    if one.row.policy == Backend.Policy.REPORT:
-        yield Action("Repair from now on", one.address("repair"), "primary")
+    if backend_access.row.state != Backend.State.PAUSED:
+        yield Action("Pause", backend_access.address("pause"), "", "pause")
+    if backend_access.row.state == Backend.State.HELD:
+        yield Action("Look at what it takes", backend_access.address("confirm"), "primary")
+    if backend_access.row.policy == Backend.Policy.REPORT:
+        yield Action("Repair from now on", backend_access.address("repair"), "primary")
 
 
-def _note(one: BackendAccess) -> Note | None:
-    row, run = one.row, one.latest
+def _note(backend_access: BackendAccess) -> Note | None:
+    row, run = backend_access.row, backend_access.latest
     if row.state == Backend.State.PAUSED:
         by = f" by {row.paused_by.label}" if row.paused_by else ""
         until = f" until {words.moment(row.paused_until)}" if row.paused_until else ""
@@ -198,75 +198,85 @@ def _note(one: BackendAccess) -> Note | None:
         text = "Look at the plan: what was revoked since the copy was made must not come back. Then repair."
         return Note("warn", "The console's database went back in time, so nothing is changed here.", text)
     if row.state == Backend.State.HELD and run:
-        losing = words.count(run.losing, "person", "people") if one.may_look else "many people"
+        losing = words.count(run.losing, "person", "people") if backend_access.may_look else "many people"
         text = "It may be a mistake, so it waits until somebody has looked at it."
         return Note("warn", f"Held: the plan takes something from {losing}.", text)
     if row.error:
         text = NEXT.get(row.error_kind, "Decisions are kept and applied when it works again.")
         answer = f"{row.get_kind_display()} answered: {row.error[:300]}"
-        return Note("bad", answer if one.may_operate else troubled(one.behind), text)
+        return Note("bad", answer if backend_access.may_operate else troubled(backend_access.behind), text)
     return None
 
 
-def _facts(one: BackendAccess) -> Iterable[Fact]:
-    row, counts = one.row, one.row.counts
+def _facts(backend_access: BackendAccess) -> Iterable[Fact]:
+    row, counts = backend_access.row, backend_access.row.counts
     proved = words.when_in_words(words.ago(row.proved_at)) if row.proved_at else "not yet"
     revision = f"revision {words.number(row.proved_revision)}" if row.proved_at else ""
-    yield Fact("State", state=one.behind.state() if one.may_look else one.behind.plainly())
+    yield Fact(
+        "State",
+        state=backend_access.behind.state() if backend_access.may_look else backend_access.behind.plainly(),
+    )
     yield Fact("What it does", "Repairs" if row.does == Backend.Policy.REPAIR else "Only reports")
     yield Fact("Proved equal", proved, note=revision)
     if row.compared_at:
         yield Fact("All compared", words.when_in_words(words.ago(row.compared_at)), note="and each night")
     if counts.get("in_force"):
         yield Fact("In force", counts["in_force"])
-    for word, names in COUNTED if one.may_look else ():
+    for word, names in COUNTED if backend_access.may_look else ():
         many = sum(int(counts.get(name, 0)) for name in names)
         if many or word in ALWAYS:
             yield Fact(word, words.number(many))
-    url = "" if _reason(one) else one.address("rate")
+    url = "" if _reason(backend_access) else backend_access.address("rate")
     yield Fact("Pace", f"{words.number(row.rate)} a second" if row.rate else "No limit", url)
-    share = "" if _reason(one) else one.address("share")
+    share = "" if _reason(backend_access) else backend_access.address("share")
     held = f"When over {row.share} % lose something" if row.share < 100 else "Never"
     yield Fact("Held for a look", held, share)
 
 
-def _inside(one: BackendAccess, asked: Mapping[str, str]) -> dict[str, Any]:
-    plan = _plan(one)
-    told = [one.row.pk] if one.may_operate else []
-    rows = BackendFinding.objects.filter(backend=one.row)
-    differs = board(rows, asked, may=one.place.may_grant, whole=told, by=one.place.actor)
-    lines = run_lines(one.row, RUNS)
+def _inside(backend_access: BackendAccess, asked: Mapping[str, str]) -> dict[str, Any]:
+    plan = _plan(backend_access)
+    told = [backend_access.row.pk] if backend_access.may_operate else []
+    rows = BackendFinding.objects.filter(backend=backend_access.row)
+    differs = board(
+        rows, asked, may=backend_access.place.may_grant, whole=told, by=backend_access.place.actor
+    )
+    lines = run_lines(backend_access.row, RUNS)
     return {
         "toggles": differs.toggles,
         "findings": differs.lines,
         "pager": differs.pager,
-        "stuck": _stuck(one),
-        "retry": one.address("retry") if one.may_operate and operations.something_failed(one.row) else "",
+        "stuck": _stuck(backend_access),
+        "retry": backend_access.address("retry")
+        if backend_access.may_operate and operations.something_failed(backend_access.row)
+        else "",
         "plan": plan,
-        "plan_text": _plan_text(one),
-        "no_plan": _no_plan(one),
+        "plan_text": _plan_text(backend_access),
+        "no_plan": _no_plan(backend_access),
         "runs": lines,
-        "runs_url": reverse("console:sync_runs", args=[one.row.pk]),
+        "runs_url": reverse("console:sync_runs", args=[backend_access.row.pk]),
         "no_runs": Empty("It was not compared yet", "That happens every minute.", drawn=False),
         "runs_pager": Pager(f"The last {words.count(len(lines), 'run') if len(lines) > 1 else 'run'}"),
     }
 
 
-def _plan(one: BackendAccess) -> list[Step]:
-    waits = one.latest and one.latest.state in (SyncRun.State.SHOWN, SyncRun.State.HELD)
-    return steps_of(one.latest, one.row) if one.latest and waits else []
+def _plan(backend_access: BackendAccess) -> list[Step]:
+    waits = backend_access.latest and backend_access.latest.state in (SyncRun.State.SHOWN, SyncRun.State.HELD)
+    return steps_of(backend_access.latest, backend_access.row) if backend_access.latest and waits else []
 
 
-def _no_plan(one: BackendAccess) -> Empty:
-    if one.latest and one.latest.state in (SyncRun.State.UNPROVED, SyncRun.State.FAILED):
+def _no_plan(backend_access: BackendAccess) -> Empty:
+    if backend_access.latest and backend_access.latest.state in (
+        SyncRun.State.UNPROVED,
+        SyncRun.State.FAILED,
+    ):
         text = "The last run shows the error. It is tried again."
         return Empty("Every change was tried", text, drawn=False)
     return Empty("Nothing is to be done", "At the last check both sides matched.", drawn=False)
 
 
-def _plan_text(one: BackendAccess) -> str:
-    run = one.latest
-    if run is None or not _plan(one):
+def _plan_text(backend_access: BackendAccess) -> str:
+    run = backend_access.latest
+    if run is None or not _plan(backend_access):
         return ""
     takes = f"{words.count(run.removals, 'right or membership', 'rights and memberships')} are taken"
     if not run.losing:
@@ -276,9 +286,9 @@ def _plan_text(one: BackendAccess) -> str:
     return f"{words.count(run.total, 'step')}; {takes}{from_}. Looked at {seen}."
 
 
-def _stuck(one: BackendAccess) -> list[Stuck]:
+def _stuck(backend_access: BackendAccess) -> list[Stuck]:
     """What waits for somebody, one by one, and what could not be compared at all."""
-    row, whole, keys = one.row, one.may_operate, [one.row.pk]
+    row, whole, keys = backend_access.row, backend_access.may_operate, [backend_access.row.pk]
     findings, orders = items.stuck_findings(keys)[:RUNS], items.stuck_orders(keys)[:RUNS]
     places = nodes(set(roles_of(findings)) | {each.securable_id for each in findings if each.securable_id})
     found = [
@@ -310,20 +320,20 @@ def _parked(row: Backend, *, whole: bool) -> list[Stuck]:
     system = row.get_kind_display()
     return [
         Stuck(
-            f"{words.count(one['many'], 'change')} decided since then",
-            _since(one["since"]),
+            f"{words.count(item['many'], 'change')} decided since then",
+            _since(item["since"]),
             " ".join(
                 [
-                    f"{system} cannot be worked on. {NEXT.get(one['error_kind'], '')}",
-                    f"{system} answered: {one['error']}" if whole else "",
+                    f"{system} cannot be worked on. {NEXT.get(item['error_kind'], '')}",
+                    f"{system} answered: {item['error']}" if whole else "",
                 ]
             ).strip(),
         )
-        for one in grouped[:RUNS]
+        for item in grouped[:RUNS]
     ]
 
 
-def _hidden(one: BackendAccess) -> Empty:
+def _hidden(backend_access: BackendAccess) -> Empty:
     return Empty(
         "You cannot see the details",
         "Plan and runs name people; only people who run the sync or may grant on the catalog see them.",

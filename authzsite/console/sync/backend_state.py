@@ -117,9 +117,9 @@ def behind(node: Node, whose: frozenset[str] | None = None) -> BackendState | No
     if row.state != Backend.State.BEHIND:
         return BackendState(row, waiting)
     differs = differing_on(row, node, whose)
-    orders = [one for one in items.stuck_orders([row.pk]) if one.securable_id == node.id]
-    orders = [one for one in orders if whose is None or one.holder in whose]
-    stuck = sum(one.is_stuck for one in differs) + len(orders)
+    orders = [order for order in items.stuck_orders([row.pk]) if order.securable_id == node.id]
+    orders = [order for order in orders if whose is None or order.holder in whose]
+    stuck = sum(differ.is_stuck for differ in differs) + len(orders)
     return BackendState(row, waiting, stuck, len(differs) + len(orders))
 
 
@@ -137,8 +137,8 @@ def waiting_for(backends: Collection[int]) -> dict[int, int]:
 def stuck_in(backends: Collection[int]) -> dict[int, int]:
     """How many items wait for somebody, by backend; that nothing could be compared is one.  Three queries."""
     found: dict[int, int] = {}
-    stuck = [one.backend_id for one in items.stuck_findings(backends)]
-    stuck += [one.backend_id for one in items.stuck_orders(backends)]
+    stuck = [finding.backend_id for finding in items.stuck_findings(backends)]
+    stuck += [order.backend_id for order in items.stuck_orders(backends)]
     for backend in stuck:
         found[backend] = found.get(backend, 0) + 1
     parked = OutboxEntry.objects.filter(to_look_at(), backend__in=backends, parked=True).order_by()

@@ -55,12 +55,12 @@ def runs(request: Request, id: int) -> HttpResponse:
     return page(request, "console/sync/runs.html", context, room="sync", realm=node.realm)
 
 
-def _runs(request: Request, one: BackendAccess) -> tuple[str, QuerySet[SyncRun]]:
+def _runs(request: Request, backend_access: BackendAccess) -> tuple[str, QuerySet[SyncRun]]:
     """The filter that the address names, and the runs of a backend that fit it.  Raises Http404."""
-    if not one.may_look:
+    if not backend_access.may_look:
         raise Http404
     asked = request.GET.get("s", "") if request.GET.get("s", "") in FILTERS else ""
-    rows = SyncRun.objects.filter(backend=one.row)
+    rows = SyncRun.objects.filter(backend=backend_access.row)
     return asked, rows.filter(FILTERS[asked][1]) if asked else rows
 
 

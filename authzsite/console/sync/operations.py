@@ -178,28 +178,35 @@ class OperateView(ChangeView):
         return page(self.request, self.template_name, context, room="sync", realm=realm, status=status)
 
 
-def refused(request: Request, one: BackendAccess) -> HttpResponse:
+def refused(request: Request, backend_access: BackendAccess) -> HttpResponse:
     """Somebody who does not run the sync wanted to."""
-    access_log.refused(one.place.asker, operations.DUTY, one.place.node, via="console")
+    access_log.refused(backend_access.place.asker, operations.DUTY, backend_access.place.node, via="console")
     context = {
-        "heading": f"You cannot run the sync of {one.place.node.name}",
-        "text": f"The owner of {one.place.node.name} or a holder of the sync duty can.",
+        "heading": f"You cannot run the sync of {backend_access.place.node.name}",
+        "text": f"The owner of {backend_access.place.node.name} or a holder of the sync duty can.",
         "status": 403,
     }
-    return page(request, "errors/page.html", context, room="sync", realm=one.place.node.realm, status=403)
+    return page(
+        request, "errors/page.html", context, room="sync", realm=backend_access.place.node.realm, status=403
+    )
 
 
-def _words(one: BackendAccess, deed: str, run: SyncRun | None) -> dict[str, str]:
+def _words(backend_access: BackendAccess, deed: str, run: SyncRun | None) -> dict[str, str]:
     if deed == "pause":
         text = "Nothing is changed or read there until it is resumed: revocations wait too."
-        return {"heading": f"Pause {one.name}?", "text": text, "button": "Pause it", "look": "danger primary"}
+        return {
+            "heading": f"Pause {backend_access.name}?",
+            "text": text,
+            "button": "Pause it",
+            "look": "danger primary",
+        }
     if deed == "rate":
         text = "A server that others use too is changed no faster than this, by all workers together."
-        heading = f"How fast may {one.name} be changed?"
+        heading = f"How fast may {backend_access.name} be changed?"
         return {"heading": heading, "text": text, "button": "Keep to this rate", "look": "primary"}
     if deed == "share":
         text = "A mistake here would be applied there at once; a plan that takes much waits for a look."
-        heading = f"When is a plan for {one.name} held?"
+        heading = f"When is a plan for {backend_access.name} held?"
         return {"heading": heading, "text": text, "button": "Hold it above this share", "look": "primary"}
     losing = words.count(run.losing if run else 0, "person", "people")
     takes = words.count(run.removals if run else 0, "right or membership", "rights and memberships")
@@ -207,14 +214,19 @@ def _words(one: BackendAccess, deed: str, run: SyncRun | None) -> dict[str, str]
     if deed == "repair":
         text = f"The plan of the last look: it takes {takes}, from {losing}."
         return {
-            "heading": f"Repair {one.name} from now on?",
+            "heading": f"Repair {backend_access.name} from now on?",
             "text": text,
             "button": "Repair it",
             "look": look,
         }
     text = f"It takes {takes}. Removals come first."
     button = f"Take them from {losing}"
-    return {"heading": f"Let the plan for {one.name} go on?", "text": text, "button": button, "look": look}
+    return {
+        "heading": f"Let the plan for {backend_access.name} go on?",
+        "text": text,
+        "button": button,
+        "look": look,
+    }
 
 
 @reads

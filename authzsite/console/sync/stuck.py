@@ -49,29 +49,29 @@ def stuck_item(request: Request, id: int) -> HttpResponse:
     return redirect("console:sync_backend", id=one.row.pk)
 
 
-def _show(request: Request, one: BackendAccess, row: BackendFinding) -> HttpResponse:
+def _show(request: Request, backend_access: BackendAccess, row: BackendFinding) -> HttpResponse:
     places = nodes(set(roles_of([row])) | {int(key) for key in row.concerns or ()})
     about = [place for key, place in places.items() if str(key) in (row.concerns or {})]
     context = {
-        "crumbs": Crumbs((("Sync", reverse("console:sync")), (one.name, one.url))),
+        "crumbs": Crumbs((("Sync", reverse("console:sync")), (backend_access.name, backend_access.url))),
         "heading": "A decision is not applied"
         if row.kind == "missing"
         else "The backend has more than was decided",
         "what": spoken_of(row, places),
-        "cause": cause(row, one.row, whole=one.may_operate),
+        "cause": cause(row, backend_access.row, whole=backend_access.may_operate),
         "next": NEXT.get(row.error_kind, "") if row.attempts else "It is tried again by itself.",
         "tried": words.when_in_words(words.moment(row.tried_at)) if row.tried_at else "",
         "doors": [
             Action(f"Open {terms.short_name(place)}", terms.page_of(place.id, place.type), "")
             for place in sorted(about, key=lambda place: place.names)[:5]
         ],
-        "reason": None if one.may_operate else Reason("why-not-operate", _who(one)),
+        "reason": None if backend_access.may_operate else Reason("why-not-operate", _who(backend_access)),
         "nonce": nonce_in(request),
-        "back": one.url,
+        "back": backend_access.url,
     }
-    realm = one.place.node.realm
+    realm = backend_access.place.node.realm
     return page(request, "console/sync/stuck.html", context, room="sync", realm=realm)
 
 
-def _who(one: BackendAccess) -> str:
-    return f"The owner of {one.place.node.name} or a holder of the sync duty runs its sync."
+def _who(backend_access: BackendAccess) -> str:
+    return f"The owner of {backend_access.place.node.name} or a holder of the sync duty runs its sync."

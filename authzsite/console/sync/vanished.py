@@ -79,40 +79,44 @@ def _told(gone: Sequence[Gone]) -> Iterator[list[object]]:
         yield [one.node.ref.id, one.node.type, len(one.grants), one.below, line.goes]
 
 
-def _close(request: Request, one: BackendAccess) -> HttpResponse:
-    actor = Actor(one.place.asker, "console", request_id=nonce_in(request))
+def _close(request: Request, backend_access: BackendAccess) -> HttpResponse:
+    actor = Actor(backend_access.place.asker, "console", request_id=nonce_in(request))
     chosen = {number for text in request.POST.getlist("object") if (number := number_in(text))}
     reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
     if not chosen:
         note = Note("warn", "Nothing is chosen.", "Choose what to close here.")
-        return _show(request, one, [note], may=True, status=422)
+        return _show(request, backend_access, [note], may=True, status=422)
     closed = []
     if done_before(actor) is None:
         try:
-            closed = close(one.row, chosen, by=actor, reason=reason)
+            closed = close(backend_access.row, chosen, by=actor, reason=reason)
         except Refused:
-            access_log.refused(one.place.asker, registration.DUTY, one.place.node, via="console")
-            return _show(request, one, [], may=False, status=403)
+            access_log.refused(
+                backend_access.place.asker, registration.DUTY, backend_access.place.node, via="console"
+            )
+            return _show(request, backend_access, [], may=False, status=403)
         except (PolicyError, BackendError) as problem:
             note = Note("bad", "Nothing was closed.", str(problem))
-            return _show(request, one, [note], may=True, status=422)
+            return _show(request, backend_access, [note], may=True, status=422)
     kept = len(chosen) - len(closed)
     left = f"; {words.number(kept)} found again and kept" if kept and closed else ""
     say(request, f"{words.count(len(closed), 'object')} closed{left}")
-    return redirect("console:sync_vanished", id=one.row.pk)
+    return redirect("console:sync_vanished", id=backend_access.row.pk)
 
 
 def _show(
-    request: Request, one: BackendAccess, notes: list[Note], *, may: bool, status: int = 200
+    request: Request, backend_access: BackendAccess, notes: list[Note], *, may: bool, status: int = 200
 ) -> HttpResponse:
-    node, system = one.place.node, one.row.get_kind_display()
+    node, system = backend_access.place.node, backend_access.row.get_kind_display()
     context: dict[str, Any] = {
-        "heading": f"Gone from {one.name}",
+        "heading": f"Gone from {backend_access.name}",
         "lead": f"{system} no longer has these. They stay here, with all decisions about them, until closed.",
-        "crumbs": Crumbs(((one.name, reverse("console:sync_backend", args=[one.row.pk])),)),
+        "crumbs": Crumbs(
+            ((backend_access.name, reverse("console:sync_backend", args=[backend_access.row.pk])),)
+        ),
         "notes": notes,
-        "rows": _lines(vanished(one.row)),
-        "csv": reverse("console:sync_vanished_csv", args=[one.row.pk]),
+        "rows": _lines(vanished(backend_access.row)),
+        "csv": reverse("console:sync_vanished_csv", args=[backend_access.row.pk]),
         "may": may,
         "locked": None
         if may
@@ -121,7 +125,7 @@ def _show(
         ),
         "nonce": nonce_in(request),
         "reason": request.POST.get("reason", ""),
-        "back": reverse("console:sync_backend", args=[one.row.pk]),
+        "back": reverse("console:sync_backend", args=[backend_access.row.pk]),
         "nothing": Empty("Nothing is gone", "Everything here was found there.", drawn=False, level=2),
     }
     return page(request, "console/sync/vanished.html", context, room="sync", realm=node.realm, status=status)
@@ -129,14 +133,14 @@ def _show(
 
 def _lines(gone: Sequence[Gone]) -> list[VanishedRow]:
     """One for each, with the names of all whom something is given.  Three queries."""
-    grants = [row for one in gone for row in one.grants]
+    grants = [row for item in gone for row in item.grants]
     keys = {row.role_id for row in grants if row.role_id}
     roles = {key: one.name for key, one in nodes(keys).items()} if keys else {}
     personal = [key for key, name in roles.items() if is_personal(name)]
     holders = Assignment.objects.open().filter(role__in=personal).select_related("holder")
     named = {key: f"role {name}" for key, name in roles.items()}
     named |= {row.role_id: row.holder.label for row in holders} if personal else {}
-    return [_line(one, named) for one in gone]
+    return [_line(item, named) for item in gone]
 
 
 def _line(gone: Gone, roles: Mapping[int, str]) -> VanishedRow:

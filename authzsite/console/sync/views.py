@@ -139,7 +139,7 @@ def object_sync(there: BackendState, place: ObjectAccess, asked: Mapping[str, st
 
 
 def _catalogs(node: Node, row: Backend) -> list[Node]:
-    return [one for one in (*node.above(), node) if one.id == row.catalog_id]
+    return [item for item in (*node.above(), node) if item.id == row.catalog_id]
 
 
 def _page_of(row: Backend) -> str:

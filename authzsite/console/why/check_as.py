@@ -109,9 +109,11 @@ class PersonsView:
     def starts(self, realms: Iterable[Node], governed: Collection[int]) -> list[Node]:
         """Where the viewer may begin: realms as a whole, or else the objects they govern."""
         some = realms_of(self.person) if is_service_admin(self.asker) else list(realms)
-        whole = [one for one in some if self.may_ask(one)]
-        inside = {one.realm_id for one in whole}
-        parts = [one for one in nodes(governed).values() if one.realm_id not in inside and one.type != "role"]
+        whole = [item for item in some if self.may_ask(item)]
+        inside = {item.realm_id for item in whole}
+        parts = [
+            node for node in nodes(governed).values() if node.realm_id not in inside and node.type != "role"
+        ]
         return [*whole, *sorted(parts, key=lambda one: one.names)]
 
 
@@ -161,7 +163,7 @@ def _start(request: Request, seen: PersonAccess, eyes: PersonsView) -> HttpRespo
     starts = eyes.starts(seen.circle.realms, seen.circle.sight.objects)
     context = {
         "path": None,
-        "rows": [_line(seen, eyes, one) for one in starts],
+        "rows": [_line(seen, eyes, start) for start in starts],
         "asked": "",
         "count_words": "",
         "pager": None,
@@ -183,7 +185,7 @@ def _inside(request: Request, seen: PersonAccess, eyes: PersonsView, node: Node,
         "path": _path(seen, eyes, node),
         "here": _line(seen, eyes, node),
         "here_id": node.id,
-        "rows": [_line(seen, eyes, one) for one in found],
+        "rows": [_line(seen, eyes, item) for item in found],
         "asked": text,
         "count_words": f"{name} sees {words.count(count, 'object')} in {node.name}",
         "pager": Pager(
@@ -203,7 +205,7 @@ def _url(node: Node, text: str = "", after: int = 0) -> str:
 
 
 def _path(seen: PersonAccess, eyes: PersonsView, node: Node) -> Crumbs:
-    above = [(one.name, _url(one) if eyes.may_ask(one) else "") for one in node.above()]
+    above = [(item.name, _url(item) if eyes.may_ask(item) else "") for item in node.above()]
     return Crumbs((("All", reverse("console:person_sees", args=[seen.person.pk])), *above, (node.name, "")))
 
 

@@ -77,8 +77,8 @@ class DrawnPath:
         return "bad" if self.denies else "on" if self.lit else ""
 
     def station(self, kind: str) -> Any:
-        found = (one for one in self.rules[0].via if one.kind == kind)
-        return next((one for one in found if not is_personal(one.name)), None)
+        found = (item for item in self.rules[0].via if item.kind == kind)
+        return next((item for item in found if not is_personal(item.name)), None)
 
     @property
     def rights(self) -> str:
@@ -112,14 +112,14 @@ def _ways(reach: PagedReach, picked: Reached) -> list[DrawnPath]:
     answer = ask.answer(picked.slice, main_action(node), node, now=reach.now)
     because = {rule.fact for rule in answer.explained(now=reach.now).because} if answer else set()
     above = [reach.by_number[key] for key in node.lineage if key in reach.by_number]
-    found = [way for one in (*above, *_others(reach, above)) for way in _split(one, because)]
+    found = [way for item in (*above, *_others(reach, above)) for way in _split(item, because)]
     return sorted(found, key=lambda way: (not way.lit, not _about(way, node.lineage), not way.denies))
 
 
 def _others(reach: PagedReach, above: Sequence[Reached]) -> Iterable[Reached]:
     """As many of the rest as there is room for, those with a denial first."""
-    taken = {one.node.id for one in above}
-    rest = (one for one in reach.by_number.values() if one.node.id not in taken)
+    taken = {item.node.id for item in above}
+    rest = (item for item in reach.by_number.values() if item.node.id not in taken)
     return nsmallest(WAYS, rest, key=lambda one: not one.denied)
 
 
@@ -127,12 +127,13 @@ def _about(way: DrawnPath, lineage: Sequence[int]) -> bool:
     return way.reached.node.id in lineage
 
 
-def _split(one: Reached, because: set[Any]) -> list[DrawnPath]:
+def _split(reached: Reached, because: set[Any]) -> list[DrawnPath]:
     ways: dict[Any, list[Rule]] = {}
-    for rule in one.rules:
+    for rule in reached.rules:
         ways.setdefault((rule.via, rule.allow, rule.privilege == OWNER), []).append(rule)
     return [
-        DrawnPath(one, tuple(rules), any(rule.fact in because for rule in rules)) for rules in ways.values()
+        DrawnPath(reached, tuple(rules), any(rule.fact in because for rule in rules))
+        for rules in ways.values()
     ]
 
 
@@ -193,8 +194,8 @@ class _Sheet:
         return self.boxes[key]
 
 
-def _line(one: Box, other: Box, look: str) -> DrawnLine:
-    x, y, end = one.x + one.width, one.y + HEIGHT // 2, other.y + HEIGHT // 2
+def _line(box: Box, other: Box, look: str) -> DrawnLine:
+    x, y, end = box.x + box.width, box.y + HEIGHT // 2, other.y + HEIGHT // 2
     turn = x + 32 if other.x - x > 32 else other.x
     middle = (x + turn) // 2
     rest = f"H{other.x}" if turn != other.x else ""

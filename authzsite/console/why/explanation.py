@@ -52,8 +52,10 @@ class Words:
 
     def _branch_words(self, part: Node) -> str:
         if part.kind == "all":
-            return "As the owner" if any(one.kind == "owner" for one in part.children) else "By grants"
-        rights = [one for one in part.children if one.kind == "right" and (one.needed or not part.needed)]
+            return "As the owner" if any(child.kind == "owner" for child in part.children) else "By grants"
+        rights = [
+            child for child in part.children if child.kind == "right" and (child.needed or not part.needed)
+        ]
         return f"{rights[0].label} {self.place.name}" if rights else "A way to it"
 
     def leaf(self, part: Node) -> TreeNode:
@@ -93,15 +95,15 @@ class Words:
 
     def other_owners(self, parts: Sequence[Node]) -> TreeNode:
         atoms = [_owner_atom(part) for part in parts]
-        names = [one.name for one in reversed(atoms)]
+        names = [atom.name for atom in reversed(atoms)]
         either = f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
         return TreeNode("na", f"Owner of {either}", self._owned(atoms))
 
     def _owned(self, atoms: Sequence[Node]) -> str:
         owned: dict[str, list[str]] = {}
-        for one in reversed(atoms):
-            if one.object in self.owners:
-                owned.setdefault(self.owners[one.object].label, []).append(one.name)
+        for atom in reversed(atoms):
+            if atom.object in self.owners:
+                owned.setdefault(self.owners[atom.object].label, []).append(atom.name)
         told = (f"{who} owns {words.listed(what)}" for who, what in owned.items())
         return "; ".join(told) or "no owner of its own"
 
@@ -172,7 +174,9 @@ class Words:
     def _owner_at(self, key: Key) -> Principal | None:
         lineage = self.place.lineage
         depth = lineage.index(key) if key in lineage else 0
-        return next((self.owners[one] for one in reversed(lineage[: depth + 1]) if one in self.owners), None)
+        return next(
+            (self.owners[item] for item in reversed(lineage[: depth + 1]) if item in self.owners), None
+        )
 
     # What a yes rests on
 
@@ -217,11 +221,13 @@ class Words:
 
 def _is_owner(part: Node) -> bool:
     """An owner atom, or a branch that is about an owner and only leads there."""
-    return part.kind == "owner" or (part.kind == "all" and any(one.kind == "owner" for one in part.children))
+    return part.kind == "owner" or (
+        part.kind == "all" and any(child.kind == "owner" for child in part.children)
+    )
 
 
 def _owner_atom(part: Node) -> Node:
-    return part if part.kind == "owner" else next(one for one in part.children if one.kind == "owner")
+    return part if part.kind == "owner" else next(child for child in part.children if child.kind == "owner")
 
 
 def _mark(part: Node) -> str:
@@ -242,13 +248,13 @@ def verdict_text(explanation: Explanation, speak: Words) -> str:
     """What is missing or denied, all of it at once; for a yes, by which way."""
     if explanation.decision.allowed:
         via = [
-            speak.spoken(one)
+            speak.spoken(item)
             for rule in explanation.because[-1:]
-            for one in rule.via
-            if not is_personal(one.name)
+            for item in rule.via
+            if not is_personal(item.name)
         ]
         return (
-            f"Through {terms.lower(words.listed([terms.lower(one) for one in via]))}."
+            f"Through {terms.lower(words.listed([terms.lower(item) for item in via]))}."
             if via
             else "By direct grants to this person."
         )

@@ -70,13 +70,13 @@ class Question:
     @property
     def full(self) -> str:
         """The name with its realm, where there is but one that can be meant."""
-        here = [one.name for one in self.realms]
+        here = [realm.name for realm in self.realms]
         return f"{here[0]}/{self.what}" if len(here) == 1 and "/" not in self.what else self.what
 
     def _refs(self) -> Iterable[ObjectRef]:
         realm, slash, name = self.what.partition("/")
         types = (self.type,) if self.type in TYPES else TYPES
-        for prefix, rest in [(realm, name)] if slash else [(one.name, self.what) for one in self.realms]:
+        for prefix, rest in [(realm, name)] if slash else [(item.name, self.what) for item in self.realms]:
             try:
                 path = split_name(rest) if rest else ()
             except BadName:
@@ -350,7 +350,7 @@ def _form(node: Node, person: Principal, codes: Sequence[str]) -> str:
 
 def _case_text(at: int, way: Sequence[Lack], givers: Sequence[Principal]) -> str:
     many = {1: "it", 2: "both"}.get(len(way), "all of it")
-    who = words.listed([terms.principal_name(one) for one in givers])
+    who = words.listed([terms.principal_name(giver) for giver in givers])
     who = who[:1].upper() + who[1:]
     gives = (
         f"{who} can give {many}."

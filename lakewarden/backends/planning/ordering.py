@@ -83,9 +83,9 @@ def _undenied(first: Step, then: Step) -> bool:
     return False
 
 
-def _touch(one: Step, other: Step) -> bool:
+def _touch(step: Step, other: Step) -> bool:
     """Whether two steps are about the same object, or one above the other."""
-    return any(_within(a.path, b.path) for a in one.rights for b in other.rights)
+    return any(_within(a.path, b.path) for a in step.rights for b in other.rights)
 
 
 def _within(one: Sequence[str], other: Sequence[str]) -> bool:

@@ -171,11 +171,11 @@ def _known(catalog: Node) -> dict[tuple[str, str], Node]:
     return {ids[node.id]: node for node in nodes(ids).values()}
 
 
-def _new(one: SourceObject) -> NewObject:
-    source = one.source
+def _new(source_object: SourceObject) -> NewObject:
+    source = source_object.source
     return NewObject(
-        one.type,
-        one.path[-1],
+        source_object.type,
+        source_object.path[-1],
         comment=source.comment,
         columns=_columns(source),
         properties=dict(source.detail),
@@ -183,10 +183,10 @@ def _new(one: SourceObject) -> NewObject:
     )
 
 
-def _columns(one: FoundObject) -> list[dict[str, Any]]:
+def _columns(found_object: FoundObject) -> list[dict[str, Any]]:
     return [
         {"name": col.name, "type": col.type, "nullable": col.nullable, "comment": col.comment}
-        for col in one.columns
+        for col in found_object.columns
     ]
 
 

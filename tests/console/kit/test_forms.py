@@ -181,19 +181,19 @@ def naming(query: str) -> Naming:
 
 def test_those_named_are_chosen_in_the_order_in_which_they_were_named(people: list[Principal]) -> None:
     form = naming("who=user:bob&who=user:ana&who=user:bob&who=user:nobody&who=%00")
-    assert [one.name for one in form.cleaned_data["who"]] == ["bob", "ana"]
+    assert [item.name for item in form.cleaned_data["who"]] == ["bob", "ana"]
     assert 'value="user:bob"' in drawn(form["who"]) and "Add another" in drawn(form["who"])
 
 
 def test_a_button_adds_and_another_drops(people: list[Principal]) -> None:
-    assert [one.name for one in naming("who=user:ana&add=user:bob").cleaned_data["who"]] == ["ana", "bob"]
-    assert [one.name for one in naming("who=user:ana&who=user:bob&drop=user:ana").cleaned_data["who"]] == [
+    assert [item.name for item in naming("who=user:ana&add=user:bob").cleaned_data["who"]] == ["ana", "bob"]
+    assert [item.name for item in naming("who=user:ana&who=user:bob&drop=user:ana").cleaned_data["who"]] == [
         "bob"
     ]
 
 
 def test_a_name_and_enter_choose_the_one_who_bears_it(people: list[Principal]) -> None:
-    assert [one.name for one in naming("find=ana&step=look").cleaned_data["who"]] == ["ana"]
+    assert [item.name for item in naming("find=ana&step=look").cleaned_data["who"]] == ["ana"]
     assert naming("find=ana&step=look")["who"].choice.find == ""
 
 
@@ -218,7 +218,7 @@ def test_a_name_that_nobody_bears_is_told_while_one_looks_and_nothing_else_is(
 def test_only_the_last_counts_where_there_can_be_one(people: list[Principal]) -> None:
     form = Naming(QueryDict("who=user:ana&who=user:bob"))
     form.fields["who"].at_most = 1
-    assert form.is_valid() and [one.name for one in form.cleaned_data["who"]] == ["bob"]
+    assert form.is_valid() and [item.name for item in form.cleaned_data["who"]] == ["bob"]
 
 
 def test_who_is_meant_is_asked_once(people: list[Principal], django_assert_num_queries: Any) -> None:

@@ -237,7 +237,7 @@ class Admin:
         return {
             "serviceName": service,
             "policyVersion": row["policyVersion"],
-            "policies": [one for one in self.policies.values() if one["service"] == service],
+            "policies": [policy for policy in self.policies.values() if policy["service"] == service],
             "serviceDef": self.definitions[row["type"]],
         }
 
@@ -260,7 +260,7 @@ def _empty_role() -> dict[str, Any]:
 def _asked_for(policy: Mapping[str, Any], asked: Mapping[str, str]) -> bool:
     service, label = asked.get("serviceName"), asked.get("policyLabelsPartial", "").lower()
     fits = not service or policy["service"] == service
-    return fits and (not label or any(label in one.lower() for one in policy["policyLabels"]))
+    return fits and (not label or any(label in item.lower() for item in policy["policyLabels"]))
 
 
 def _now() -> int:

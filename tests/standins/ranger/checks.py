@@ -64,7 +64,9 @@ def _check_name(admin: Admin, policy: Mapping[str, Any]) -> None:
 
 def _check_resources(type_: str, resources: Mapping[str, Any]) -> None:
     for levels in HIERARCHIES[type_]:
-        above = levels[: max((levels.index(one) + 1 for one in resources if one in levels), default=0)]
+        above = levels[
+            : max((levels.index(resource) + 1 for resource in resources if resource in levels), default=0)
+        ]
         if set(above) == set(resources) and above and above[-1] in LEAVES[type_]:
             return
     raise invalid(3012, f"resources {sorted(resources)} miss a level or end too early", "policy resources")
@@ -107,7 +109,7 @@ def _check_known(names: Iterable[str], known: Iterable[str], word: str, where: s
 
 def check_members(admin: Admin, role: Mapping[str, Any]) -> None:
     """Everybody in a role must be known."""
-    roles = {one["name"] for one in admin.roles.values()}
+    roles = {item["name"] for item in admin.roles.values()}
     for which, known in (("users", admin.users), ("groups", admin.groups), ("roles", roles)):
         names = [member["name"] for member in role[which]]
         _check_known(names, known, which[:-1], "specified in role")

@@ -114,7 +114,7 @@ class Policies:
 def _in_time(schedules: Collection[Mapping[str, Any]]) -> bool:
     now = datetime.now(UTC).strftime("%Y/%m/%d %H:%M:%S")
     return not schedules or any(
-        (one.get("startTime") or "") <= now <= (one.get("endTime") or "9") for one in schedules
+        (schedule.get("startTime") or "") <= now <= (schedule.get("endTime") or "9") for schedule in schedules
     )
 
 

@@ -112,7 +112,7 @@ class Handler(BaseHTTPRequestHandler):
         for method, pattern, does in ROUTES:
             match = re.fullmatch(pattern, path)
             if match and method == self.command:
-                names = [unquote(one) for one in match.groups()]
+                names = [unquote(group) for group in match.groups()]
                 return does(self.server.admin, login, names, asked, body)
         return 404, {"statusCode": 1, "msgDesc": "no such call in the stand-in"}
 
@@ -192,7 +192,7 @@ def _gone(done: None) -> Answer:
 
 def _in_roles(admin: Admin, user: str) -> list[str]:
     rows = admin.roles.values()
-    return [row["name"] for row in rows if any(one["name"] == user for one in row["users"])]
+    return [row["name"] for row in rows if any(item["name"] == user for item in row["users"])]
 
 
 Route = Callable[[Admin, str, list[str], dict[str, str], Any], Answer]

@@ -64,77 +64,77 @@ def parsed(text: str, *, bits: bool) -> list[Entry]:
 
 def merged(acl: Acl, spec: list[Entry]) -> Acl:
     """MODIFYACLENTRIES: these are put in, all others stay."""
-    by_key = {one.key: one for one in spec}
-    kept = [by_key.get(one.key, one) for one in acl]
-    fresh = [one for one in spec if one.key not in {old.key for old in acl}]
+    by_key = {item.key: item for item in spec}
+    kept = [by_key.get(item.key, item) for item in acl]
+    fresh = [item for item in spec if item.key not in {old.key for old in acl}]
     return _built(
-        [*kept, *fresh], {one.scope for one in spec}, {one.scope for one in spec if one.type == "mask"}
+        [*kept, *fresh], {item.scope for item in spec}, {item.scope for item in spec if item.type == "mask"}
     )
 
 
 def filtered(acl: Acl, spec: list[Entry]) -> Acl:
     """REMOVEACLENTRIES: these go; the mask is made anew where anything went."""
-    keys = {one.key for one in spec}
-    gone = [one for one in acl if one.key in keys]
+    keys = {item.key for item in spec}
+    gone = [item for item in acl if item.key in keys]
     return _built(
-        [one for one in acl if one.key not in keys],
-        {one.scope for one in gone},
-        {one.scope for one in gone if one.type == "mask"},
+        [item for item in acl if item.key not in keys],
+        {item.scope for item in gone},
+        {item.scope for item in gone if item.type == "mask"},
     )
 
 
 def replaced(acl: Acl, spec: list[Entry]) -> Acl:
     """SETACL: each scope that is named is replaced as a whole, the other stays."""
-    scopes = {one.scope for one in spec}
-    masks = {one.scope for one in spec if one.type == "mask"}
-    return _built([*spec, *(one for one in acl if one.scope not in scopes)], scopes, masks)
+    scopes = {item.scope for item in spec}
+    masks = {item.scope for item in spec if item.type == "mask"}
+    return _built([*spec, *(item for item in acl if item.scope not in scopes)], scopes, masks)
 
 
 def _built(entries: list[Entry], touched: set[str], masked: set[str]) -> Acl:
-    rest = [one for one in entries if one.type != "mask"]
-    masks = {one.scope: one for one in entries if one.type == "mask"}
+    rest = [entry for entry in entries if entry.type != "mask"]
+    masks = {entry.scope: entry for entry in entries if entry.type == "mask"}
     rest += _missing_defaults(rest)
-    for scope in sorted({one.scope for one in rest}):
-        inside = [one for one in rest if one.scope == scope]
-        needed = any(one.name for one in inside)
+    for scope in sorted({item.scope for item in rest}):
+        inside = [item for item in rest if item.scope == scope]
+        needed = any(item.name for item in inside)
         if needed and scope in masked and scope not in masks:
             raise AclException("Invalid ACL: mask is required, but it was deleted.")
         if scope in masks and (scope not in touched or scope in masked):
             rest.append(masks[scope])
         elif needed:
             union = 0
-            for one in inside:
-                union |= one.bits if one.type == "group" or one.name else 0
+            for item in inside:
+                union |= item.bits if item.type == "group" or item.name else 0
             rest.append(Entry(scope, "mask", "", union))
     return _valid(ordered(rest))
 
 
 def _missing_defaults(entries: list[Entry]) -> list[Entry]:
     """The base of a default list comes from the access list where the spec has none."""
-    if not any(one.scope == "default" for one in entries):
+    if not any(entry.scope == "default" for entry in entries):
         return []
-    there = {one.type for one in entries if one.scope == "default" and not one.name}
+    there = {entry.type for entry in entries if entry.scope == "default" and not entry.name}
     return [
-        Entry("default", one.type, "", one.bits)
-        for one in entries
-        if one.scope == "access" and not one.name and one.type not in there
+        Entry("default", entry.type, "", entry.bits)
+        for entry in entries
+        if entry.scope == "access" and not entry.name and entry.type not in there
     ]
 
 
 def _valid(entries: list[Entry]) -> Acl:
     for scope in ("access", "default"):
-        number = sum(one.scope == scope for one in entries)
+        number = sum(entry.scope == scope for entry in entries)
         if number > MOST:
             raise AclException(
                 f"Invalid ACL: ACL has {number} {scope} entries, which exceeds maximum of {MOST}."
             )
-        base = {one.type for one in entries if one.scope == scope and not one.name}
+        base = {entry.type for entry in entries if entry.scope == scope and not entry.name}
         if number and not {"user", "group", "other"} <= base:
             kind = "default ACL" if scope == "default" else "ACL"
             raise AclException(f"Invalid {kind}: the user, group and other entries are required.")
-    if len({one.key for one in entries}) != len(entries):
+    if len({entry.key for entry in entries}) != len(entries):
         raise AclException("Invalid ACL: multiple entries with same scope, type and name.")
-    for one in entries:
-        if one.name and one.type in ("mask", "other"):
-            raise AclException(f"Invalid ACL: this entry type must not have a name: {one}.")
+    for entry in entries:
+        if entry.name and entry.type in ("mask", "other"):
+            raise AclException(f"Invalid ACL: this entry type must not have a name: {entry}.")
     return tuple(entries)

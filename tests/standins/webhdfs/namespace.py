@@ -57,15 +57,15 @@ class Inode:
 
     def keep(self, acl: Acl) -> None:
         """Store a list as HDFS does: the mask in the place of the group's bits."""
-        access = {one.key[1:]: one for one in acl if one.scope == "access"}
-        default = tuple(one for one in acl if one.scope == "default")
+        access = {item.key[1:]: item for item in acl if item.scope == "access"}
+        default = tuple(item for item in acl if item.scope == "default")
         if default and not self.folder:
             raise AclException("Invalid ACL: only directories may have a default ACL.")
         extended = ("mask", "") in access
         group = access["mask" if extended else "group", ""].bits
         self.mode = self.mode & 0o1000 | access["user", ""].bits << 6 | group << 3 | access["other", ""].bits
-        middle = [one for one in acl if one.scope == "access" and one.type in ("user", "group")]
-        self.named = tuple(one for one in middle if one.name or one.type == "group") if extended else ()
+        middle = [item for item in acl if item.scope == "access" and item.type in ("user", "group")]
+        self.named = tuple(item for item in middle if item.name or item.type == "group") if extended else ()
         self.default = default
 
     def bits_of(self, user: str, groups: frozenset[str]) -> int:
@@ -75,11 +75,11 @@ class Inode:
             return owner
         if not self.named:
             return group if self.group in groups else other
-        for one in self.named:
-            if one.type == "user" and one.name == user:
-                return one.bits & group
+        for item in self.named:
+            if item.type == "user" and item.name == user:
+                return item.bits & group
         fitting = [
-            one.bits for one in self.named if one.type == "group" and (one.name or self.group) in groups
+            item.bits for item in self.named if item.type == "group" and (item.name or self.group) in groups
         ]
         if not fitting:
             return other
@@ -140,12 +140,14 @@ class Namespace:
         if not above.default:
             return node
         by_type = {"user": mode >> 6 & 7, "group": mode >> 3 & 7, "mask": mode >> 3 & 7, "other": mode & 7}
-        bare = not any(one.name for one in above.default)
+        bare = not any(item.name for item in above.default)
         acl = []
-        for one in above.default:
-            limited = not one.name and (one.type != "group" or bare)
+        for item in above.default:
+            limited = not item.name and (item.type != "group" or bare)
             acl.append(
-                Entry("access", one.type, one.name, one.bits & by_type[one.type] if limited else one.bits)
+                Entry(
+                    "access", item.type, item.name, item.bits & by_type[item.type] if limited else item.bits
+                )
             )
         node.keep((*acl, *(above.default if folder else ())))
         return node

@@ -128,7 +128,7 @@ class Operations:
     def get_getaclstatus(self) -> Any:
         self._with_acls()
         node = self.node()
-        entries = [str(one) for one in (*node.named, *node.default)]
+        entries = [str(item) for item in (*node.named, *node.default)]
         return {
             "AclStatus": {
                 "entries": entries,
@@ -222,7 +222,7 @@ class Operations:
         self._with_acls()
         node = self._owned()
         if node.named:
-            group = next(one.bits for one in node.named if one.type == "group" and not one.name)
+            group = next(item.bits for item in node.named if item.type == "group" and not item.name)
             node.mode = node.mode & ~0o070 | group << 3
         node.named = node.default = ()
 

@@ -43,7 +43,7 @@ KNOWN = (
     ),
 )
 DEFAULT = KNOWN[0]
-_BY_CODE = {one.code: one for one in KNOWN}
+_BY_CODE = {item.code: item for item in KNOWN}
 _now: ContextVar[Formats] = ContextVar("formats", default=DEFAULT)
 
 

@@ -133,7 +133,7 @@ def right(code: str, type_: str, kind: str = "gravitino") -> str:
     known = dialects.get(kind).privilege(code)
     if known is None:
         return code
-    leaf = next((one for one in known.binds if one not in CONTAINERS), "")
+    leaf = next((bind for bind in known.binds if bind not in CONTAINERS), "")
     plain = known.category in ("create", "use", "manage") or type_ not in CONTAINERS or not leaf
     return known.label if plain else f"{known.label} {leaf}s"
 
@@ -167,9 +167,9 @@ def given(rules: Iterable[Rule], type_: str, kind: str) -> str:
             denied.add(rule.privilege)
     bits = {code: dialects.get(kind).privilege(code) for code in allowed if code not in denied}
     ordered = sorted(
-        (one for one in bits.values() if one), key=lambda one: (_ORDER.index(one.category), one.bit)
+        (bit for bit in bits.values() if bit), key=lambda one: (_ORDER.index(one.category), one.bit)
     )
-    return sentence_list(list(dict.fromkeys(right(one.code, type_, kind) for one in ordered))) or "Nothing"
+    return sentence_list(list(dict.fromkeys(right(item.code, type_, kind) for item in ordered))) or "Nothing"
 
 
 def sentence_list(items: list[str]) -> str:

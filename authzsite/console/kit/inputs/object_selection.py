@@ -64,16 +64,16 @@ class Chosen:
             return []
         slice_ = slices.current(self.asker, here[0], now=now)
         places = [ObjectAccess(self.asker, node, slice_, now) for node in here]
-        return [one for one in places if ask.may_see(slice_, one.node, now=now)]
+        return [place for place in places if ask.may_see(slice_, place.node, now=now)]
 
     @cached_property
     def mine(self) -> list[ObjectAccess]:
-        return [one for one in self.seen if one.may_grant][:MOST]
+        return [item for item in self.seen if item.may_grant][:MOST]
 
     def notes(self) -> list[Note]:
         """What is left out, and why."""
         told = []
-        locked = [one.node.name for one in self.seen if not one.may_grant]
+        locked = [item.node.name for item in self.seen if not item.may_grant]
         if locked:
             strong = f"{words.number(len(locked))} of {words.number(len(self.seen))} left out."
             text = f"{words.listed(locked, 5)}: access to them is changed by their owners."
@@ -90,18 +90,18 @@ def back_of(node: Node) -> str:
 
 def on_context(chosen: Chosen, picked: Sequence[ObjectAccess]) -> dict[str, Any]:
     """The objects as boxes that can be unticked, and the way back above them."""
-    ids = {one.node.id for one in picked}
+    ids = {item.node.id for item in picked}
     on = [
         {
-            "id": one.node.id,
-            "name": one.node.name,
-            "place": terms.place_words(one.node),
-            "checked": one.node.id in ids,
+            "id": item.node.id,
+            "name": item.node.name,
+            "place": terms.place_words(item.node),
+            "checked": item.node.id in ids,
         }
-        for one in chosen.mine
+        for item in chosen.mine
     ]
-    names = words.listed([one.node.name for one in picked], 4)
-    above = tuple((one.name, terms.page_of(one.id, one.type)) for one in picked[0].node.above())
+    names = words.listed([item.node.name for item in picked], 4)
+    above = tuple((item.name, terms.page_of(item.id, item.type)) for item in picked[0].node.above())
     many = words.count(len(picked), "object")
     return {"on": on, "on_words": f"{many}: {names}", "crumbs": Crumbs(above)}
 

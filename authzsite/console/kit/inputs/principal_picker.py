@@ -99,11 +99,11 @@ class PrincipalPicker:
     def fields(self) -> dict[str, Any]:
         """What `console/roles/holders.html` draws: the people chosen so far and those that match."""
         typed = "" if (self.typed_one and len(self.matches) == 1) or "add" in self.data else self.find
-        options = [_option(one) for one in (self.matches if typed else [])]
+        options = [_option(match) for match in (self.matches if typed else [])]
         return {
             "chosen": [
-                {"code": str(one), "name": one.label, "note": "" if one.kind == "user" else _kind(one)}
-                for one in self.chosen
+                {"code": str(item), "name": item.label, "note": "" if item.kind == "user" else _kind(item)}
+                for item in self.chosen
             ],
             "find": typed,
             "options": options,
@@ -111,13 +111,13 @@ class PrincipalPicker:
         }
 
 
-def _kind(one: Principal) -> str:
-    return str(one.get_kind_display())
+def _kind(principal: Principal) -> str:
+    return str(principal.get_kind_display())
 
 
-def _option(one: Principal) -> dict[str, Any]:
-    note = f"{_kind(one)} {one.name}"
-    return {"code": str(one), "name": one.label, "note": note, "face": terms.avatar_of(one)}
+def _option(principal: Principal) -> dict[str, Any]:
+    note = f"{_kind(principal)} {principal.name}"
+    return {"code": str(principal), "name": principal.label, "note": note, "face": terms.avatar_of(principal)}
 
 
 @dataclass

@@ -83,7 +83,7 @@ class VisiblePrincipals:
         mine = Q(pk__in=[self.asker.pk, *self.own_groups])
         if not self.gives_access:
             return mine
-        members = RealmMember.objects.open().filter(realm__in=[one.realm_id for one in self.realms])
+        members = RealmMember.objects.open().filter(realm__in=[realm.realm_id for realm in self.realms])
         return mine | Q(pk__in=members.values("principal"))
 
     def named(self, text: str) -> list[Principal]:

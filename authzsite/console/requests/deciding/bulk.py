@@ -41,26 +41,33 @@ class Plan:
         waiting = visibility.waiting_for(viewer).filter(pk__in=numbers[: MOST * 4])
         rows = list(waiting.select_related("asker", "holder", "realm").prefetch_related("wants", "parts"))
         alone = risk.low(rows)
-        fit = [one for one in rows if not alone[one.pk]]
+        fit = [row for row in rows if not alone[row.pk]]
         left = [
-            f"Request {one.pk}: {alone[one.pk][:1].lower()}{alone[one.pk][1:]}"
-            for one in rows
-            if alone[one.pk]
+            f"Request {row.pk}: {alone[row.pk][:1].lower()}{alone[row.pk][1:]}"
+            for row in rows
+            if alone[row.pk]
         ]
-        left += [f"Request {one.pk}: at most {MOST} at once." for one in fit[MOST:]]
+        left += [f"Request {item.pk}: at most {MOST} at once." for item in fit[MOST:]]
         return cls(tuple(fit[:MOST]), tuple(left))
 
     def diff(self) -> Diff:
-        return Diff(tuple(_line(one) for one in self.requests))
+        return Diff(tuple(_line(request) for request in self.requests))
 
 
-def _line(one: AccessRequest) -> DiffLine:
-    wants, law = list(one.wants.all()), told.law_of(one)
-    open_ = [part for part in one.parts.all() if part.state == "asked"]
+def _line(access_request: AccessRequest) -> DiffLine:
+    wants, law = list(access_request.wants.all()), told.law_of(access_request)
+    open_ = [part for part in access_request.parts.all() if part.state == "asked"]
     takes = words.listed([told.part_words(part, law) for part in open_], 3)
-    text = f"may {told.wants_words(wants)} {told.lasts_words(one)}"
-    note = f"{takes}. “{told.cut(one.reason)}”"
-    return DiffLine("gain", one.holder.label, text, note, told.url_of(one), f"Request {one.pk}")
+    text = f"may {told.wants_words(wants)} {told.lasts_words(access_request)}"
+    note = f"{takes}. “{told.cut(access_request.reason)}”"
+    return DiffLine(
+        "gain",
+        access_request.holder.label,
+        text,
+        note,
+        told.url_of(access_request),
+        f"Request {access_request.pk}",
+    )
 
 
 @reads_and_writes
@@ -80,7 +87,7 @@ def bulk_decide(request: Request) -> HttpResponse:
             f"{words.number(len(failed))} of {words.count(len(plan.requests), 'request')} not decided.",
             " ".join(failed),
         )
-        numbers = [one.pk for one in plan.requests]
+        numbers = [item.pk for item in plan.requests]
         return _show(request, Plan.of(numbers, viewer), [note], status=409)
     say(request, f"{words.count(many, 'request')} approved")
     return redirect("console:requests")
@@ -89,11 +96,11 @@ def bulk_decide(request: Request) -> HttpResponse:
 def _approve(plan: Plan, viewer: Principal, note: str) -> list[str]:
     """Each in a change of its own: one that somebody decided meanwhile keeps none of the others back."""
     failed = []
-    for one in plan.requests:
+    for request in plan.requests:
         try:
-            decisions.approve(one.pk, by=Actor(viewer, "console"), note=note)
+            decisions.approve(request.pk, by=Actor(viewer, "console"), note=note)
         except PolicyError as problem:
-            failed.append(f"Request {one.pk}: {problem}")
+            failed.append(f"Request {request.pk}: {problem}")
     return failed
 
 
@@ -117,7 +124,7 @@ def _show(request: Request, plan: Plan, notes: list[Note], *, status: int = 200)
         "heading": f"Approve {many}{together}?" if plan.requests else "Nothing to decide together",
         "lead": "Each request is approved as it is, one by one in the history.",
         "notes": [*notes, *([left] if left else [])],
-        "on": [one.pk for one in plan.requests],
+        "on": [item.pk for item in plan.requests],
         "diff": plan.diff(),
         "button": f"Approve {many}",
         "back": reverse("console:requests"),

@@ -45,9 +45,9 @@ def weighed(found: Consideration, seen: VisibleRequest) -> Weighed:
         tuple(_notes(found, seen)),
         together.tally() if together else None,
         together.diff() if together else None,
-        tuple(_present(one, seen) for one in found.present),
-        tuple(_alike(one, seen) for one in found.peers if one.share.of),
-        tuple(_earlier(one, seen) for one in found.earlier),
+        tuple(_present(item, seen) for item in found.present),
+        tuple(_alike(peer, seen) for peer in found.peers if peer.share.of),
+        tuple(_earlier(item, seen) for item in found.earlier),
         found.roles,
         _ends(found, seen),
     )
@@ -57,37 +57,36 @@ def _notes(found: Consideration, seen: VisibleRequest) -> Iterable[Note]:
     """What stands against it; the form says no more than these, and the law decides."""
     for text in found.clashes:
         yield Note("bad", "Separation of duties.", text)
-    for one in found.denials:
-        label = terms.right(one.privilege, one.ref.type, requests_rows.law_of(seen.request))
-        by = f" by role {one.role}" if one.role else ""
-        name = one.ref.full_name or one.ref.realm
+    for denial in found.denials:
+        label = terms.right(denial.privilege, denial.ref.type, requests_rows.law_of(seen.request))
+        by = f" by role {denial.role}" if denial.role else ""
+        name = denial.ref.full_name or denial.ref.realm
         text = "A yes does not lift a denial; its author can."
         yield Note("warn", f"{label} on {name} is denied{by}.", text)
 
 
-def _present(one: Present, seen: VisibleRequest) -> str:
+def _present(present: Present, seen: VisibleRequest) -> str:
     """Ana can already use schema sales; Ana can do nothing with orders."""
-    who, name = seen.request.holder.label, requests_rows.short(one.want.name)
-    if one.node is None:
-        return f"There is nothing called {one.want.name} (yet)."
-    can = [requests_rows.verb(action, one.want.type) for action in TOLD if action in one.can]
+    who, name = seen.request.holder.label, requests_rows.short(present.want.name)
+    if present.node is None:
+        return f"There is nothing called {present.want.name} (yet)."
+    can = [requests_rows.verb(action, present.want.type) for action in TOLD if action in present.can]
     can = list(dict.fromkeys(can))
     return f"{who} can {words.listed(can)} {name}." if can else f"{who} can do nothing with {name}."
 
 
-def _alike(one: Peers, seen: VisibleRequest) -> str:
-    what = requests_rows.part_words(one.part, requests_rows.law_of(seen.request))
-    return (
-        f"{what}: {words.number(one.share.have)} of {words.number(one.share.of)} comparable people have it."
-    )
+def _alike(peers: Peers, seen: VisibleRequest) -> str:
+    what = requests_rows.part_words(peers.part, requests_rows.law_of(seen.request))
+    share = peers.share
+    return f"{what}: {words.number(share.have)} of {words.number(share.of)} comparable people have it."
 
 
-def _earlier(one: AccessRequest, seen: VisibleRequest) -> Earlier:
-    wants = list(one.wants.all())
-    who = "" if one.asker_id == one.holder_id else f" by {one.asker.label}"
-    note = f"{words.day(one.asked_at)}{who} · “{requests_rows.cut(one.reason)}”"
-    text = f"To {requests_rows.wants_words(wants)} {requests_rows.lasts_words(one)}"
-    return Earlier(text, note, requests_rows.state_of(one), requests_rows.url_of(one))
+def _earlier(access_request: AccessRequest, seen: VisibleRequest) -> Earlier:
+    wants = list(access_request.wants.all())
+    who = "" if access_request.asker_id == access_request.holder_id else f" by {access_request.asker.label}"
+    note = f"{words.day(access_request.asked_at)}{who} · “{requests_rows.cut(access_request.reason)}”"
+    text = f"To {requests_rows.wants_words(wants)} {requests_rows.lasts_words(access_request)}"
+    return Earlier(text, note, requests_rows.state_of(access_request), requests_rows.url_of(access_request))
 
 
 def _ends(found: Consideration, seen: VisibleRequest) -> str:

@@ -43,7 +43,7 @@ class Choice:
 
     @cached_property
     def mine(self) -> list[RequestPart]:
-        return sorted((one.part for one in self.seen.mandates), key=lambda part: part.number)
+        return sorted((mandate.part for mandate in self.seen.mandates), key=lambda part: part.number)
 
     @cached_property
     def parts(self) -> list[int]:
@@ -92,10 +92,10 @@ class Choice:
         row, now = self.seen.request, timezone.now()
         asked = durations.ends(now, row.lasts, row.until, row.zone)
         found = []
-        for one in SHORTER:
-            end = durations.ends(now, one, None, row.zone)
+        for item in SHORTER:
+            end = durations.ends(now, item, None, row.zone)
             if end is not None and (asked is None or end < asked):
-                found.append(one)
+                found.append(item)
         return found
 
     @cached_property
@@ -135,8 +135,8 @@ class Choice:
             "lasts": self.lasting,
             "date": self.data.get("date", "")[:40],
             "zone": words.zone(),
-            "roles": [self._role(one) for one in roles],
-            "role": self.role if self.role in {one.role.id for one in roles} else None,
+            "roles": [self._role(role) for role in roles],
+            "role": self.role if self.role in {role.role.id for role in roles} else None,
             "text": self.text,
             "button": self._button(),
             "problems": {**self.when.problems, **self.problems},
@@ -163,12 +163,14 @@ class Choice:
     def _lasts_known(self) -> list[tuple[str, str]]:
         asked = requests_rows.lasts_words(self.seen.request)
         known = [(ASKED, f"As asked, {asked}")]
-        known += [(one, requests_rows.lasting_words(one)) for one in self.offered]
+        known += [(item, requests_rows.lasting_words(item)) for item in self.offered]
         return [*known, ("date", "A date")]
 
-    def _role(self, one: Proposal) -> dict[str, Any]:
-        held = f"held by {words.count(one.holders, 'other')}" if one.holders else "held by nobody yet"
-        return {"id": one.role.id, "name": one.role.name, "note": held}
+    def _role(self, proposal: Proposal) -> dict[str, Any]:
+        held = (
+            f"held by {words.count(proposal.holders, 'other')}" if proposal.holders else "held by nobody yet"
+        )
+        return {"id": proposal.role.id, "name": proposal.role.name, "note": held}
 
     def _button(self) -> str:
         return "Approve" if len(self.mine) == 1 else f"Approve {words.count(len(self.mine), 'decision')}"

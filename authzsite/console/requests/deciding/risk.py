@@ -27,7 +27,7 @@ REASON = Reason(
 
 def low(rows: Sequence[AccessRequest]) -> dict[int, str]:
     """For each request why it is decided alone; empty where it may be decided with others.  No queries."""
-    return {one.pk: why_alone(one) for one in rows}
+    return {row.pk: why_alone(row) for row in rows}
 
 
 def why_alone(request: AccessRequest) -> str:
@@ -39,7 +39,7 @@ def why_alone(request: AccessRequest) -> str:
         return "It is for longer than a month."
     for part in request.parts.all():
         known = [law.privilege(code) for code in part.privileges]
-        if part.kind != "privilege" or any(one is None or one.category not in SMALL for one in known):
+        if part.kind != "privilege" or any(item is None or item.category not in SMALL for item in known):
             return "It gives more than to read."
     return "" if request.state == "asked" else "It waits for an answer."
 

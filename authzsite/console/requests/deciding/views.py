@@ -116,7 +116,7 @@ def _show(
         "reason": row.reason,
         "facts": facts(seen),
         "weighed": weighed,
-        "others": [one for one in decisions(seen) if not one.mine],
+        "others": [decision for decision in decisions(seen) if not decision.mine],
         **choice.fields(weighed.roles),
         **_next(seen),
     }

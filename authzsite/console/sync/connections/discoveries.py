@@ -108,17 +108,20 @@ def discovery_detail(request: Request, id: int) -> HttpResponse:
     return _show(request, one)
 
 
-def _show(request: Request, one: BackendAccess, *, status: int = 200) -> HttpResponse:
-    node, may = one.place.node, registration.may_connect(one.place.actor, one.place.node)
+def _show(request: Request, backend_access: BackendAccess, *, status: int = 200) -> HttpResponse:
+    node, may = (
+        backend_access.place.node,
+        registration.may_connect(backend_access.place.actor, backend_access.place.node),
+    )
     root = next(iter(node.above()), node)
     context: dict[str, Any] = {
         "heading": f"What {node.name} holds",
-        "lead": _lead(one),
-        "crumbs": Crumbs((("Sync", reverse("console:sync")), (one.name, one.url))),
+        "lead": _lead(backend_access),
+        "crumbs": Crumbs((("Sync", reverse("console:sync")), (backend_access.name, backend_access.url))),
         "actions": [
-            Action("What is gone", reverse("console:sync_vanished", args=[one.row.pk]), "plain"),
+            Action("What is gone", reverse("console:sync_vanished", args=[backend_access.row.pk]), "plain"),
             Action("Browse", terms.page_of(node.id, node.type)),
-            *([Action("Change the connection", renewal(one.row, root, node))] if may else []),
+            *([Action("Change the connection", renewal(backend_access.row, root, node))] if may else []),
         ],
         "may": may,
         "locked": None
@@ -126,15 +129,15 @@ def _show(request: Request, one: BackendAccess, *, status: int = 200) -> HttpRes
         else Reason(
             "why-not-read", f"Only the owner of {node.name} or a holder of the connect duty can read it."
         ),
-        "reading": _reading(discoveries.latest(one.row)),
-        "progress_url": reverse("console:discover_progress", args=[one.row.pk]),
-        "read": one.row.read_at is not None,
-        "nightly": one.row.read_nightly,
+        "reading": _reading(discoveries.latest(backend_access.row)),
+        "progress_url": reverse("console:discover_progress", args=[backend_access.row.pk]),
+        "read": backend_access.row.read_at is not None,
+        "nightly": backend_access.row.read_nightly,
         "nonce": nonce_in(request),
-        "logins": _logins(one) if one.may_look else "",
-        "owners": _owners(one) if one.may_look else [],
+        "logins": _logins(backend_access) if backend_access.may_look else "",
+        "owners": _owners(backend_access) if backend_access.may_look else [],
     }
-    slice_ = one.place.slice
+    slice_ = backend_access.place.slice
     return page(
         request,
         "console/sync/discover.html",
@@ -146,14 +149,16 @@ def _show(request: Request, one: BackendAccess, *, status: int = 200) -> HttpRes
     )
 
 
-def _lead(one: BackendAccess) -> str:
+def _lead(backend_access: BackendAccess) -> str:
     """Schemas, tables and views, read from PostgreSQL: in the words of that kind of system."""
-    system = one.row.get_kind_display()
+    system = backend_access.row.get_kind_display()
     try:
-        kind = kinds.get(one.row.kind)
+        kind = kinds.get(backend_access.row.kind)
     except Misconfigured:
         return f"{system} cannot be read: no backend of that kind is installed."
-    types = dict.fromkeys(type_ for type_ in kind.discovers.values() if type_ != one.place.node.type)
+    types = dict.fromkeys(
+        type_ for type_ in kind.discovers.values() if type_ != backend_access.place.node.type
+    )
     told = words.listed([_several(terms.kind_of(type_)) for type_ in types])
     return f"{told[:1].upper()}{told[1:]}, read from {system} whenever you ask."
 
@@ -164,34 +169,39 @@ def _several(kind: str) -> str:
     return f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
 
 
-def _logins(one: BackendAccess) -> str:
+def _logins(backend_access: BackendAccess) -> str:
     """Logins there that are members here, as a number: the pages of people have the rest."""
-    row = BackendLogins.objects.filter(backend=one.row).first()
+    row = BackendLogins.objects.filter(backend=backend_access.row).first()
     if row is None:
         return ""
-    members = RealmMember.objects.open().filter(realm=one.row.realm_id, principal__name__in=row.names)
+    members = RealmMember.objects.open().filter(
+        realm=backend_access.row.realm_id, principal__name__in=row.names
+    )
     known = set(members.values_list("principal__name", flat=True))
     strangers = [name for name in row.names if name not in known]
     told = f"{words.count(len(known), 'login')} there {'is a member' if len(known) == 1 else 'are members'}"
     if not strangers:
-        return f"{told} of {one.place.node.realm} too."
+        return f"{told} of {backend_access.place.node.realm} too."
     named = words.listed(strangers, NAMED)
     verb = "is not a member" if len(strangers) == 1 else "are not members"
-    realm = one.place.node.realm
+    realm = backend_access.place.node.realm
     return f"{told} of {realm} too; {named} {verb}. Adopting a grant makes its holder a member."
 
 
-def _owners(one: BackendAccess) -> list[DiscoveredOwner]:
-    return [_line(one, found) for found in owners.suggestions(one.row, OWNERS)]
+def _owners(backend_access: BackendAccess) -> list[DiscoveredOwner]:
+    return [_line(backend_access, found) for found in owners.suggestions(backend_access.row, OWNERS)]
 
 
-def _line(one: BackendAccess, found: Suggestion) -> DiscoveredOwner:
+def _line(backend_access: BackendAccess, found: Suggestion) -> DiscoveredOwner:
     objects = words.count(found.objects, "object")
     if found.who is None:
         return DiscoveredOwner(found.name, objects, "Nobody of that name is a member here")
     if not found.left:
         return DiscoveredOwner(found.name, objects, f"{found.who.label} owns the same here")
-    url = reverse("console:discover_owner", args=[one.row.pk]) + f"?{urlencode({'name': found.name})}"
+    url = (
+        reverse("console:discover_owner", args=[backend_access.row.pk])
+        + f"?{urlencode({'name': found.name})}"
+    )
     here = f"{words.count(found.left, 'object')} not owned by {found.who.label} here"
     act = Action("Take over", url, "mini", more=f"that {found.name} owns {words.count(found.left, 'object')}")
     return DiscoveredOwner(found.name, objects, here, act)

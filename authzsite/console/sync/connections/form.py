@@ -96,10 +96,10 @@ class ConnectionForm:
         return self.kind is not None and urlsplit(self.kind.example).username is not None
 
     def fields(self) -> Iterator[ConnectionField]:
-        for one in self.kind.fields if self.kind else ():
-            id_ = OWN + one.name
-            value = self.said(id_) or (one.choices[0][0] if one.choices else "")
-            yield ConnectionField(id_, one.label, value, one.help, self.problems.get(id_, ""), one.choices)
+        for item in self.kind.fields if self.kind else ():
+            id_ = OWN + item.name
+            value = self.said(id_) or (item.choices[0][0] if item.choices else "")
+            yield ConnectionField(id_, item.label, value, item.help, self.problems.get(id_, ""), item.choices)
 
     # What was answered
 
@@ -140,7 +140,7 @@ class ConnectionForm:
         return self._url_with(kind, self.password)
 
     def _url_with(self, kind: Kind, password: str) -> str:
-        own = {one.id.removeprefix(OWN): one.value for one in self.fields()}
+        own = {item.id.removeprefix(OWN): item.value for item in self.fields()}
         server = {name: self.said(name) for name in SERVER} if self.asks_server else {}
         return self._with_kept(kind, kind.address({**server, **own, "password": password}))
 
@@ -151,7 +151,7 @@ class ConnectionForm:
         parts = kept_parts(self.before)
         if any(parts.get(name, "") != self.said(name) for name in PLACE):
             return url
-        asked = {name for one in kind.fields for name in (one.name, READ_AS.get(one.name, ""))}
+        asked = {name for item in kind.fields for name in (item.name, READ_AS.get(item.name, ""))}
         asked |= {name for name, _ in parse_qsl(urlsplit(url).query)} | SECRET
         kept = [pair for pair in parse_qsl(urlsplit(_whole(self.before)).query) if pair[0] not in asked]
         return f"{url}{'&' if '?' in url else '?'}{urlencode(kept)}" if kept else url
@@ -188,8 +188,8 @@ def prefilled(asked: Mapping[str, str], ward: RealmAccess) -> dict[str, str]:
         return first
     kind, parts = kinds_for(ward).get(wanted.before.kind), kept_parts(wanted.before)
     own = {
-        OWN + one.name: parts.get(one.name) or parts.get(READ_AS.get(one.name, ""), "")
-        for one in (kind.fields if kind else ())
+        OWN + item.name: parts.get(item.name) or parts.get(READ_AS.get(item.name, ""), "")
+        for item in (kind.fields if kind else ())
     }
     server = {name: parts.get(name, "") for name in SERVER}
     return {**first, "kind": wanted.before.kind, "policy": wanted.before.policy, **server, **own}
@@ -212,10 +212,10 @@ def _whole(row: Backend) -> str:
 def _alike(asked: Mapping[str, str], kept: Mapping[str, str], kind: Kind) -> bool:
     """Whether two URLs say the same in all their parts; what one leaves out is what is usual."""
     usual = {
-        name: one.choices[0][0]
-        for one in kind.fields
-        if one.choices
-        for name in (one.name, READ_AS.get(one.name, ""))
+        name: item.choices[0][0]
+        for item in kind.fields
+        if item.choices
+        for name in (item.name, READ_AS.get(item.name, ""))
     }
     return all(
         asked.get(name, usual.get(name, "")) == kept.get(name, usual.get(name, ""))

@@ -78,7 +78,7 @@ def _choose(request: Request, ward: RealmAccess, *, status: int = 200) -> HttpRe
         "crumbs": Crumbs((("Realms", reverse("console:realms")), (ward.root.name, ward.url))),
         "heading": f"Connect {ward.root.name}",
         "lead": "Which system is behind it? Decisions are applied there and read back.",
-        "choices": [_choice(ward, one, catalog) for one in known],
+        "choices": [_choice(ward, item, catalog) for item in known],
         "none": Empty("Nothing can be connected", "No kind of system is installed that this realm can use."),
     }
     return show(request, "console/sync/connect_kinds.html", ward, context, status=status)
@@ -96,7 +96,9 @@ def _tried(request: Request, wanted: ConnectionForm, kind: Kind, actor: Actor) -
         note = Note("bad", "It cannot be tried.", _sentence(str(problem)))
         return _show(request, wanted, kind, [note], status=422)
     if found.source is None or not found.reached:
-        said = [_sentence(one.text.removeprefix("cannot connect or read: ")) for one in found.findings]
+        said = [
+            _sentence(finding.text.removeprefix("cannot connect or read: ")) for finding in found.findings
+        ]
         note = Note("bad", "It does not answer.", f"{' '.join(said)} Nothing is kept.")
         return _show(request, wanted, kind, [note], failed=True, status=422)
     if request.POST.get("step") != "connect":
@@ -188,7 +190,7 @@ def _show(
 
 
 def _found_words(found: Any) -> str:
-    look = sum(not one.ok for one in found)
+    look = sum(not item.ok for item in found)
     return f"It answers; {words.count(look, 'thing')} to look at" if look else "It answers; all is well"
 
 

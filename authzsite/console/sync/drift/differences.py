@@ -133,7 +133,7 @@ def _lines(
 def _open(rows: Sequence[BackendFinding], orders: Mapping[int, ForeignOrder]) -> bool:
     """Whether it waits for a decision."""
     return (
-        rows[0].kind == "foreign" and not any(one.pk in orders for one in rows) and not _is_accepted(rows[0])
+        rows[0].kind == "foreign" and not any(row.pk in orders for row in rows) and not _is_accepted(rows[0])
     )
 
 
@@ -190,7 +190,7 @@ def _row(
 ) -> DifferenceRow:
     row = rows[0]
     # of several rights of one grant each may fare differently: the one that fails is told
-    mine = sorted((orders[one.pk] for one in rows if one.pk in orders), key=lambda one: -one.attempts)
+    mine = sorted((orders[item.pk] for item in rows if item.pk in orders), key=lambda one: -one.attempts)
     order = mine[0] if mine else None
     node = places.get(row.securable_id or 0)
     locked = locks.get(row.pk, {})

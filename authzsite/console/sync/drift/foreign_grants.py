@@ -96,7 +96,7 @@ def _reopening(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
 def _retrying(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     goes = (
         "is taken"
-        if not any(one.replaced for one in foreign_rights.ordered(about.rows).values())
+        if not any(item.replaced for item in foreign_rights.ordered(about.rows).values())
         else "is replaced"
     )
     text = f"what was decided is tried again: {_what(about)} on {_on(about)} {goes}"

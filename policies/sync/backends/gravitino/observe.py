@@ -207,21 +207,21 @@ def _object(kind: str, path: tuple[str, ...], row: Mapping[str, Any], **detail: 
     )
 
 
-def described(client: Client, one: FoundObject) -> FoundObject:
+def described(client: Client, found_object: FoundObject) -> FoundObject:
     """An object with its comment and columns, which only a call of its own tells."""
     words = {"table": "tables", "view": "views", "topic": "topics", "fileset": "filesets", "model": "models"}
-    if one.kind != "schema" and one.kind not in words:
-        return one
-    catalog, schema, *rest = one.path
-    inside = (words[one.kind], *rest) if rest else ()
+    if found_object.kind != "schema" and found_object.kind not in words:
+        return found_object
+    catalog, schema, *rest = found_object.path
+    inside = (words[found_object.kind], *rest) if rest else ()
     try:
-        row = client.get("catalogs", catalog, "schemas", schema, *inside).get(one.kind) or {}
+        row = client.get("catalogs", catalog, "schemas", schema, *inside).get(found_object.kind) or {}
     except Refused as refusal:
         if refusal.status == 404:
-            return one  # gone since it was listed
+            return found_object  # gone since it was listed
         raise
     columns = tuple(_column(col) for col in row.get("columns") or ())
-    return replace(one, comment=str(row.get("comment") or ""), columns=columns)
+    return replace(found_object, comment=str(row.get("comment") or ""), columns=columns)
 
 
 def _column(row: Mapping[str, Any]) -> Column:

@@ -194,8 +194,8 @@ def _hidden(reader: Reader, roles: Mapping[str, Iterable[Right]]) -> list[str]:
     return [f"{'.'.join(path)} {said}" for path in sorted(hidden)]
 
 
-def _order(one: Foreign) -> tuple[Right, str, str]:
-    return one.right, one.holder, one.grantor
+def _order(foreign: Foreign) -> tuple[Right, str, str]:
+    return foreign.right, foreign.holder, foreign.grantor
 
 
 def _objects(reader: Reader) -> Iterator[FoundObject]:

@@ -46,7 +46,7 @@ def _administrators(reader: Reader) -> Iterator[Bypass]:
 def _by_service(reader: Reader) -> Iterator[Bypass]:
     configs = reader.service.get("configs") or {}
     for name, (begins, what) in _CONFIGS.items():
-        for holder in filter(None, (one.strip() for one in str(configs.get(name) or "").split(","))):
+        for holder in filter(None, (item.strip() for item in str(configs.get(name) or "").split(","))):
             yield Bypass(begins + holder, what)
     if reader.service.get("tagService"):
         yield Bypass(

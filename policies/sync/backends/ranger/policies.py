@@ -189,9 +189,9 @@ def has_items(policy: Policy) -> bool:
     return any(policy.get(items) for items in LISTS)
 
 
-def same(one: Policy, other: Policy) -> bool:
+def same(policy: Policy, other: Policy) -> bool:
     """Whether two policies mean the same, whatever else the server has put into them."""
-    return _meaning(one) == _meaning(other)
+    return _meaning(policy) == _meaning(other)
 
 
 def _meaning(policy: Policy) -> tuple[Any, ...]:
