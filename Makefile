@@ -55,7 +55,7 @@ bench: .venv/ready-dev ## ratios that must hold
 	@exec scripts/bench.sh
 
 screenshots: .venv/ready-dev system ## var/screenshots/index.html: every room, light and dark, narrow and wide
-	@exec $(PYTHON) -m pytest -q -m slow tests/pages/test_screenshots.py
+	@exec $(PYTHON) -m pytest -q -m slow tests/console/test_screenshots.py
 
 seeds: .venv/ready-dev system ## docs/seeds.md: which requirement is shown by which passing test
 	@exec $(PYTHON) -m tests.seeds.report

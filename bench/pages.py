@@ -76,8 +76,8 @@ def measure() -> None:
 
     settings.ALLOWED_HOSTS = ["*"]
     call_command("migrate", verbosity=0)
-    from tests.pages.conftest import make_shop
-    from tests.pages.large import fill
+    from tests.console.conftest import make_shop
+    from tests.console.large import fill
 
     root = make_shop()
     small = times(root)

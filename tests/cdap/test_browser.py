@@ -14,8 +14,8 @@ from policies.authority import OPERATOR
 from policies.decisions import ask
 from policies.services import entities
 from tests.cdap.world import a_cdap, a_role, give
-from tests.pages.looking import EVERY_LOOK, faults_of
-from tests.pages.test_browser import EITHER_WAY, site, visit
+from tests.console.screens import EVERY_LOOK, faults_of
+from tests.console.test_browser import EITHER_WAY, site, visit
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = pytest.mark.browser

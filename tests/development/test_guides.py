@@ -18,9 +18,9 @@ def test_a_page_is_added(tmp_path: Path) -> None:
     assert len(touched) <= MOST
     done = run_tests(
         tmp_path,
-        "tests/pages/test_expiring.py",
-        "tests/pages/test_who_may.py::test_every_route_has_a_row",
-        "tests/pages/test_who_may.py::test_each_page_answers_each_visitor[stranger]",
+        "tests/console/people/test_expiring.py",
+        "tests/console/test_who_may.py::test_every_route_has_a_row",
+        "tests/console/test_who_may.py::test_each_page_answers_each_visitor[stranger]",
     )
     assert done.returncode == 0, done.stdout
     assert "6 passed" in done.stdout
@@ -30,14 +30,14 @@ def test_a_privilege_is_added(tmp_path: Path) -> None:
     touched = followed("adding-a-privilege.md", tmp_path)
     assert len(touched) <= MOST
     shutil.copyfile(
-        ROOT / "tests/development/new_privilege.py", tmp_path / "tests/pages/test_new_privilege.py"
+        ROOT / "tests/development/new_privilege.py", tmp_path / "tests/console/roles/test_new_privilege.py"
     )
     done = run_tests(
         tmp_path,
         "tests/law/test_privileges.py",
         "tests/law/test_expressions.py",
         "tests/law/test_actions.py",
-        "tests/pages/test_new_privilege.py",
+        "tests/console/roles/test_new_privilege.py",
     )
     assert done.returncode == 0, done.stdout
     assert "skipped" not in done.stdout

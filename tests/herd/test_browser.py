@@ -14,12 +14,12 @@ from accounts import people, tokens
 from accounts.models import Principal
 from accounts.people import make_account
 from policies.decisions.lookups.entries import entries
+from tests.console.conftest import PASSWORD
+from tests.console.screens import EVERY_LOOK, WIDTHS, faults
+from tests.console.test_browser import EITHER_WAY, visit
 from tests.herd.test_sdk import _hang_up, create
 from tests.herd.test_sdk import entries as entries_of
 from tests.herd.world import a_herd, give, namespaces, role, the_herd, the_namespace
-from tests.pages.conftest import PASSWORD
-from tests.pages.looking import EVERY_LOOK, WIDTHS, faults
-from tests.pages.test_browser import EITHER_WAY, visit
 
 __all__ = ["visit"]
 pytestmark = pytest.mark.browser

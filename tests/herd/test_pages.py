@@ -22,8 +22,8 @@ from policies.decisions.lookups import entries
 from policies.models import Change, Grant
 from policies.services import grants
 from policies.services.grants import GrantRequest
+from tests.console.conftest import BACKEND
 from tests.herd.world import Caller, entry_path, give, namespaces, role, the_namespace
-from tests.pages.conftest import BACKEND
 
 Enter = Callable[[str], Client]
 

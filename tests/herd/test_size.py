@@ -14,8 +14,8 @@ from catalog.nodes import Node
 from policies.decisions.lookups.entries import entries
 from policies.models import Grant
 from tests.bulk import put
+from tests.console.conftest import BACKEND
 from tests.herd.world import ENTRIES, Caller, give, the_namespace
-from tests.pages.conftest import BACKEND
 
 MANY = 100_000
 

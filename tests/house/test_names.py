@@ -17,17 +17,17 @@ FLOORS = ("lakewarden", "accounts", "catalog", "policies", "authzsite")
 
 NAMES = {
     # name: how often at most, and what to write instead
-    "one": (1027, "the noun: grant, person, privilege, item"),
-    "found": (889, "the noun: row, match, objects; or a verb for a function"),
-    "told": (377, "the noun: words, message, answer, details"),
-    "said": (113, "the noun: words, event, draft"),
-    "room": (79, "what the page shows: grant_list, role_detail; or page, view"),
-    "Line": (28, "the noun in the line: GrantLine, MemberLine"),
-    "Row": (25, "the noun in the row: RoleRow, RequestRow"),
-    "Asked": (13, "the noun: Filter, Query, RequestForm"),
-    "Found": (6, "the noun: Match, Located, ObjectFound"),
-    "Told": (4, "the noun: Message, Details, Preview"),
-    "Held": (4, "the noun: HeldRole, Entitlement"),
+    "one": (285, "the noun: grant, person, privilege, item"),
+    "found": (880, "the noun: row, match, objects; or a verb for a function"),
+    "told": (371, "the noun: words, message, answer, details"),
+    "said": (111, "the noun: words, event, draft"),
+    "room": (13, "what the page shows: grant_list, role_detail; or page, view"),
+    "Line": (2, "the noun in the line: GrantLine, MemberLine"),
+    "Row": (5, "the noun in the row: RoleRow, RequestRow"),
+    "Asked": (4, "the noun: Filter, Query, RequestForm"),
+    "Found": (4, "the noun: Match, Located, ObjectFound"),
+    "Told": (0, "the noun: Message, Details, Preview"),
+    "Held": (1, "the noun: HeldRole, Entitlement"),
 }
 
 

@@ -34,10 +34,10 @@ from policies.record.event_drafts import make_event
 from policies.record.verify import verify
 from policies.services import accounts, members, roles, seals
 from policies.services.duties import give as give_duty
+from tests.console.conftest import BACKEND
 from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, the
 from tests.kept import kept
 from tests.metrics import read_metrics
-from tests.pages.conftest import BACKEND
 from tests.policies.superuser import past_triggers
 from tests.policies.test_replay import FACTS, happens, make_world
 

@@ -1,3 +1,3 @@
 """Who looks at the site."""
 
-from tests.pages.conftest import signed_in  # noqa: F401 -- a fixture
+from tests.console.conftest import signed_in  # noqa: F401 -- a fixture

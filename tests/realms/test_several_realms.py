@@ -10,8 +10,8 @@ import pytest
 from django.test import Client
 from django.urls import URLPattern, URLResolver, get_resolver
 
+from tests.console.site_pages import ADMIN
 from tests.kept import kept
-from tests.pages.rooms import ADMIN
 from tests.realms.world import HIDDEN, STRANGERS, several_realms
 
 Enter = Callable[[str], Client]

@@ -13,9 +13,9 @@ from accounts import tokens
 from accounts.people import ensure
 from policies.models import AccessRecord
 from policies.services import members
+from tests.console.site_pages import ADMIN
 from tests.factories import AUTHORITY, BY, a_person
 from tests.kept import kept
-from tests.pages.rooms import ADMIN
 from tests.realms.world import HIDDEN, STRANGERS, several_realms
 
 Enter = Callable[[str], Client]

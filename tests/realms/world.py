@@ -9,9 +9,9 @@ from __future__ import annotations
 from accounts.people import ensure, make_account
 from policies.services import accounts, duties, grants, realms
 from policies.services.grants import GrantRequest
+from tests.console.site_pages import furnish
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, acting, admit, owned, under
 from tests.herd import world as herds
-from tests.pages.rooms import furnish
 from tests.policies.conftest import make_shop
 
 HIDDEN = "zebra"

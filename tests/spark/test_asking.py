@@ -16,9 +16,9 @@ from accounts.people import make_account
 from policies.models import AccessRequest, Grant, RequestPart
 from policies.services import owners, roles
 from policies.services.roles import Privilege
+from tests.console.conftest import NAMES, PASSWORD
+from tests.console.test_browser import sign_in
 from tests.factories import AUTHORITY, BY, a_role, the
-from tests.pages.conftest import NAMES, PASSWORD
-from tests.pages.test_browser import sign_in
 from tests.spark.test_walk import demo, run
 
 __all__ = ["demo"]  # a fixture

@@ -1,4 +1,4 @@
-"""The addresses of this area: Signing in, one's own profile, accounts, service accounts."""
+"""The addresses of this area: signing in, profiles, accounts, service accounts."""
 
 from django.urls import path
 

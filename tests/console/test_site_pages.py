@@ -1,0 +1,83 @@
+"""Every room with something going on in it: accessible and fitting, light and dark, narrow and wide."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from itertools import pairwise
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from catalog.nodes import Node
+from tests.console.screens import LOOKS, faults
+from tests.console.site_pages import ADMIN, ROOMS, ROOMS_OUT_THERE, furnish, mirrored
+from tests.console.test_browser import site, visit
+from tests.console.test_nothing_vanishes import Controls
+from tests.factories import the
+from tests.sync.conftest import Source
+
+__all__ = ["site", "visit"]  # fixtures
+VISITORS = sorted({who for _, who, _ in ROOMS if who})
+HEAVY = 100_000  # bytes: what a page may weigh without its style sheets and scripts
+
+
+@pytest.fixture(autouse=True)
+def runs_the_site(settings: Any) -> None:
+    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({ADMIN})
+
+
+def test_every_room_can_be_entered_and_says_why_what_is_disabled_is(
+    shop: Node, signed_in: Callable[[str], Client]
+) -> None:
+    numbers, wrong = furnish(shop), []
+    clients = {"": Client(), **{who: signed_in(who) for who in VISITORS}}
+    for name, who, address in ROOMS:
+        answer = clients[who].get(address.format(**numbers))
+        if answer.status_code != (404 if name == "Not found" else 200):
+            wrong.append((name, who, str(answer.status_code)))
+        if len(answer.content) > HEAVY:
+            wrong.append((name, who, f"weighs {len(answer.content)} bytes"))
+        wrong += [(name, who, control) for control in (*unexplained(answer), *skipped_levels(answer))]
+    assert not wrong
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("who", VISITORS)
+def test_what_is_disabled_for_anybody_says_why(
+    who: str, shop: Node, signed_in: Callable[[str], Client]
+) -> None:
+    numbers, client = furnish(shop), signed_in(who)
+    answers = {name: client.get(address.format(**numbers)) for name, _, address in ROOMS}
+    assert not {name: unexplained(answer) for name, answer in answers.items() if unexplained(answer)}
+
+
+def skipped_levels(answer: Any) -> list[str]:
+    """The headings of a page that skip a level: an h3 right below the h1."""
+    levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", answer.content.decode())]
+    return [f"h{two} after h{one}" for one, two in pairwise(levels) if two > one + 1]
+
+
+def unexplained(answer: Any) -> list[str]:
+    """The disabled controls of a page that no reason on it is tied to."""
+    _, main, body = answer.content.decode().partition('<main id="main"')
+    found = Controls()
+    found.feed(main + body)
+    return [control for control, why in found.disabled.items() if why not in found.ids - {""}]
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.timeout(3600)
+def test_every_room_is_accessible_and_fits(visit: Callable[..., Any], source: Source) -> None:
+    numbers = {**furnish(the("metalake")), **mirrored(the("metalake"), source)}
+    pages, found = dict[str, Any](), []
+    for name, who, address in (*ROOMS, *ROOMS_OUT_THERE):
+        if who not in pages:
+            pages[who] = visit(who)
+            pages[who].set_default_timeout(60_000)
+        pages[who].goto(address.format(**numbers))
+        pages[who].wait_for_load_state("networkidle")
+        found += faults(pages[who], LOOKS, name)
+    assert not found
