@@ -1,4 +1,4 @@
-"""The console: the rooms a person walks with a browser.
+"""The console: what people see and do in a browser.
 
 It asks the domain and draws; it decides nothing.
 """

@@ -115,7 +115,7 @@ def about_person(person: Principal, root: Node, by: Actor, *, dismissed: bool = 
 
 
 @dataclass(frozen=True)
-class Room:
+class HintList:
     """The hints of some realms that somebody may see, the weightiest first, however many there are."""
 
     realms: tuple[Node, ...]

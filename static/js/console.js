@@ -96,7 +96,7 @@ for (const toast of document.querySelectorAll("[data-toast]")) {
   }, 1000);
 }
 
-// How much waits in a room: what was counted last stands there until it is counted again.
+// How much waits beside an entry: what was counted last stands there until it is counted again.
 for (const badge of document.querySelectorAll(".late[data-count]")) {
   badge.innerHTML = sessionStorage.getItem(badge.dataset.count) ?? "";
 }

@@ -62,7 +62,7 @@ def a_hint(root: Node, grant: Grant | None = None, **more: Any) -> Hint:
 
 def all_of(root: Node, by: Actor, *, kind: str = "", dismissed: bool = False) -> list[hints.HintView]:
     """Those of a realm that somebody sees in the room of hints."""
-    return hints.Room((root,), by, dismissed).page(1_000, kind=kind)
+    return hints.HintList((root,), by, dismissed).page(1_000, kind=kind)
 
 
 @pytest.fixture
@@ -189,7 +189,7 @@ def test_it_is_dismissed_with_a_reason_and_brought_back(shop: Node, unused: Hint
     with pytest.raises(Conflict, match="already dismissed"):
         hints.dismiss(unused.pk, by=acting("marek"), reason="Me too")
     hints.bring_back(unused.pk, by=acting("marek"))
-    assert hints.Room((shop,), olivia).counts() == {"unused_grant": 1}
+    assert hints.HintList((shop,), olivia).counts() == {"unused_grant": 1}
     kinds = Event.objects.filter(kind__startswith="hint.").order_by("pk").values_list("kind", flat=True)
     assert list(kinds) == ["hint.dismissed", "hint.brought_back"]
 
@@ -230,7 +230,7 @@ def test_the_room_holds_what_each_may_act_on_page_by_page(db: None, seed: int) -
     for person in Principal.objects.filter(kind="user"):
         by = Actor(person, "console")
         expected = [hint.pk for hint in Hint.objects.order_by("-people", "id") if may_see(hint, by)]
-        room, found, after = hints.Room((root,), by), list[int](), None
+        room, found, after = hints.HintList((root,), by), list[int](), None
         while page := room.page(4, after=after):
             found += [item.row.pk for item in page]
             after = (page[-1].row.people, page[-1].row.pk)

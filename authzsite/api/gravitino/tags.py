@@ -43,19 +43,19 @@ class Kind:
     type: str
     many: str
     show: Show
-    room: str
+    noun: str
 
     @property
     def listing(self) -> str:
-        return f"{self.room}.list{self.many.capitalize()}ForMetadataObject"
+        return f"{self.noun}.list{self.many.capitalize()}ForMetadataObject"
 
     @property
     def getting(self) -> str:
-        return f"{self.room}.get{self.type.capitalize()}ForObject"
+        return f"{self.noun}.get{self.type.capitalize()}ForObject"
 
     @property
     def putting(self) -> str:
-        return f"{self.room}.associate{self.many.capitalize()}ForObject"
+        return f"{self.noun}.associate{self.many.capitalize()}ForObject"
 
 
 # what a tag or a policy is

@@ -59,7 +59,9 @@ class BulkGrantView(GrantView):
             steps.insert(0, Action("Ask for them", ask_for([place.node for place in seen[:MOST]])))
         context = {"heading": "Many at once", "empty": Empty(heading, text, actions=tuple(steps), level=2)}
         revision = revision_now()
-        return page(self.request, "console/access/bulk_none.html", context, room="catalog", revision=revision)
+        return page(
+            self.request, "console/access/bulk_none.html", context, section="catalog", revision=revision
+        )
 
     def make_form(self, data: Any) -> GrantForm:
         return GrantForm(data, places=self.chosen.mine)

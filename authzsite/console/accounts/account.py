@@ -97,7 +97,9 @@ def _show(request: Request, account: User, link: str = "") -> HttpResponse:
         "person_url": reverse("console:person", args=[one.pk]) if one else "",
         "latest": timeline.timeline(timeline.rows(latest)[:8]),
     }
-    return page(request, "console/accounts/account.html", context, room="accounts", revision=revision_now())
+    return page(
+        request, "console/accounts/account.html", context, section="accounts", revision=revision_now()
+    )
 
 
 _LINK_WORDS = (

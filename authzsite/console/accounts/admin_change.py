@@ -18,7 +18,7 @@ from policies.decisions.site import named
 class AdminChangeView(ChangeView):
     """Lets in site admins, and tells everybody else who they are."""
 
-    room = "accounts"
+    section = "accounts"
     cannot = "You cannot manage accounts"
 
     def site_refusal(self) -> HttpResponse | None:
@@ -35,7 +35,7 @@ class AdminChangeView(ChangeView):
         return False
 
     def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
-        return page(self.request, self.template_name, context, room=self.room, status=status)
+        return page(self.request, self.template_name, context, section=self.section, status=status)
 
 
 class PrincipalForm(ConsoleForm):

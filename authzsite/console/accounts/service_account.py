@@ -146,7 +146,12 @@ def _show(request: Request, kept: ServiceAccess, form: TokenForm, status: int = 
     }
     revision = revision_now()
     return page(
-        request, "console/accounts/service.html", context, room="accounts", revision=revision, status=status
+        request,
+        "console/accounts/service.html",
+        context,
+        section="accounts",
+        revision=revision,
+        status=status,
     )
 
 

@@ -39,4 +39,4 @@ def refused(request: Request, heading: str, *, back: str, back_words: str) -> Ht
     access_log.refused(asker_of(request), ADMIN, None, name=request.path, via="console")
     text = f"Only a site admin can do this. {admin_names()}"
     context = {"verdict": Verdict("no", heading, text, level=1), "actions": (Action(back_words, back),)}
-    return page(request, "errors/refused.html", context, room="accounts", status=403)
+    return page(request, "errors/refused.html", context, section="accounts", status=403)

@@ -100,7 +100,7 @@ def account_list(request: Request) -> HttpResponse:
         "admins": _admins(),
         "repairs": _repairs(),
     }
-    return page(request, "console/accounts/list.html", context, room="accounts", revision=revision_now())
+    return page(request, "console/accounts/list.html", context, section="accounts", revision=revision_now())
 
 
 def asked_in(request: Request) -> tuple[str, str]:

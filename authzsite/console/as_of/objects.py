@@ -131,7 +131,7 @@ def _page(
         request,
         "console/objects/as_of.html",
         {**head.context(), **context},
-        room="catalog",
+        section="catalog",
         realm=head.node.realm,
         revision=head.place.slice.revision,
         banner=head.banner(),

@@ -62,7 +62,7 @@ def role_as_of(request: Request, id: int) -> HttpResponse:
         sheet = f"{reverse('console:role_then_csv', args=[id])}?{urlencode({'at': at})}"
         context |= {"past": _said(then), "gave": _gave(seen, then), "held": held}
         context |= {"gave_csv": sheet, "held_csv": f"{sheet}&show=held"}
-    return page(request, "console/roles/as_of.html", context, room="roles", realm=seen.node.realm)
+    return page(request, "console/roles/as_of.html", context, section="roles", realm=seen.node.realm)
 
 
 def _said(then: Past) -> Note:

@@ -86,7 +86,7 @@ def top(request: Request) -> HttpResponse:
             "The operator of this Lakewarden, or the owner of a realm, can add you.",
         ),
     }
-    return page(request, "console/catalog/catalog.html", context, room="catalog", revision=revision_now())
+    return page(request, "console/catalog/catalog.html", context, section="catalog", revision=revision_now())
 
 
 def _forest(request: Request, realms: Sequence[Node]) -> Nodes:
@@ -119,7 +119,7 @@ def browse(request: Request, id: int) -> HttpResponse:
         request,
         "console/catalog/catalog.html",
         context,
-        room="catalog",
+        section="catalog",
         realm=node.realm,
         revision=place.slice.revision,
         banner=banner(node.realm, mode_of(node.realm_id)),

@@ -160,7 +160,7 @@ class InstanceContext:
             request,
             template,
             context,
-            room="catalog",
+            section="catalog",
             realm=self.root.name,
             kind=self.root.type,
             revision=self.place.slice.revision,

@@ -89,7 +89,7 @@ def _show(
         if row.reviewer and row.reviewed
         else "",
     }
-    return page(request, "console/emergency/emergency.html", context, room="emergency", status=status)
+    return page(request, "console/emergency/emergency.html", context, section="emergency", status=status)
 
 
 def _facts(row: Emergency, node: Node) -> Iterable[Fact]:

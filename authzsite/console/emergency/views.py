@@ -160,7 +160,7 @@ def _show(
         "csv": reverse("console:emergencies_csv"),
         "empty": Empty("You have not used emergency access", drawn=False),
     }
-    return page(request, "console/emergency/list.html", context, room="emergency", status=status)
+    return page(request, "console/emergency/list.html", context, section="emergency", status=status)
 
 
 def lines(rows: Iterable[Emergency], places: dict[int, Node]) -> Iterable[EmergencyRow]:

@@ -211,7 +211,7 @@ def show(
         request,
         template,
         context,
-        room="catalog",
+        section="catalog",
         realm=herd.name,
         kind="herd",
         revision=slice_.revision,

@@ -102,7 +102,9 @@ def access_log_page(request: Request) -> HttpResponse:
         "pager": _pager(asked, found, export=bool(duties.held(asker, EXPORT_HISTORY))),
         "empty": Empty("Nothing is on record", "You see records about objects you own or look after."),
     }
-    return page(request, "console/history/access_log.html", context, room="history", revision=revision_now())
+    return page(
+        request, "console/history/access_log.html", context, section="history", revision=revision_now()
+    )
 
 
 def _asked(request: Request, seen: Sight) -> tuple[AccessLogFilter, Principal | None, str]:

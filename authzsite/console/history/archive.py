@@ -65,7 +65,7 @@ def archive_page(request: Request) -> HttpResponse:
         ),
         **(_found(asked, seen, root, request.GET.get("before", "")) if root and not asked.problems else {}),
     }
-    return page(request, "console/history/archive.html", context, room="history", revision=revision_now())
+    return page(request, "console/history/archive.html", context, section="history", revision=revision_now())
 
 
 def _places(asker: Principal) -> list[Node]:

@@ -52,7 +52,9 @@ def integrity_page(request: Request) -> HttpResponse:
         "followers": _followers(),
         "key": str(signing.public_key()),
     }
-    return page(request, "console/history/integrity.html", context, room="history", revision=revision_now())
+    return page(
+        request, "console/history/integrity.html", context, section="history", revision=revision_now()
+    )
 
 
 def may_verify(asker: Principal) -> bool:

@@ -1,4 +1,4 @@
-"""The rooms of the record, as tabs."""
+"""The pages of the record, as tabs."""
 
 from __future__ import annotations
 
@@ -15,5 +15,5 @@ TABS = (
 
 
 def tabs(current: str) -> Tabs:
-    """The rooms of the record."""
+    """The tabs, each with its page."""
     return Tabs(tuple(Tab(label, reverse(f"console:{code}"), code == current) for code, label in TABS))

@@ -220,7 +220,7 @@ def history_list(request: Request) -> HttpResponse:
         request,
         "console/history/history.html",
         {**context, **_frame(place), **fields(asked, realms), "tabs": None if node else tabs("history")},
-        room="history",
+        section="history",
         realm=_realm(realms),
         revision=revision_now(),
     )

@@ -1,4 +1,4 @@
-"""What waits for somebody that no other room has a list of: ends, strangers, orphans, backends that lag."""
+"""What waits for somebody that no other page lists: ends, strangers, orphans, backends that lag."""
 
 from __future__ import annotations
 

@@ -151,4 +151,4 @@ def first_steps_page(request: Request) -> HttpResponse:
         "steps": first.steps(),
         "done": first.done,
     }
-    return page(request, "console/home/first_steps.html", context, room="realms", revision=revision_now())
+    return page(request, "console/home/first_steps.html", context, section="realms", revision=revision_now())

@@ -27,7 +27,7 @@ from policies.record import history
 SOON = timedelta(days=14)
 SHOWN = 10
 ASIDE = ("role", "tag", "policy", "job_template", "job")
-"""What is owned beside data; it has no room of its own yet."""
+"""What is owned beside data; it has no page of its own yet."""
 
 
 @dataclass

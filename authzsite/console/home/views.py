@@ -101,4 +101,6 @@ def home_page(request: Request) -> HttpResponse:
         context |= {"heading": new.strong.rstrip("."), "lead": new.text, "actions": [step]}
         new = None
     context["new_site"] = (unsealed_facts.note() if site_admins.may(request) else None) or new
-    return page(request, "console/home/home.html", context, room="home", realm=realm, revision=revision_now())
+    return page(
+        request, "console/home/home.html", context, section="home", realm=realm, revision=revision_now()
+    )

@@ -80,4 +80,4 @@ def _show(request: Request, address: str, problem: str = "", *, status: int = 20
         "problem": problem,
         "digest": f"The mail once a day goes at {DIGEST_AT:02}:00 in your time zone, {account.time_zone}.",
     }
-    return page(request, "console/inbox/settings.html", context, room="inbox", status=status)
+    return page(request, "console/inbox/settings.html", context, section="inbox", status=status)

@@ -1,4 +1,4 @@
-"""The addresses of these rooms."""
+"""The addresses of this area."""
 
 from django.urls import path
 

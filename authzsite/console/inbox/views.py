@@ -61,7 +61,7 @@ def notice_list(request: Request) -> HttpResponse:
         "pager": _pager(found, everything, begun=before),
         "empty": _empty(everything),
     }
-    return page(request, "console/inbox/list.html", context, room="inbox")
+    return page(request, "console/inbox/list.html", context, section="inbox")
 
 
 def _heading(waiting: int) -> str:

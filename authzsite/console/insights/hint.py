@@ -46,7 +46,7 @@ def _hint(request: Request, number: int) -> tuple[HintView, Actor]:
 
 
 def _origin(request: Request) -> str:
-    """The page that one comes from and goes back to: that of an object, a role or a person, or the room."""
+    """The page that one comes from and goes back to: an object, a role, a person, or the list of hints."""
     page = request.GET.get("back", "")
     return page if page and is_own(request, page) else reverse("console:hints")
 
@@ -60,7 +60,7 @@ def _locked(request: Request, told: HintView, deed: str) -> HttpResponse | None:
     text = "Only people who may give access to its object can do that."
     verdict = Verdict("no", f"You cannot {deed} hints about {node.name}", text, level=1)
     context = {"verdict": verdict, "actions": (Action("Back", _origin(request)),)}
-    return page(request, "errors/refused.html", context, room="hints", realm=node.realm, status=403)
+    return page(request, "errors/refused.html", context, section="hints", realm=node.realm, status=403)
 
 
 @reads_and_writes
@@ -120,7 +120,7 @@ def _ask(request: Request, told: HintView, notes: list[Note]) -> HttpResponse:
         request,
         "console/access/revoke.html",
         context,
-        room="hints",
+        section="hints",
         realm=node.realm,
         revision=revision_now(),
         status=status,
@@ -179,7 +179,7 @@ def _why(request: Request, told: HintView, problem: str) -> HttpResponse:
         request,
         "console/insights/dismiss.html",
         context,
-        room="hints",
+        section="hints",
         realm=told.node.realm,
         revision=revision_now(),
         status=status,

@@ -49,7 +49,7 @@ class HintRow:
 class Drawing:
     """One viewer: what they may change decides which buttons are theirs.  One slice a realm.
 
-    `back` is the page that they come back to when a hint is mended or dismissed; empty for the room of hints.
+    `back` is the page that they come back to when a hint is mended or dismissed; empty for the list of hints.
     """
 
     asker: Principal

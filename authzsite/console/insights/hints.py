@@ -1,4 +1,4 @@
-"""The room of the hints: where access could be tighter, for those who may change it or review it."""
+"""The list of hints: where access could be tighter, for those who may change it or review it."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from authzsite.console.kit.page import page
 from authzsite.downloads import csv_file
 from catalog.nodes import Node
 from policies.analytics.hint_kinds import KINDS
-from policies.analytics.hints import HintView, Place, Room
+from policies.analytics.hints import HintList, HintView, Place
 from policies.analytics.pipelines import control
 from policies.decisions.lookups.visible_objects import realms_of
 from policies.models import PipelineRun
@@ -78,7 +78,7 @@ def hint_list(request: Request) -> HttpResponse:
     asker, asked = asker_of(request), _asked(request)
     realms = realms_of(asker)
     chosen = asked.among(realms)
-    found = Room(chosen, actor(asker), asked.dismissed)
+    found = HintList(chosen, actor(asker), asked.dismissed)
     counts = found.counts()
     shown, pager = _page_of(found, counts, asked)
     lines = list(map(Drawing.by(asker, chosen).line, shown))
@@ -99,11 +99,13 @@ def hint_list(request: Request) -> HttpResponse:
     }
     realm = chosen[0].name if len(chosen) == 1 else ""
     return page(
-        request, "console/insights/hints.html", context, room="hints", realm=realm, revision=revision_now()
+        request, "console/insights/hints.html", context, section="hints", realm=realm, revision=revision_now()
     )
 
 
-def _page_of(found: Room, counts: Mapping[str, int], asked: HintFilter) -> tuple[Sequence[HintView], Pager]:
+def _page_of(
+    found: HintList, counts: Mapping[str, int], asked: HintFilter
+) -> tuple[Sequence[HintView], Pager]:
     """Those behind the place that the address names."""
     rows = found.page(SHOWN + 1, kind=asked.kind, after=asked.after)
     shown = rows[:SHOWN]
@@ -120,12 +122,12 @@ def _page_of(found: Room, counts: Mapping[str, int], asked: HintFilter) -> tuple
 def as_csv(request: Request) -> HttpResponseBase:
     """The same hints to their end."""
     asker, asked = asker_of(request), _asked(request)
-    found = Room(asked.among(realms_of(asker)), actor(asker), asked.dismissed)
+    found = HintList(asked.among(realms_of(asker)), actor(asker), asked.dismissed)
     head = ["object", "type", "hint", "about", "why", "people", "revision", "first found", "last found"]
     return csv_file.answer("hints", [*head, "dismissed", "reason"], _lines(found, asked.kind))
 
 
-def _lines(found: Room, kind: str) -> Iterator[list[object]]:
+def _lines(found: HintList, kind: str) -> Iterator[list[object]]:
     after: Place | None = None
     while rows := found.page(CHUNK, kind=kind, after=after):
         for item in rows:

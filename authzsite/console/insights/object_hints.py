@@ -51,6 +51,6 @@ def _drawn(asker: Principal, found: Sequence[HintView], realms: Sequence[Node], 
     return {
         "hints": lines,
         "hints_url": url,
-        "hints_more": f"{words.count(more, 'more hint')} in the room of hints." if more else "",
+        "hints_more": f"{words.count(more, 'more hint')} in the list of hints." if more else "",
         "hints_reasons": reasons(lines),
     }

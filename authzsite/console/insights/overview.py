@@ -50,7 +50,7 @@ def site(request: Request) -> HttpResponse:
             "A realm's owner, its reviewers and site admins can.",
         ),
     }
-    return page(request, "console/insights/site.html", context, room="overview", revision=revision_now())
+    return page(request, "console/insights/site.html", context, section="overview", revision=revision_now())
 
 
 def _lines(places: list[Watched]) -> Iterable[RealmFigures]:
@@ -100,7 +100,7 @@ def realm_overview(request: Request, id: int) -> HttpResponse:
         request,
         "console/insights/overview.html",
         context,
-        room="overview",
+        section="overview",
         realm=ward.root.name,
         kind=ward.root.type,
         revision=revision_now(),

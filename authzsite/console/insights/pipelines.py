@@ -1,4 +1,4 @@
-"""The room of the pipelines: what each is for, its last good result, how a run goes on, and all runs."""
+"""The pipelines: what each is for, its last good result, how a run goes on, and all runs."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def pipeline_list(request: Request) -> HttpResponse:
         ),
     }
     return page(
-        request, "console/insights/pipelines.html", context, room="pipelines", revision=revision_now()
+        request, "console/insights/pipelines.html", context, section="pipelines", revision=revision_now()
     )
 
 
@@ -137,7 +137,12 @@ def run(request: Request, id: int) -> HttpResponse:
     }
     realm = where.root.name if where.root else ""
     return page(
-        request, "console/insights/run.html", context, room="pipelines", realm=realm, revision=revision_now()
+        request,
+        "console/insights/run.html",
+        context,
+        section="pipelines",
+        realm=realm,
+        revision=revision_now(),
     )
 
 

@@ -1,4 +1,4 @@
-"""A request as the middleware hands it to the rooms."""
+"""A request as the middleware hands it to the views."""
 
 from __future__ import annotations
 

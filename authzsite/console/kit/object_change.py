@@ -16,7 +16,7 @@ from policies.decisions.lookups.visible_objects import givable
 class ObjectChangeView(ChangeView):
     """`self.object` is the object as the asker meets it; hidden and absent ones are the same Http404."""
 
-    room = "catalog"
+    section = "catalog"
 
     def get_object(self) -> Any:
         return get_object_or_404(self.request, self.kwargs["id"])
@@ -29,7 +29,7 @@ class ObjectChangeView(ChangeView):
             self.request,
             self.template_name,
             context,
-            room=self.room,
+            section=self.section,
             realm=self.object.node.realm,
             revision=self.object.slice.revision,
             status=status,

@@ -1,4 +1,4 @@
-"""What surrounds every page: the rooms, the person, the theme, the toast, the revision."""
+"""What surrounds every page: the navigation, the person, the theme, the toast, the revision."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ KEYS_OFF = "keys_off"
 
 
 @dataclass(frozen=True)
-class Room:
+class NavigationEntry:
     """A place of the console; `key` follows `g` on the keyboard; `rest` lies under More on small screens;
     `admins` is for site admins.  What waits in one that is `late` is counted after the page has come.
     """
@@ -54,42 +54,42 @@ NAV = (
     (
         "Work",
         (
-            Room("home", "Home", "home", "h"),
-            Room("requests", "Requests", "request", "r", late=True),
-            Room("reviews", "Reviews", "review", "v", rest=True, late=True),
-            Room("hints", "Hints", "hint", "u", rest=True),
+            NavigationEntry("home", "Home", "home", "h"),
+            NavigationEntry("requests", "Requests", "request", "r", late=True),
+            NavigationEntry("reviews", "Reviews", "review", "v", rest=True, late=True),
+            NavigationEntry("hints", "Hints", "hint", "u", rest=True),
         ),
     ),
     (
         "Look up",
         (
-            Room("catalog", "Catalog", "catalog", "c"),
-            Room("people", "People", "user", "p"),
-            Room("roles", "Roles", "role", "o", rest=True),
-            Room("why", "Why", "why", "w"),
-            Room("overview", "Overview", "chart", "m", rest=True),
+            NavigationEntry("catalog", "Catalog", "catalog", "c"),
+            NavigationEntry("people", "People", "user", "p"),
+            NavigationEntry("roles", "Roles", "role", "o", rest=True),
+            NavigationEntry("why", "Why", "why", "w"),
+            NavigationEntry("overview", "Overview", "chart", "m", rest=True),
         ),
     ),
     (
         "Record",
         (
-            Room("history", "History", "history", "t", rest=True),
-            Room("sync", "Sync", "sync", "s", rest=True),
-            Room("pipelines", "Pipelines", "flow", "d", rest=True),
+            NavigationEntry("history", "History", "history", "t", rest=True),
+            NavigationEntry("sync", "Sync", "sync", "s", rest=True),
+            NavigationEntry("pipelines", "Pipelines", "flow", "d", rest=True),
         ),
     ),
     (
         "Set up",
         (
-            Room("realms", "Realms", "lake", "l", rest=True),
-            Room("accounts", "Accounts", "key", "n", rest=True, admins=True),
+            NavigationEntry("realms", "Realms", "lake", "l", rest=True),
+            NavigationEntry("accounts", "Accounts", "key", "n", rest=True, admins=True),
         ),
     ),
 )
 
 
-def rooms_of(principal: Principal | None) -> list[tuple[str, tuple[Room, ...]]]:
-    """The rooms somebody may enter; those for site admins are shown to them alone."""
+def navigation_of(principal: Principal | None) -> list[tuple[str, tuple[NavigationEntry, ...]]]:
+    """What somebody may open; entries for site admins are shown to them alone."""
     runs_the_site = principal is not None and is_service_admin(principal)
     kept = [(head, tuple(item for item in some if runs_the_site or not item.admins)) for head, some in NAV]
     return [(head, some) for head, some in kept if some]
@@ -100,7 +100,7 @@ def page(
     template: str,
     context: dict[str, Any] | None = None,
     *,
-    room: str = "",
+    section: str = "",
     realm: str = "",
     kind: str = "metalake",
     revision: int | None = None,
@@ -109,7 +109,7 @@ def page(
 ) -> HttpResponse:
     """Render a page with the shell around it."""
     shell = surroundings(request) | {
-        "room": room,
+        "section": section,
         "realm": f"{KINDS[kind]} {realm}" if realm else "",
         "revision": words.number(revision),
         "banner": banner or banner_of(realm, revision),
@@ -134,7 +134,7 @@ def surroundings(request: Request) -> dict[str, Any]:
     name = (principal.label if principal else known.get_username()) if known else ""
     return {
         "sheets": SHEETS,
-        "nav": rooms_of(principal),
+        "nav": navigation_of(principal),
         "signed_in": known is not None,
         "person": name,
         "initials": words.initials(name),

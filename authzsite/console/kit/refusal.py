@@ -63,7 +63,7 @@ def refused(request: Request, place: ObjectAccess, action: str) -> HttpResponse:
         request,
         "errors/refused.html",
         context,
-        room="catalog",
+        section="catalog",
         realm=node.realm,
         revision=place.slice.revision,
         status=403,

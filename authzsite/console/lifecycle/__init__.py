@@ -1,1 +1,1 @@
-"""The rooms for those who come and those who go: the same access as somebody, and what a leaver leaves."""
+"""Joiners and leavers: the same access as a colleague, and what becomes of what a leaver has."""

@@ -59,7 +59,7 @@ def changes_made(request: Request, nonce: str) -> HttpResponse:
         "done": done,
         "whom": about,
     }
-    return page(request, "console/lifecycle/saved.html", context, room="people")
+    return page(request, "console/lifecycle/saved.html", context, section="people")
 
 
 def _kind(code: str) -> str:

@@ -295,7 +295,7 @@ def _show(request: Request, alike: Alike) -> HttpResponse:
     realm, revision = realm_words(alike.circle), revision_now()
     template = "console/lifecycle/joiner.html"
     status = 422 if failed or bad else 200
-    return page(request, template, context, room="people", realm=realm, revision=revision, status=status)
+    return page(request, template, context, section="people", realm=realm, revision=revision, status=status)
 
 
 LEAD = (

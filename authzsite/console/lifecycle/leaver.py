@@ -302,7 +302,7 @@ def _show(request: Request, plan: Plan) -> HttpResponse:
     status = 422 if failed or plan.notes else 200
     realm, revision = realm_words(plan.circle), revision_now()
     template = "console/lifecycle/leaver.html"
-    return page(request, template, context, room="people", realm=realm, revision=revision, status=status)
+    return page(request, template, context, section="people", realm=realm, revision=revision, status=status)
 
 
 LEAD = (

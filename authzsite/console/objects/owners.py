@@ -136,7 +136,12 @@ def owner_list(request: Request) -> HttpResponse:
     }
     realm = chosen.root.name if chosen.root else ""
     return page(
-        request, "console/objects/owners.html", context, room="people", realm=realm, revision=revision_now()
+        request,
+        "console/objects/owners.html",
+        context,
+        section="people",
+        realm=realm,
+        revision=revision_now(),
     )
 
 
@@ -346,7 +351,7 @@ class HandOverView(ChangeView):
             "nonce": ConsoleForm().nonce,
             "next": words.number(min(left, BATCH)),
         }
-        return page(self.request, "console/objects/owners_progress.html", context, room="people")
+        return page(self.request, "console/objects/owners_progress.html", context, section="people")
 
     def heading(self, form: HandOverForm) -> str:
         many = words.count(len(self.hand_over.all), "object")
@@ -366,4 +371,4 @@ class HandOverView(ChangeView):
         return {"here": self.request.get_full_path()}
 
     def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
-        return page(self.request, self.template_name, context, room="people", status=status)
+        return page(self.request, self.template_name, context, section="people", status=status)

@@ -49,7 +49,7 @@ def _page(request: Request, template: str, head: ObjectHeader, context: dict[str
         request,
         template,
         {**head.context(), **context},
-        room="catalog",
+        section="catalog",
         realm=head.node.realm,
         revision=head.place.slice.revision,
         banner=head.banner(),

@@ -54,7 +54,7 @@ def _group(id: int) -> Principal:
 class GroupChangeView(AdminChangeView):
     """A change of a group of the site."""
 
-    room = "people"
+    section = "people"
     cannot = "You cannot change who is in a group"
 
     def way_back(self) -> tuple[str, str]:

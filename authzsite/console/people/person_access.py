@@ -63,7 +63,7 @@ class PersonAccess:
             request,
             template,
             {**frame, **context},
-            room="people",
+            section="people",
             realm=realm_words(self.circle),
             revision=revision_now(),
         )

@@ -141,7 +141,7 @@ class PersonRolesView(ChangeView):
         return reverse("console:person_groups", args=[self.object.person.pk])
 
     def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
-        return page(self.request, self.template_name, context, room="people", status=status)
+        return page(self.request, self.template_name, context, section="people", status=status)
 
 
 NOTHING = Note(

@@ -80,7 +80,7 @@ def people_list(request: Request) -> HttpResponse:
         request,
         "console/people/list.html",
         context,
-        room="people",
+        section="people",
         realm=realm_words(circle),
         revision=revision_now(),
     )

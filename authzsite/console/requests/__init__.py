@@ -1,1 +1,1 @@
-"""Requests for access: the room, asking, one request, deciding, what a request must say, and substitutes."""
+"""Requests for access: lists, asking, one request, deciding, what a request must say, and substitutes."""

@@ -99,7 +99,7 @@ def _show(request: Request, form: Form, notes: list[Note], *, bad: bool = False)
         request,
         "console/requests/ask.html",
         context,
-        room="requests",
+        section="requests",
         realm=realm if realm in form.kinds else "",
         revision=revision_now(),
         status=422 if failed else 200,

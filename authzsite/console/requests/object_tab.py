@@ -55,7 +55,7 @@ def object_requests(request: Request, id: int) -> HttpResponse:
         request,
         "console/requests/object_tab.html",
         {**head.context(), **context},
-        room="catalog",
+        section="catalog",
         realm=place.node.realm,
         revision=place.slice.revision,
         banner=head.banner(),

@@ -126,7 +126,7 @@ def shown(
         request,
         "console/requests/request.html",
         context,
-        room="requests",
+        section="requests",
         realm=realm,
         revision=revision_now(),
         status=status,

@@ -114,7 +114,7 @@ def _show(request: Request, place: ObjectAccess, typed: RuleForm, notes: list[No
         request,
         "console/requests/rules.html",
         context,
-        room="catalog",
+        section="catalog",
         realm=node.realm,
         revision=place.slice.revision,
         status=422 if bad else 200,

@@ -1,4 +1,4 @@
-"""The room of requests: those the viewer decides, made, or may see, and those that ended."""
+"""The lists of requests: those the viewer decides, made, or may see, and those that ended."""
 
 from __future__ import annotations
 
@@ -183,7 +183,7 @@ def request_list(request: Request) -> HttpResponse:
         "csv": reverse("console:requests_csv") + board.asked.url(after=0),
         "empty": board.empty(),
     }
-    return page(request, "console/requests/list.html", context, room="requests", revision=revision_now())
+    return page(request, "console/requests/list.html", context, section="requests", revision=revision_now())
 
 
 @reads
@@ -220,7 +220,7 @@ def _heading(board: Board) -> str:
 @reads
 @login_required
 def count(request: Request) -> HttpResponse:
-    """How many wait, for the list of rooms on every page."""
+    """How many wait, for the navigation on every page."""
     board = Board(asker_of(request), RequestFilter())
     return render(request, "console/requests/count.html", {"count": counted(board.waiting)})
 

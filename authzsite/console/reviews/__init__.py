@@ -1,1 +1,1 @@
-"""The rooms of access reviews: the campaigns, the one work-list, who owes what, and what came of it."""
+"""Access reviews: campaigns, the work-list, progress by reviewer, and results."""

@@ -59,7 +59,7 @@ class ReviewAccess:
         return Crumbs((("Reviews", reverse("console:reviews")), *own))
 
     def tabs(self, current: str) -> Tabs | None:
-        """The rooms of one review that are this person's to enter."""
+        """The pages of one review that this person may open."""
         found = []
         if self.standing.asked:
             found.append(Tab("Decide" if self.is_open else "Rows", self.url(), current == "review"))

@@ -145,7 +145,7 @@ def _refused(request: Request, visit: ReviewAccess) -> HttpResponse:
         "verdict": Verdict("no", f"You do not lead {visit.review.title}", text, level=1),
         "actions": (Action("Back to the review", visit.url("review_lead")),),
     }
-    return page(request, "errors/refused.html", context, room="reviews", status=403)
+    return page(request, "errors/refused.html", context, section="reviews", status=403)
 
 
 def _show(
@@ -168,7 +168,7 @@ def _show(
     }
     realm, revision = visit.root.name, visit.review.revision
     template, status = "console/reviews/action.html", 409 if notes else 200
-    return page(request, template, context, room="reviews", realm=realm, revision=revision, status=status)
+    return page(request, template, context, section="reviews", realm=realm, revision=revision, status=status)
 
 
 def _lines(visit: ReviewAccess, deed: str) -> list[DiffLine]:

@@ -119,4 +119,4 @@ def being_built(request: Request, visit: ReviewAccess) -> HttpResponse:
     if request.htmx:
         return render(request, "console/reviews/built.html", context)
     template = "console/reviews/building.html"
-    return page(request, template, context, room="reviews", realm=visit.root.name)
+    return page(request, template, context, section="reviews", realm=visit.root.name)

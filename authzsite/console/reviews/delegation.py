@@ -120,4 +120,4 @@ class DelegationView(ChangeView):
         return {"here": self.request.get_full_path()}
 
     def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
-        return page(self.request, self.template_name, context, room="reviews", status=status)
+        return page(self.request, self.template_name, context, section="reviews", status=status)

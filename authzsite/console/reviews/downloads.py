@@ -36,7 +36,7 @@ def how(request: Request, id: int) -> HttpResponse:
         "bulk": words.number(review.bulk),
         "back": visit.url(),
     }
-    return page(request, "console/reviews/how.html", context, room="reviews", realm=visit.root.name)
+    return page(request, "console/reviews/how.html", context, section="reviews", realm=visit.root.name)
 
 
 @writes

@@ -16,7 +16,7 @@ from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads, reads_and_writes, writes
 from authzsite.console.kit.page import page, say
 from authzsite.console.reviews import preview as reviews_preview
-from authzsite.console.reviews import worklist as rooms
+from authzsite.console.reviews import worklist as worklist_page
 from authzsite.console.reviews.access import ReviewAccess, get_review_or_404
 from authzsite.console.reviews.draft_decisions import DraftDecisions, Ready
 from authzsite.console.reviews.listing import TAKING, ReviewerPage
@@ -65,7 +65,7 @@ def review_item(request: Request, id: int, number: int) -> HttpResponse:
     one = _one(request, id, number)
     work = ReviewerPage(request, one.visit, request.GET, alone=number)
     if request.method == "POST" and one.may_decide:
-        answer = rooms.answer(request, work)
+        answer = worklist_page.answer(request, work)
         if answer.status_code == 302:
             return redirect(request.path if request.POST.get("step") != "submit" else one.visit.url())
         return _show(request, one, work, answer.status_code)
@@ -104,7 +104,7 @@ def _show(request: Request, one: ReviewItem, work: ReviewerPage, status: int = 2
     }
     realm, revision = visit.root.name, visit.review.revision
     template = "console/reviews/row.html"
-    return page(request, template, context, room="reviews", realm=realm, revision=revision, status=status)
+    return page(request, template, context, section="reviews", realm=realm, revision=revision, status=status)
 
 
 def _facts(told: RowWording, row: ReviewRow) -> Iterable[Fact]:

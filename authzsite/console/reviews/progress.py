@@ -98,7 +98,7 @@ def _show(request: Request, visit: ReviewAccess) -> HttpResponse:
     }
     realm, revision = visit.root.name, review.revision
     template = "console/reviews/progress.html"
-    return page(request, template, context, room="reviews", realm=realm, revision=revision)
+    return page(request, template, context, section="reviews", realm=realm, revision=revision)
 
 
 def _actions(visit: ReviewAccess, counts: Mapping[str, int]) -> list[Action]:

@@ -188,7 +188,7 @@ def _show(request: Request, result: Result) -> HttpResponse:
     }
     realm, revision = visit.root.name, review.revision
     template = "console/reviews/result.html"
-    return page(request, template, context, room="reviews", realm=realm, revision=revision)
+    return page(request, template, context, section="reviews", realm=realm, revision=revision)
 
 
 def _lead(visit: ReviewAccess, counts: Mapping[str, int]) -> str:
@@ -307,7 +307,7 @@ def paper(request: Request, id: int) -> HttpResponse:
     }
     realm, revision = visit.root.name, visit.review.revision
     template = "console/reviews/printout.html"
-    return page(request, template, context, room="reviews", realm=realm, revision=revision)
+    return page(request, template, context, section="reviews", realm=realm, revision=revision)
 
 
 HEAD = (

@@ -257,7 +257,7 @@ def _refused(request: Request, circle: VisiblePrincipals) -> HttpResponse:
         "verdict": Verdict("no", "You cannot start a review", text, level=1),
         "actions": (Action("Back to Reviews", reverse("console:reviews")),),
     }
-    return page(request, "errors/refused.html", context, room="reviews", status=403)
+    return page(request, "errors/refused.html", context, section="reviews", status=403)
 
 
 def _show(request: Request, form: Form, notes: list[Note]) -> HttpResponse:
@@ -304,7 +304,7 @@ def _show(request: Request, form: Form, notes: list[Note]) -> HttpResponse:
     realm = form.picked[0].realm if form.picked else ""
     template = "console/reviews/start.html"
     return page(
-        request, template, context, room="reviews", realm=realm, revision=revision_now(), status=status
+        request, template, context, section="reviews", realm=realm, revision=revision_now(), status=status
     )
 
 

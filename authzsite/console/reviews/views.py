@@ -86,7 +86,7 @@ def review_list(request: Request) -> HttpResponse:
             level=2,
         ),
     }
-    return page(request, "console/reviews/reviews.html", context, room="reviews", revision=revision_now())
+    return page(request, "console/reviews/reviews.html", context, section="reviews", revision=revision_now())
 
 
 @reads
@@ -150,7 +150,7 @@ def _line(review: Review, sums: Mapping[int, Mapping[str, int]], asker: Principa
     )
 
 
-# Beside the room's name, and on Home
+# Beside the name in the navigation, and on Home
 
 
 @reads

@@ -220,7 +220,7 @@ def show(request: Request, work: ReviewerPage, status: int = 200) -> HttpRespons
         request,
         "console/reviews/worklist.html",
         context,
-        room="reviews",
+        section="reviews",
         realm=visit.root.name,
         revision=review.revision,
         status=status,

@@ -124,7 +124,7 @@ def _page(
     request: Request, template: str, seen: VisibleRole, context: dict[str, Any], status: int = 200
 ) -> HttpResponse:
     realm, revision = seen.node.realm, seen.place.slice.revision
-    return page(request, template, context, room="roles", realm=realm, revision=revision, status=status)
+    return page(request, template, context, section="roles", realm=realm, revision=revision, status=status)
 
 
 # Which privileges

@@ -87,7 +87,9 @@ def comparison(request: Request) -> HttpResponse:
         "empty": Empty("Nothing to compare", "Neither gives anything that you can see."),
     }
     realm, revision = realm_words(desk.circle), revision_now()
-    return page(request, "console/roles/compare.html", context, room="roles", realm=realm, revision=revision)
+    return page(
+        request, "console/roles/compare.html", context, section="roles", realm=realm, revision=revision
+    )
 
 
 def asked_in(request: Request) -> tuple[ComparisonQuery, str]:

@@ -37,7 +37,7 @@ from policies.services.authorities import authorized
 class RoleChangeView(ObjectChangeView):
     """A change of a role that has a name; personal ones are not changed by hand."""
 
-    room = "roles"
+    section = "roles"
     operation = "assign"
 
     def get_object(self) -> Any:

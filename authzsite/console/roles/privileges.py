@@ -88,7 +88,7 @@ def _page(
         request,
         template,
         context,
-        room="roles",
+        section="roles",
         realm=seen.node.realm,
         revision=seen.place.slice.revision,
         status=status,

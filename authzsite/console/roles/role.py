@@ -332,7 +332,7 @@ def role_detail(request: Request, id: int) -> HttpResponse:
         request,
         "console/roles/role.html",
         context,
-        room="roles",
+        section="roles",
         realm=seen.node.realm,
         kind=seen.root.type,
         revision=seen.place.slice.revision,

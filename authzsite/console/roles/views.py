@@ -90,7 +90,7 @@ def role_list(request: Request) -> HttpResponse:
     }
     realm = circle.admitting[0].name if len(circle.admitting) == 1 else ""
     return page(
-        request, "console/roles/list.html", context, room="roles", realm=realm, revision=revision_now()
+        request, "console/roles/list.html", context, section="roles", realm=realm, revision=revision_now()
     )
 
 
@@ -190,7 +190,7 @@ class NewRoleView(ObjectChangeView):
     """A name; the maker of a role owns it."""
 
     form_class = NewRoleForm
-    room = "roles"
+    section = "roles"
     not_saved = "Not made."
 
     def get_object(self) -> ObjectAccess:

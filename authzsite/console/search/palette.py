@@ -23,7 +23,7 @@ from authzsite.console.kit.display import terms
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
 from authzsite.console.kit.methods import reads
-from authzsite.console.kit.page import rooms_of
+from authzsite.console.kit.page import navigation_of
 from authzsite.console.people.reach import main_action
 from catalog.nodes import Node, nodes
 from policies.decisions import ask, slices
@@ -150,7 +150,7 @@ class Sought:
             yield option("plus", url, f"Grant to {row.label}", self.text)
 
     def _pages(self) -> Iterable[Option]:
-        entered = [item for _, some in rooms_of(self.circle.asker) for item in some]
+        entered = [item for _, some in navigation_of(self.circle.asker) for item in some]
         rooms = [(item.icon, item.url, item.name, f"g {item.key}") for item in entered]
         more = [
             ("user", reverse("console:person", args=[self.circle.asker.pk]), "Your own access", ""),

@@ -177,7 +177,13 @@ def _page(
 ) -> HttpResponse:
     revision = place.slice.revision
     return page(
-        request, template, context, room="catalog", realm=place.node.realm, revision=revision, status=status
+        request,
+        template,
+        context,
+        section="catalog",
+        realm=place.node.realm,
+        revision=revision,
+        status=status,
     )
 
 

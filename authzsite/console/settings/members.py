@@ -54,7 +54,7 @@ class MemberForm(ConsoleForm):
 class MemberChangeView(ObjectChangeView):
     """A change of who belongs to a metalake."""
 
-    room = "people"
+    section = "people"
 
     def get_object(self) -> ObjectAccess:
         place: ObjectAccess = super().get_object()

@@ -174,7 +174,7 @@ def show(
         request,
         template,
         context,
-        room="realms",
+        section="realms",
         realm=ward.root.name,
         kind=ward.root.type,
         revision=revision_now(),

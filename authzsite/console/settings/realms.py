@@ -104,7 +104,7 @@ def realm_list(request: Request) -> HttpResponse:
             else "Make the first one; its owner does the rest.",
         ),
     }
-    return page(request, "console/settings/realms.html", context, room="realms", revision=revision_now())
+    return page(request, "console/settings/realms.html", context, section="realms", revision=revision_now())
 
 
 def _rows(found: Sequence[Node]) -> list[RealmRow]:
@@ -186,7 +186,7 @@ class NewRealmView(AdminChangeView):
 
     form_class = RealmForm
     template_name = "console/settings/realm_new.html"
-    room = "realms"
+    section = "realms"
     cannot = "You cannot make a realm"
     not_saved = "Not made."
     fields_of_errors = {BadName: "owner"}
@@ -232,5 +232,5 @@ class NewRealmView(AdminChangeView):
     def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
         revision = revision_now()
         return page(
-            self.request, self.template_name, context, room="realms", revision=revision, status=status
+            self.request, self.template_name, context, section="realms", revision=revision, status=status
         )

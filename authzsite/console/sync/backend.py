@@ -129,7 +129,7 @@ def backend_detail(request: Request, id: int) -> HttpResponse:
         request,
         "console/sync/backend.html",
         context,
-        room="sync",
+        section="sync",
         realm=node.realm,
         revision=one.place.slice.revision,
     )

@@ -52,7 +52,7 @@ def runs(request: Request, id: int) -> HttpResponse:
         "no_runs": Empty("No run matches" if asked else "It was not compared yet", drawn=False),
     }
     node = one.place.node
-    return page(request, "console/sync/runs.html", context, room="sync", realm=node.realm)
+    return page(request, "console/sync/runs.html", context, section="sync", realm=node.realm)
 
 
 def _runs(request: Request, backend_access: BackendAccess) -> tuple[str, QuerySet[SyncRun]]:
@@ -135,7 +135,7 @@ def on_object(request: Request, id: int) -> HttpResponse:
         "nothing": Empty("Nothing was applied here", "The changes in its backend will be listed here."),
     }
     node = place.node
-    return page(request, "console/objects/applied.html", context, room="catalog", realm=node.realm)
+    return page(request, "console/objects/applied.html", context, section="catalog", realm=node.realm)
 
 
 def _applied(item: SyncItem, row: Backend) -> Applied:

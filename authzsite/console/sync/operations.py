@@ -175,7 +175,7 @@ class OperateView(ChangeView):
 
     def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
         realm = self.object.place.node.realm
-        return page(self.request, self.template_name, context, room="sync", realm=realm, status=status)
+        return page(self.request, self.template_name, context, section="sync", realm=realm, status=status)
 
 
 def refused(request: Request, backend_access: BackendAccess) -> HttpResponse:
@@ -187,7 +187,12 @@ def refused(request: Request, backend_access: BackendAccess) -> HttpResponse:
         "status": 403,
     }
     return page(
-        request, "errors/page.html", context, room="sync", realm=backend_access.place.node.realm, status=403
+        request,
+        "errors/page.html",
+        context,
+        section="sync",
+        realm=backend_access.place.node.realm,
+        status=403,
     )
 
 
@@ -241,7 +246,7 @@ def run(request: Request, id: int) -> HttpResponse:
         "crumbs": Crumbs((("Sync", reverse("console:sync")), (one.name, one.url))),
     }
     realm = one.place.node.realm
-    return page(request, "console/sync/run.html", context, room="sync", realm=realm, revision=row.revision)
+    return page(request, "console/sync/run.html", context, section="sync", realm=realm, revision=row.revision)
 
 
 @writes

@@ -70,7 +70,7 @@ def _show(request: Request, backend_access: BackendAccess, row: BackendFinding) 
         "back": backend_access.url,
     }
     realm = backend_access.place.node.realm
-    return page(request, "console/sync/stuck.html", context, room="sync", realm=realm)
+    return page(request, "console/sync/stuck.html", context, section="sync", realm=realm)
 
 
 def _who(backend_access: BackendAccess) -> str:

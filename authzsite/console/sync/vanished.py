@@ -128,7 +128,9 @@ def _show(
         "back": reverse("console:sync_backend", args=[backend_access.row.pk]),
         "nothing": Empty("Nothing is gone", "Everything here was found there.", drawn=False, level=2),
     }
-    return page(request, "console/sync/vanished.html", context, room="sync", realm=node.realm, status=status)
+    return page(
+        request, "console/sync/vanished.html", context, section="sync", realm=node.realm, status=status
+    )
 
 
 def _lines(gone: Sequence[Gone]) -> list[VanishedRow]:

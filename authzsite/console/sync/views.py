@@ -181,7 +181,9 @@ def backend_list(request: Request) -> HttpResponse:
         ),
     }
     realm = realms[0].name if len(realms) == 1 else ""
-    return page(request, "console/sync/list.html", context, room="sync", realm=realm, revision=revision_now())
+    return page(
+        request, "console/sync/list.html", context, section="sync", realm=realm, revision=revision_now()
+    )
 
 
 @dataclass(frozen=True)

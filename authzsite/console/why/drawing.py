@@ -204,8 +204,8 @@ def _line(box: Box, other: Box, look: str) -> DrawnLine:
 
 def _cut(text: str, width: int) -> str:
     """A name that fits its box; what is left out is its middle, because ends tell names apart."""
-    room = int((width - 22) / LETTER)
-    if len(text) <= room:
+    fitting = int((width - 22) / LETTER)
+    if len(text) <= fitting:
         return text
-    head = (room - 1) * 2 // 3
-    return f"{text[:head]}…{text[len(text) - (room - 1 - head) :]}"
+    head = (fitting - 1) * 2 // 3
+    return f"{text[:head]}…{text[len(text) - (fitting - 1 - head) :]}"

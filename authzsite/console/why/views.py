@@ -150,7 +150,7 @@ def why_page(request: Request) -> HttpResponse:
     }
     realm = node.realm if node else asked.realms[0].name if len(asked.realms) == 1 else ""
     revision = found[0].slice.revision if found else revision_now()
-    return page(request, "console/why/why.html", context, room="why", realm=realm, revision=revision)
+    return page(request, "console/why/why.html", context, section="why", realm=realm, revision=revision)
 
 
 def _who_words(asked: Question) -> str:

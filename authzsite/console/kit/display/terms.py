@@ -23,7 +23,7 @@ Labels = Mapping[Key, str]
 
 CONTAINERS = ("metalake", "catalog", "schema")
 ROOMS = ("role", "herd", "namespace", "instance")
-"""What opens as a room of its own kind."""
+"""What opens as a page of its own kind."""
 ICONS = {
     "metalake": "lake",
     "herd": "lake",

@@ -110,7 +110,7 @@ def show_page(
     request: Request, template: str, place: ObjectAccess, context: dict[str, Any], *, status: int = 200
 ) -> HttpResponse:
     realm, revision = place.node.realm, place.slice.revision
-    return page(request, template, context, room="catalog", realm=realm, revision=revision, status=status)
+    return page(request, template, context, section="catalog", realm=realm, revision=revision, status=status)
 
 
 def leave(request: Request, node: Node) -> HttpResponse:

@@ -140,7 +140,7 @@ def _show(request: Request, plan: Plan, notes: list[Note], *, status: int = 200)
         request,
         "console/requests/bulk_decide.html",
         context,
-        room="requests",
+        section="requests",
         revision=revision_now(),
         status=status,
     )

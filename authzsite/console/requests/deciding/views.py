@@ -93,7 +93,9 @@ def _not_yours(request: Request, seen: VisibleRequest) -> HttpResponse:
         "verdict": Verdict("no", f"You cannot decide request {row.pk}", text, level=1),
         "actions": (Action("See the request", requests_rows.url_of(row)),),
     }
-    return page(request, "errors/refused.html", context, room="requests", revision=revision_now(), status=403)
+    return page(
+        request, "errors/refused.html", context, section="requests", revision=revision_now(), status=403
+    )
 
 
 def _show(
@@ -125,7 +127,7 @@ def _show(
         request,
         "console/requests/decide.html",
         context,
-        room="requests",
+        section="requests",
         realm=row.realm_name,
         revision=revision_now(),
         status=status or (422 if failed else 200),

@@ -31,7 +31,7 @@ class AgreeView(AdminChangeView):
 
     form_class = AgreeForm
     template_name = "console/sync/operate.html"
-    room = "sync"
+    section = "sync"
     not_saved = "Not done."
     place: Node
 

@@ -190,7 +190,7 @@ class ForeignGrantView(ObjectChangeView):
     """What it would do; then it is decided, and the sync carries it out."""
 
     template_name = "console/kit/confirm.html"
-    room = "sync"
+    section = "sync"
     not_saved = "Not decided."
     foreign: Foreign
 

@@ -6,13 +6,13 @@ _GRANT = "Permission.grantPrivilegeToRole"
 _SET_OWNER = "Owner.setOwnerForObject"
 
 
-def _leaf(room: str, read: str, alter: str, drop: str) -> dict[str, str]:
-    loading, altering = f"{room}.{read}", f"{room}.{alter}"
+def _leaf(noun: str, read: str, alter: str, drop: str) -> dict[str, str]:
+    loading, altering = f"{noun}.{read}", f"{noun}.{alter}"
     return {
         "read": loading,
         "write": altering,
         "alter": altering,
-        "drop": f"{room}.{drop}",
+        "drop": f"{noun}.{drop}",
         "grant": _GRANT,
         "set_owner": _SET_OWNER,
     }
