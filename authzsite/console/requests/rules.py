@@ -2,142 +2,153 @@
 
 from __future__ import annotations
 
-import secrets
-from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
+from django import forms
+from django.core.exceptions import ValidationError
 from django.http import HttpResponse
-from django.shortcuts import redirect
-from django.urls import reverse
+from django.utils.html import format_html
 
-from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.parts import Crumbs, Note
-from authzsite.console.kit.http import Request, number_in
-from authzsite.console.kit.methods import reads_and_writes
-from authzsite.console.kit.page import page, say
+from authzsite.console.kit.display.parts import Crumbs
+from authzsite.console.kit.forms import PLAIN, ConsoleForm, TextField
+from authzsite.console.kit.http import number_in
+from authzsite.console.kit.object_change import ObjectChangeView
 from authzsite.console.kit.refusal import refused
-from authzsite.console.objects.access import ObjectAccess, get_object_or_404
-from policies.errors import Invalid
+from catalog.nodes import Node
+from policies.authority import Actor
 from policies.requests import rules
-from policies.requests.rules import Rules
+from policies.requests.rules import NAMES, Rules
 
-FIELDS = (
-    (
-        "min_reason",
-        "Shortest reason",
-        "letters",
-        "A dot is no reason: at least three different letters always.",
-    ),
-    (
-        "ticket",
-        "Ticket",
-        "",
-        "Such as DATA-#: # stands for digits, @ for capital letters. Empty: none needed.",
-    ),
-    ("escalate_hours", "Then the next level is asked", "hours", "0: never."),
-    ("lapse_hours", "A request lapses after", "hours", "It stays findable for ever."),
-    ("longest_days", "Access lasts at most", "days", "0: as long as anybody likes."),
-)
-TEXTS = ("ticket",)
+NOT_WHOLE = "Give a whole number, or nothing."
 
 
-@dataclass
-class RuleForm:
-    """What the form says, or what is said here already; empty is left to what is said above."""
+class RuleField(TextField):
+    """One rule; empty leaves it to what is said above."""
 
-    values: dict[str, str]
-    problems: dict[str, str] = field(default_factory=dict)
+    def __init__(self, label: str, text: str, **kwargs: Any) -> None:
+        super().__init__(label=label, help_text=text, required=False, **kwargs)
 
-    @classmethod
-    def kept(cls, place: ObjectAccess) -> RuleForm:
-        row = rules.own(place.node)
-        found = {name: getattr(row, name, None) for name, _, _, _ in FIELDS}
-        return cls({name: "" if value is None else str(value) for name, value in found.items()})
+    def inherit(self, above: str) -> None:
+        """Show what counts while the field is empty."""
+        self.widget.attrs["placeholder"] = above
+        self.help_text = f"{self.help_text} From above: {above}."
 
-    @classmethod
-    def read(cls, request: Request) -> RuleForm:
-        found = cls({name: request.POST.get(name, "").strip()[:100] for name, _, _, _ in FIELDS})
-        for name, text in found.values.items():
-            if name not in TEXTS and text and number_in(text) is None:
-                found.problems[name] = "Give a whole number, or nothing."
-        return found
-
-    def rule(self, *, no_ticket: bool) -> dict[str, Any]:
-        """The values as they are set; `no_ticket` says that none is needed here whatever the parent says."""
-        values: dict[str, Any] = {
-            name: number_in(text) for name, text in self.values.items() if name not in TEXTS
-        }
-        ticket = self.values["ticket"]
-        return values | {"ticket": ticket if ticket or no_ticket else None}
+    def words(self, value: Any) -> str:
+        return str(value) or "none"
 
 
-@reads_and_writes
-@login_required
-def request_rules(request: Request, id: int) -> HttpResponse:
-    """The form; what is left empty is said by what lies above."""
-    place = get_object_or_404(request, id)
-    if not place.may_grant:
-        return refused(request, place, "grant")
-    if request.method != "POST":
-        return _show(request, place, RuleForm.kept(place), [])
-    typed = RuleForm.read(request)
-    if typed.problems:
-        return _show(request, place, typed, [])
-    try:
-        new = rules.set_rule(place.node, by=place.actor, **typed.rule(no_ticket="no_ticket" in request.POST))
-    except Invalid as problem:
-        return _show(request, place, typed, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
-    name = place.node.name
-    say(request, f"What requests for {name} must say is set" if new else f"Nothing changed for {name}")
-    return redirect(terms.page_of(place.node.id, place.node.type))
+class RuleNumberField(RuleField):
+    """A rule that is a number of some unit."""
+
+    def __init__(self, label: str, unit: str, text: str) -> None:
+        full_label = format_html('{} <span class="muted">({})</span>', label, unit)
+        widget = forms.TextInput(attrs={"class": "input", "inputmode": "numeric"})
+        super().__init__(full_label, text, max_length=6, widget=widget)
+        self.unit = unit
+
+    def clean(self, value: Any) -> int | None:
+        text = super().clean(value)
+        number = number_in(text)
+        if text and number is None:
+            raise ValidationError(NOT_WHOLE, code="invalid")
+        return number
+
+    def words(self, value: Any) -> str:
+        return f"{words.number(value)} {self.unit}" if value else "no limit"
 
 
-def _show(request: Request, place: ObjectAccess, typed: RuleForm, notes: list[Note]) -> HttpResponse:
-    node = place.node
-    above = list(node.above())
-    inherited = rules.rules_along(above) if above else Rules()
-    context = {
-        "heading": f"What requests for {node.name} must say",
-        "crumbs": Crumbs(tuple((item.name, terms.page_of(item.id, item.type)) for item in (*above, node))),
-        "lead": "Applies to everything inside. Empty fields inherit from the parent.",
-        "notes": notes,
-        "fields": [_field(item, typed, inherited) for item in FIELDS],
-        "no_ticket": request.POST.get("no_ticket") or _says_none(place),
-        "inherits_ticket": bool(inherited.ticket),
-        "nonce": secrets.token_hex(12),
-        "back": terms.page_of(node.id, node.type),
-        "here": reverse("console:request_rules", args=[node.id]),
-    }
-    bad = bool(typed.problems or notes)
-    return page(
-        request,
-        "console/requests/rules.html",
-        context,
-        section="catalog",
-        realm=node.realm,
-        revision=place.slice.revision,
-        status=422 if bad else 200,
+class RulesForm(ConsoleForm):
+    """What is said here; `inherited` is what is said above."""
+
+    min_reason = RuleNumberField(
+        "Shortest reason", "letters", "A dot is no reason: at least three different letters always."
     )
+    ticket = RuleField(
+        "Ticket",
+        "Such as DATA-#: # stands for digits, @ for capital letters. Empty: none needed.",
+        max_length=rules.LONGEST_TICKET,
+        widget=forms.TextInput(attrs=PLAIN),
+    )
+    escalate_hours = RuleNumberField("Then the next level is asked", "hours", "0: never.")
+    lapse_hours = RuleNumberField("A request lapses after", "hours", "It stays findable for ever.")
+    longest_days = RuleNumberField("Access lasts at most", "days", "0: as long as anybody likes.")
+    no_ticket = forms.BooleanField(required=False)
+
+    def __init__(self, data: Any = None, *, inherited: Rules, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        for name in NAMES:
+            field = self.fields[name]
+            field.inherit(field.words(getattr(inherited, name)))
+
+    @property
+    def rule_fields(self) -> list[Any]:
+        return [self[name] for name in NAMES]
+
+    @property
+    def rule(self) -> dict[str, Any]:
+        """The values as they are set; `no_ticket` says that none is needed here whatever the parent says."""
+        values = {name: self.cleaned_data[name] for name in NAMES}
+        if not values["ticket"] and not self.cleaned_data["no_ticket"]:
+            values["ticket"] = None
+        return values
 
 
-def _says_none(place: ObjectAccess) -> bool:
-    row = rules.own(place.node)
-    return row is not None and row.ticket == ""
+class RequestRulesView(ObjectChangeView):
+    """What is left empty is said by what lies above."""
 
+    form_class = RulesForm
+    template_name = "console/requests/rules.html"
 
-def _field(one: tuple[str, str, str, str], typed: RuleForm, inherited: Rules) -> dict[str, Any]:
-    name, label, unit, text = one
-    above = getattr(inherited, name)
-    said = above if isinstance(above, str) else words.number(above) if above else ""
-    none = "no limit" if unit else "none"
-    return {
-        "name": name,
-        "label": label,
-        "unit": unit,
-        "text": text,
-        "value": typed.values[name],
-        "above": f"{said} {unit}".strip() if said else none,
-        "is_text": name in TEXTS,
-        "problem": typed.problems.get(name, ""),
-    }
+    def refusal(self) -> HttpResponse | None:
+        return None if self.object.may_grant else refused(self.request, self.object, "grant")
+
+    @cached_property
+    def above(self) -> list[Node]:
+        return list(self.object.node.above())
+
+    @cached_property
+    def inherited(self) -> Rules:
+        return rules.rules_along(self.above) if self.above else Rules()
+
+    def get_form_arguments(self) -> dict[str, Any]:
+        if self.request.method == "POST":
+            return {"inherited": self.inherited}
+        row = rules.own(self.object.node)
+        initial = {name: getattr(row, name, None) for name in NAMES}
+        return {
+            "inherited": self.inherited,
+            "initial": {**initial, "no_ticket": initial["ticket"] == ""},
+        }
+
+    def save(self, form: RulesForm, actor: Actor) -> None:
+        rules.set_rule(self.object.node, by=actor, **form.rule)
+
+    def success_message(self, form: RulesForm) -> str:
+        name = self.object.node.name
+        if self.revision is None:
+            return f"Nothing changed for {name}"
+        return f"What requests for {name} must say is set"
+
+    def may_undo(self) -> bool:
+        return False
+
+    def heading(self, form: RulesForm) -> str:
+        return f"What requests for {self.object.node.name} must say"
+
+    def lead(self) -> str:
+        return "Applies to everything inside. Empty fields inherit from the parent."
+
+    def button(self, form: RulesForm) -> str:
+        return "Save what requests must say"
+
+    def back(self) -> str:
+        return terms.page_of(self.object.node.id, self.object.node.type)
+
+    def page_context(self, form: RulesForm) -> dict[str, Any]:
+        places = (*self.above, self.object.node)
+        return {
+            "crumbs": Crumbs(tuple((item.name, terms.page_of(item.id, item.type)) for item in places)),
+            "inherits_ticket": bool(self.inherited.ticket),
+        }

@@ -157,6 +157,28 @@ def test_an_owner_says_what_requests_must_say(
     assert ((row.min_reason, row.ticket) if row else None) == kept
 
 
+def test_what_is_said_here_stands_before_what_is_said_above(staff: Node, signed_in: SignedIn) -> None:
+    sales, olivia = the("schema", "shop.sales"), signed_in("olivia")
+    address = f"/objects/{sales.id}/asking"
+    assert "No ticket is needed here" not in text(olivia.get(address))
+    rules.set_rule(staff, by=acting("marek"), ticket="SALES-#")
+    rules.set_rule(sales, by=acting("olivia"), min_reason=40, ticket="")
+    page = olivia.get(address).content.decode()
+    assert 'name="min_reason" value="40"' in page
+    assert "From above: 336 hours." in page
+    assert "From above: SALES-#." in page
+    assert 'name="no_ticket" value="yes" checked' in page
+    typed = {"min_reason": "41", "no_ticket": "yes", "nonce": "r" * 20}
+    assert [olivia.post(address, typed).status_code for _ in range(2)] == [302, 302]
+    assert "is set" in text(olivia.get("/help"))
+    assert "Nothing changed for sales" in text(
+        olivia.post(address, {**typed, "nonce": "t" * 20}, follow=True)
+    )
+    rule = rules.own(sales)
+    assert rule is not None
+    assert (rule.min_reason, rule.ticket, rule.lapse_hours) == (41, "", None)
+
+
 def test_the_next_level_only_sees_what_is_put_to_it(staff: Node, signed_in: SignedIn) -> None:
     a_request()
     assert "One request waits" not in text(signed_in("marek").get("/requests"))
