@@ -12,16 +12,16 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from authzsite.console.kit.auth import login_required
+from authzsite.console.kit.change_view import ChangeView
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.parts import Chip, Crumbs, Note, Who
+from authzsite.console.kit.display.parts import Chip, Crumbs, Who
+from authzsite.console.kit.forms import ConsoleForm, PrincipalField, WindowField
 from authzsite.console.kit.http import Request, asker_of, number_in
-from authzsite.console.kit.inputs.dates import When
-from authzsite.console.kit.inputs.principal_picker import Among
-from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
-from authzsite.console.kit.methods import reads_and_writes, writes
-from authzsite.console.kit.page import page, say
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
+from authzsite.console.kit.methods import writes
+from authzsite.console.kit.page import say
 from policies.authority import Actor
-from policies.errors import Invalid, NotFound
+from policies.errors import NotFound
 from policies.models import Substitute
 from policies.requests import substitutes
 
@@ -40,67 +40,65 @@ def _row(row: Substitute, principal: Principal, note: str) -> SubstituteRow:
     return SubstituteRow(row.pk, terms.who(principal, note), Chip("ends", window))
 
 
-class SubstituteForm(Among):
-    """Who is to decide, from when until when."""
+class SubstituteForm(ConsoleForm):
+    """Who is to decide, from when until when; there is always an end."""
 
-    @classmethod
-    def read(cls, data: QueryDict, circle: VisiblePrincipals) -> SubstituteForm:
-        return cls(
-            data,
-            search=lambda text: circle.people(text, kind="user").exclude(pk=circle.asker.pk),
-            nobody_words="You know nobody of that name. Choose somebody who decides in the same realm.",
-            at_most=1,
-        )
+    who = PrincipalField(
+        at_most=1, nobody="You know nobody of that name. Choose somebody who decides in the same realm."
+    )
+    window = WindowField()
 
-    @property
-    def when(self) -> When:
-        data = self.data.copy()
+    def __init__(self, data: QueryDict, *, circle: VisiblePrincipals) -> None:
+        data = data.copy()
         data["until"] = "date"
-        return When(data)
+        super().__init__(data)
+        asker = circle.asker
+        self.fields["who"].search = lambda text: circle.people(text, kind="user").exclude(pk=asker.pk)
 
 
-@reads_and_writes
-@login_required
-def substitute_list(request: Request) -> HttpResponse:
+class SubstitutesView(ChangeView):
     """Who decides for one, for whom one decides, and the form to name somebody."""
-    circle = circle_of(request)
-    form = SubstituteForm.read(request.POST if request.method == "POST" else request.GET, circle)
-    if request.method != "POST" or not form.saving:
-        return _show(request, circle, form, [])
-    window = form.when
-    form.check_who()
-    form.problems |= window.check()
-    if form.problems or window.end is None:
-        return _show(request, circle, form, [])
-    [deputy] = form.chosen
-    starts = window.begin or timezone.now()
-    try:
-        substitutes.name(circle.asker, deputy, starts, window.end, by=Actor(circle.asker, "console"))
-    except Invalid as problem:
-        return _show(request, circle, form, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
-    say(request, f"{deputy.label} decides requests for you{window.said()}")
-    return redirect("console:substitutes")
 
+    form_class = SubstituteForm
+    template_name = "console/requests/substitutes.html"
+    looks_first = True
 
-def _show(
-    request: Request, circle: VisiblePrincipals, form: SubstituteForm, notes: list[Note]
-) -> HttpResponse:
-    mine, others = substitutes.of(circle.asker), substitutes.for_deputy(circle.asker)
-    window = form.when
-    failed = bool(form.problems or notes)
-    context: dict[str, Any] = {
-        "crumbs": Crumbs((("Your settings", reverse("console:profile")),)),
-        "heading": "While you are away",
-        "lead": "Somebody decides requests in your place; the history names both.",
-        "notes": notes,
-        "mine": [_row(row, row.deputy, "decides for you") for row in mine],
-        "others": [_row(row, row.person, "you decide for them") for row in others],
-        "nonce": form.nonce,
-        **form.fields(),
-        **window.fields(),
-        "problems": {**window.problems, **form.problems},
-    }
-    return page(request, "console/requests/substitutes.html", context, status=422 if failed else 200)
+    def get_form_arguments(self) -> dict[str, Any]:
+        return {"circle": VisiblePrincipals(self.asker)}
+
+    def save(self, form: SubstituteForm, actor: Actor) -> None:
+        [deputy], window = form.cleaned_data["who"], form.cleaned_data["window"]
+        substitutes.name(self.asker, deputy, window.begin or timezone.now(), window.end, by=actor)
+
+    def success_message(self, form: SubstituteForm) -> str:
+        [deputy], window = form.cleaned_data["who"], form.cleaned_data["window"]
+        return f"{deputy.label} decides requests for you{window.said()}"
+
+    def may_undo(self) -> bool:
+        return False
+
+    def get_success_url(self) -> str:
+        return reverse("console:substitutes")
+
+    def heading(self, form: SubstituteForm) -> str:
+        return "While you are away"
+
+    def lead(self) -> str:
+        return "Somebody decides requests in your place; the history names both."
+
+    def button(self, form: SubstituteForm) -> str:
+        return "Let them decide for you"
+
+    def back(self) -> str:
+        return reverse("console:profile")
+
+    def page_context(self, form: SubstituteForm) -> dict[str, Any]:
+        mine, others = substitutes.of(self.asker), substitutes.for_deputy(self.asker)
+        return {
+            "crumbs": Crumbs((("Your settings", self.back()),)),
+            "mine": [_row(row, row.deputy, "decides for you") for row in mine],
+            "others": [_row(row, row.person, "you decide for them") for row in others],
+        }
 
 
 @writes

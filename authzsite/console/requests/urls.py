@@ -20,6 +20,6 @@ urlpatterns = [
     path("requests/<number:id>/answer", request.answer, name="request_answer"),
     path("objects/<number:id>/requests", object_tab.object_requests, name="object_requests"),
     path("objects/<number:id>/asking", rules.RequestRulesView.as_view(), name="request_rules"),
-    path("profile/away", substitutes.substitute_list, name="substitutes"),
+    path("profile/away", substitutes.SubstitutesView.as_view(), name="substitutes"),
     path("profile/away/end", substitutes.call_off, name="substitute_end"),
 ]

@@ -296,6 +296,39 @@ def test_while_one_is_away_another_decides(staff: Node, signed_in: SignedIn) -> 
     assert signed_in("ana").post("/profile/away/end", {"number": substitute.pk}).status_code == 404
 
 
+WRONG_AWAY = {
+    "nobody": ({"who": ""}, "Name at least one person or group."),
+    "oneself": ({"who": "user:olivia"}, "Name at least one person or group."),
+    "half a name": ({"find": "zzz"}, "You know nobody of that name."),
+    "no end": ({"date": ""}, "Give a date and a time that are still to come."),
+    "an end before": ({"date": "2020-01-01T10:00"}, "Give a date and a time that are still to come."),
+    "for ever": ({"until": "never", "date": ""}, "Give a date and a time that are still to come."),
+    "too long": ({"date": "2090-01-01T10:00"}, "within a year of it."),
+}
+
+
+@pytest.mark.parametrize(("more", "says"), WRONG_AWAY.values(), ids=WRONG_AWAY)
+def test_a_substitute_is_a_known_person_with_an_end(
+    staff: Node, signed_in: SignedIn, more: dict[str, str], says: str
+) -> None:
+    end = (timezone.now() + timedelta(days=9)).strftime("%Y-%m-%dT%H:%M")
+    typed = {"nonce": "s" * 20, "who": "user:mia", "date": end, "step": "save", **more}
+    answer = signed_in("olivia").post("/profile/away", typed)
+    assert answer.status_code == 422
+    assert says in text(answer)
+    assert not Substitute.objects.exists()
+
+
+def test_a_substitute_is_named_once_by_a_form_that_comes_twice(staff: Node, signed_in: SignedIn) -> None:
+    olivia, end = signed_in("olivia"), (timezone.now() + timedelta(days=9)).strftime("%Y-%m-%dT%H:%M")
+    typed = {"nonce": "s" * 20, "who": "user:mia", "date": end, "step": "save"}
+    looked = olivia.post("/profile/away", {**typed, "step": "look"})
+    assert looked.status_code == 200
+    assert not Substitute.objects.exists()
+    assert [olivia.post("/profile/away", typed).status_code for _ in range(2)] == [302, 302]
+    assert Substitute.objects.count() == 1
+
+
 @pytest.mark.parametrize(
     ("query", "shown"),
     [("sales.orders", True), ("board", True), ("ana", True), ("payroll", False), ("\0", True)],
