@@ -4,8 +4,8 @@ from django.urls import path
 
 from authzsite.console.cdap import entities, grant, name
 from authzsite.console.cdap import files as cdap_files
-from authzsite.console.cdap import revoke as cdap_revoke
 from authzsite.console.cdap import views as cdap_views
+from authzsite.console.cdap.revoke import RevokePatternView
 
 urlpatterns = [
     path("instances/<number:id>", cdap_views.instance_detail, name="instance"),
@@ -16,5 +16,5 @@ urlpatterns = [
     path("instances/<number:id>/grant", grant.grant, name="cdap_grant"),
     path("instances/<number:id>/grant/people", grant.people, name="cdap_grant_people"),
     path("instances/<number:id>/grant/preview", grant.preview, name="cdap_grant_preview"),
-    path("instances/<number:id>/revoke", cdap_revoke.revoke, name="cdap_revoke"),
+    path("instances/<number:id>/revoke", RevokePatternView.as_view(), name="cdap_revoke"),
 ]
