@@ -17,12 +17,15 @@ from accounts.models import Principal
 from accounts.people import BadName
 from authzsite.console.catalog.views import child_of
 from authzsite.console.herd.context import ASSIGN, HerdContext, data_owners, herd_at
+from authzsite.console.herd.herd_change import HerdChangeView
 from authzsite.console.herd.views import COUNTED, crumbs, show
 from authzsite.console.history.views import somebody
 from authzsite.console.kit.auth import login_required
+from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Note, Reason, Who
+from authzsite.console.kit.forms import ConfirmForm
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import say
@@ -38,7 +41,6 @@ from policies.events import ROLE_ASSIGNED, ROLE_UNASSIGNED
 from policies.models import Assignment
 from policies.services import roles
 from policies.services.authorities import authorized
-from policies.services.grants import revision_now
 
 TEXTS = {
     DATA_OWNER: "May decide what others may do, in the namespaces where they also have Grant and Read.",
@@ -192,48 +194,47 @@ def looks_after(desk: HerdContext, role: Node) -> dict[int, list[str]]:
 # Taking back
 
 
-@reads_and_writes
-@login_required
-def take(request: Request, id: int) -> HttpResponse:
+class TakeRoleView(HerdChangeView):
     """What the holder can no longer do, and what is left without a data owner; then it is taken."""
-    desk = herd_at(request, id)
-    if not desk.administers:
-        return refused(request, desk.place, ASSIGN)
-    name, holder = request.GET.get("role", ""), somebody(request.GET.get("who", ""))
-    role = desk.roles.get(name)
-    if role is None or holder is None:
-        raise Http404
-    if not Assignment.objects.open().filter(role=role.id, holder=holder).exists():
-        raise Http404
-    if request.method == "POST":
-        return _take(request, desk, role, holder)
-    return _confirm(request, desk, role, holder)
 
+    form_class = ConfirmForm
+    template_name = "console/kit/confirm.html"
+    not_saved = "Not taken back."
 
-def _take(request: Request, desk: HerdContext, role: Node, holder: Principal) -> HttpResponse:
-    actor = Actor(desk.place.asker, "console", request_id=nonce_in(request))
-    reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
-    with authorized(ROLE_UNASSIGNED, desk.herd, ASSIGN, by=actor, reason=reason) as authority:
-        roles.unassign(role, holder, by=actor, authority=authority)
-    say(request, f"{role.name} taken back from {holder.label}")
-    return redirect("console:herd_roles", id=desk.herd.id)
+    def refusal(self) -> HttpResponse | None:
+        if not self.desk.administers:
+            return refused(self.request, self.desk.place, ASSIGN)
+        asked = self.request.GET
+        role, holder = self.desk.roles.get(asked.get("role", "")), somebody(asked.get("who", ""))
+        if role is None or holder is None:
+            raise Http404
+        if not Assignment.objects.open().filter(role=role.id, holder=holder).exists():
+            raise Http404
+        self.role, self.holder = role, holder
+        return None
 
+    def plan(self, form: ConfirmForm) -> Plan:
+        return Plan(diff=Diff(tuple(_losses(self.desk, self.role, self.holder))))
 
-def _confirm(request: Request, desk: HerdContext, role: Node, holder: Principal) -> HttpResponse:
-    context = {
-        "heading": f"Take {role.name} back from {terms.principal_name(holder)}?",
-        "place": "Entries on namespaces stay; without the role, Grant cannot be used.",
-        "notes": (),
-        "nothing": False,
-        "diff": Diff(tuple(_losses(desk, role, holder))),
-        "seen": revision_now(),
-        "nonce": secrets.token_hex(12),
-        "reason": "",
-        "button": f"Take {role.name} back from {holder.label}",
-        "problems": {},
-        "back": reverse("console:herd_roles", args=[desk.herd.id]),
-    }
-    return show(request, "console/access/revoke.html", desk, context)
+    def save(self, form: ConfirmForm, actor: Actor) -> None:
+        herd, reason = self.desk.herd, form.cleaned_data["reason"]
+        with authorized(ROLE_UNASSIGNED, herd, ASSIGN, by=actor, reason=reason) as authority:
+            roles.unassign(self.role, self.holder, by=actor, authority=authority)
+
+    def success_message(self, form: ConfirmForm) -> str:
+        return f"{self.role.name} taken back from {self.holder.label}"
+
+    def heading(self, form: ConfirmForm) -> str:
+        return f"Take {self.role.name} back from {terms.principal_name(self.holder)}?"
+
+    def lead(self) -> str:
+        return "Entries on namespaces stay; without the role, Grant cannot be used."
+
+    def button(self, form: ConfirmForm) -> str:
+        return f"Take {self.role.name} back from {self.holder.label}"
+
+    def back(self) -> str:
+        return reverse("console:herd_roles", args=[self.desk.herd.id])
 
 
 def _losses(desk: HerdContext, role: Node, holder: Principal) -> Iterable[DiffLine]:
