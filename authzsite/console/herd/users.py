@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 
 from accounts.models import Principal
@@ -16,9 +14,10 @@ from accounts.text import holdable
 from authzsite.console.herd.context import ANY_DATA_OWNER, GRANTING, REVIEW, HerdContext, herd_at
 from authzsite.console.herd.effects import labels
 from authzsite.console.herd.grid import KINDS, everybody_like, user_url
+from authzsite.console.herd.herd_change import HerdChangeView
 from authzsite.console.herd.views import EntryRow, crumbs, show
 from authzsite.console.kit.auth import login_required
-from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import (
     Action,
@@ -32,21 +31,18 @@ from authzsite.console.kit.display.parts import (
     Reason,
     Who,
 )
+from authzsite.console.kit.forms import ConfirmForm
 from authzsite.console.kit.http import Request
-from authzsite.console.kit.methods import reads, reads_and_writes
-from authzsite.console.kit.page import say
+from authzsite.console.kit.methods import reads
 from authzsite.console.kit.refusal import refused
-from authzsite.console.roles.views import nonce_in
 from catalog.nodes import Node, nodes
 from policies.authority import Actor, require
 from policies.decisions.ask import ask
 from policies.decisions.lookups.entries import Entry, bearers, entries
-from policies.errors import Refused
 from policies.events import GRANT_REMOVED
 from policies.record import access_log
 from policies.services import entries as entry_services
 from policies.services.authorities import authorized
-from policies.services.grants import revision_now
 
 
 class User:
@@ -160,33 +156,69 @@ def _locked(user: User) -> Reason | None:
     return Reason("why-not-remove", f"All or nothing: you lack Grant on {where}.")
 
 
-@reads_and_writes
-@login_required
-def remove(request: Request, id: int) -> HttpResponse:
+class RemoveUserView(HerdChangeView):
     """Everything the user id has, taken in one change; all or nothing."""
-    user = user_at(request, id)
-    desk = user.desk
-    if not desk.is_data_owner:
-        return refused(request, desk.place, ANY_DATA_OWNER)
-    if not user.shown:
-        raise Http404
-    if request.method == "POST" and not user.beyond:
-        return _remove(request, user)
-    return _confirm(request, user)
 
+    form_class = ConfirmForm
+    template_name = "console/kit/confirm.html"
+    not_saved = "Nothing was removed."
+    object: User
 
-def _remove(request: Request, user: User) -> HttpResponse:
-    desk, actor = user.desk, Actor(user.desk.place.asker, "console", request_id=nonce_in(request))
-    reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
-    if done_before(actor) is None:
-        try:
-            with authorized(GRANT_REMOVED, desk.herd, ANY_DATA_OWNER, by=actor, reason=reason):
-                _take(user, actor)
-        except Refused:
-            return _confirm(request, user)
-    many = words.count(len(user.every), "namespace")
-    say(request, f"{user.name} has no entry left on {many}", undo=done_before(actor))
-    return redirect(user_url(desk, user.name))
+    def get_object(self) -> User:
+        return user_at(self.request, self.kwargs["id"])
+
+    @property
+    def desk(self) -> HerdContext:
+        return self.object.desk
+
+    def refusal(self) -> HttpResponse | None:
+        if not self.desk.is_data_owner:
+            return refused(self.request, self.desk.place, ANY_DATA_OWNER)
+        if not self.object.shown:
+            raise Http404
+        return None
+
+    def post(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
+        if self.object.beyond:
+            return self.look(self.make_form(self.data))
+        return super().post(request, *args, **kwargs)
+
+    def plan(self, form: ConfirmForm) -> Plan:
+        if self.object.beyond:
+            locked = _locked(self.object)
+            return Plan(nothing=True, notes=(Note("bad", self.not_saved, locked.text if locked else ""),))
+        name = self.object.name
+        lines = [
+            DiffLine("lose", name, f"loses {labels(item.privileges)} on {item.object_name}")
+            for item in self.object.shown
+        ]
+        return Plan(diff=Diff(tuple(lines)))
+
+    def save(self, form: ConfirmForm, actor: Actor) -> None:
+        herd, reason = self.desk.herd, form.cleaned_data["reason"]
+        with authorized(GRANT_REMOVED, herd, ANY_DATA_OWNER, by=actor, reason=reason):
+            _take(self.object, actor)
+
+    def success_message(self, form: ConfirmForm) -> str:
+        return f"{self.object.name} has no entry left on {self._many()}"
+
+    def may_undo(self) -> bool:
+        return True
+
+    def _many(self) -> str:
+        return words.count(len(self.object.every), "namespace")
+
+    def heading(self, form: ConfirmForm) -> str:
+        return f"{self.button(form)}?"
+
+    def lead(self) -> str:
+        return "Rights from wildcards stay."
+
+    def button(self, form: ConfirmForm) -> str:
+        return f"Remove {self.object.name} from {self._many()}"
+
+    def back(self) -> str:
+        return user_url(self.desk, self.object.name)
 
 
 def _take(user: User, actor: Actor) -> None:
@@ -198,30 +230,3 @@ def _take(user: User, actor: Actor) -> None:
         authority = require(answer.decision, actor, otherwise=f"You lack Grant on {node.name}.")
         holder = Principal.objects.get(pk=item.holder)
         entry_services.take(node, holder, by=actor, authority=authority)
-
-
-def _confirm(request: Request, user: User) -> HttpResponse:
-    desk = user.desk
-    notes: Sequence[Note] = ()
-    if user.beyond:
-        locked = _locked(user)
-        notes = [Note("bad", "Nothing was removed.", locked.text if locked else "")]
-    lines = [
-        DiffLine("lose", user.name, f"loses {labels(item.privileges)} on {item.object_name}")
-        for item in user.shown
-    ]
-    many = words.count(len(user.every), "namespace")
-    context = {
-        "heading": f"Remove {user.name} from {many}?",
-        "place": "Rights from wildcards stay.",
-        "notes": notes,
-        "nothing": bool(user.beyond),
-        "diff": Diff(tuple(lines)),
-        "seen": revision_now(),
-        "nonce": secrets.token_hex(12),
-        "reason": "",
-        "button": f"Remove {user.name} from {many}",
-        "problems": {},
-        "back": user_url(desk, user.name),
-    }
-    return show(request, "console/access/revoke.html", desk, context)
