@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlencode
@@ -16,13 +15,14 @@ from authzsite.console.cdap.links import page_of_name
 from authzsite.console.herd.context import GRANTING, HerdContext, namespace_at
 from authzsite.console.herd.effects import EntryEffects, labels
 from authzsite.console.herd.grid import Grid
+from authzsite.console.herd.herd_change import HerdChangeView
 from authzsite.console.herd.steps import Steps
 from authzsite.console.herd.views import crumbs, permitted, show
 from authzsite.console.history import timeline
 from authzsite.console.history import views as history_views
 from authzsite.console.kit import form_resume
 from authzsite.console.kit.auth import login_required
-from authzsite.console.kit.change_view import RESUMED
+from authzsite.console.kit.change_view import RESUMED, Plan
 from authzsite.console.kit.conflicts import changed_meanwhile, done_before
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Pager
@@ -39,11 +39,11 @@ from authzsite.console.kit.display.parts import (
     Tab,
     Tabs,
 )
+from authzsite.console.kit.forms import ConfirmForm
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads, reads_and_writes, writes
 from authzsite.console.kit.page import say
 from authzsite.console.kit.refusal import refused
-from authzsite.console.roles.views import nonce_in
 from catalog.models import Detail
 from lakewarden.law.dialects.herd.permissions import PERMISSIONS
 from policies.authority import Actor
@@ -61,6 +61,7 @@ from policies.services.entries import Turn
 from policies.services.grants import revision_now
 
 DROP = "Namespace.deleteNamespace"
+IN_USE = "Somebody else still has an entry in it, or something lies below it."
 
 
 @reads_and_writes
@@ -330,48 +331,53 @@ def history_tab(request: Request, id: int) -> HttpResponse:
 # Deleting
 
 
-@reads_and_writes
-@login_required
-def delete(request: Request, id: int) -> HttpResponse:
+class DeleteNamespaceView(HerdChangeView):
     """What goes with it; then it goes, unless somebody else still has something there."""
-    desk = namespace_at(request, id)
-    if not desk.may(DROP):
-        return refused(request, desk.place, "drop")
-    if request.method == "POST" and not in_use(desk.node, apart_from=desk.place.asker):
-        return _delete(request, desk)
-    return _confirm(request, desk)
 
+    form_class = ConfirmForm
+    template_name = "console/kit/confirm.html"
+    not_saved = "Not deleted."
 
-def _delete(request: Request, desk: HerdContext) -> HttpResponse:
-    actor = Actor(desk.place.asker, "console", request_id=nonce_in(request))
-    reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
-    with authorized(OBJECT_DROPPED, desk.node, DROP, by=actor, reason=reason) as authority:
-        if in_use(desk.node, apart_from=desk.place.asker):
-            return _confirm(request, desk)
-        objects.drop(desk.node, by=actor, authority=authority, reason=reason)
-    say(request, f"Namespace {desk.node.name} is deleted; its history is kept")
-    return redirect("console:herd", id=desk.herd.id)
+    def get_object(self) -> HerdContext:
+        return namespace_at(self.request, self.kwargs["id"])
 
+    def refusal(self) -> HttpResponse | None:
+        return None if self.desk.may(DROP) else refused(self.request, self.desk.place, "drop")
 
-def _confirm(request: Request, desk: HerdContext) -> HttpResponse:
-    name, used = desk.node.name, in_use(desk.node, apart_from=desk.place.asker)
-    notes = []
-    if used:
-        text = "Somebody else still has an entry in it, or something lies below it. Remove that first."
-        notes = [Note("bad", f"{name} is in use and cannot be deleted.", text)]
-    line = DiffLine("lose", name, "is no longer there", "A later namespace of this name starts empty.")
-    context = {
-        "heading": f"Delete namespace {name}?",
-        "place": terms.place_words(desk.node),
-        "notes": notes,
-        "nothing": used,
-        "diff": Diff((line,)),
-        "seen": revision_now(),
-        "nonce": secrets.token_hex(12),
-        "reason": "",
-        "button": f"Delete {name}",
-        "problems": {},
-        "back": reverse("console:namespace", args=[desk.node.id]),
-    }
-    status = 409 if used and request.method == "POST" else 200
-    return show(request, "console/access/revoke.html", desk, context, status=status)
+    def post(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
+        if in_use(self.desk.node, apart_from=self.asker):
+            return self.show(self.make_form(self.data), 409)
+        return super().post(request, *args, **kwargs)
+
+    def plan(self, form: ConfirmForm) -> Plan:
+        name = self.desk.node.name
+        if in_use(self.desk.node, apart_from=self.asker):
+            note = Note("bad", f"{name} is in use and cannot be deleted.", f"{IN_USE} Remove that first.")
+            return Plan(nothing=True, notes=(note,))
+        later = "A later namespace of this name starts empty."
+        return Plan(diff=Diff((DiffLine("lose", name, "is no longer there", later),)))
+
+    def save(self, form: ConfirmForm, actor: Actor) -> None:
+        node, reason = self.desk.node, form.cleaned_data["reason"]
+        with authorized(OBJECT_DROPPED, node, DROP, by=actor, reason=reason) as authority:
+            if in_use(node, apart_from=self.asker):  # since it was looked at
+                raise Conflict(IN_USE)
+            objects.drop(node, by=actor, authority=authority, reason=reason)
+
+    def success_message(self, form: ConfirmForm) -> str:
+        return f"Namespace {self.desk.node.name} is deleted; its history is kept"
+
+    def get_success_url(self) -> str:
+        return reverse("console:herd", args=[self.desk.herd.id])
+
+    def heading(self, form: ConfirmForm) -> str:
+        return f"Delete namespace {self.desk.node.name}?"
+
+    def lead(self) -> str:
+        return terms.place_words(self.desk.node)
+
+    def button(self, form: ConfirmForm) -> str:
+        return f"Delete {self.desk.node.name}"
+
+    def back(self) -> str:
+        return reverse("console:namespace", args=[self.desk.node.id])

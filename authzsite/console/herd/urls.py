@@ -23,5 +23,5 @@ urlpatterns = [
     path("herds/<number:id>/roles.csv", herd_files.of_roles, name="herd_roles_csv"),
     path("herds/<number:id>/users.csv", herd_files.of_user, name="herd_user_csv"),
     path("namespaces/<number:id>/entries.csv", herd_files.of_entries, name="namespace_csv"),
-    path("namespaces/<number:id>/delete", namespace.delete, name="namespace_delete"),
+    path("namespaces/<number:id>/delete", namespace.DeleteNamespaceView.as_view(), name="namespace_delete"),
 ]
