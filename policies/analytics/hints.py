@@ -30,6 +30,7 @@ from policies.services import grants, realm_of
 
 LOOKED_AT = 2_000
 """So many hints at the most are gone through to find those about one role or person."""
+NO_REASON = "Say why it stays: the next reader will ask."
 COUNTED = {"people": ("person", "people"), "objects": ("object", "objects")}
 """What a ground counts, in words."""
 Place = tuple[int, int]
@@ -157,7 +158,7 @@ def dismiss(number: int, *, by: Actor, reason: str) -> HintView:
     Raises NotFound, Refused, Invalid, and Conflict when somebody else has dismissed it.
     """
     if not reason.strip():
-        raise Invalid("Say why it stays: the next reader will ask.")
+        raise Invalid(NO_REASON)
     about = hint(number, by)
     with change(HINT_DISMISSED, realm=realm_of(about.node), by=by, reason=reason) as current:
         authority = authority_over(about, by)

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import secrets
-from typing import Any
+from typing import Any, ClassVar
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
@@ -12,12 +11,14 @@ from django.urls import reverse
 from authzsite.console.access.effects import Shown, out_there
 from authzsite.console.insights.hint_rows import about_words, found_words, mend_url, what
 from authzsite.console.kit.auth import login_required
+from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import terms
 from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Note, Tally, Verdict
 from authzsite.console.kit.form_resume import is_own
+from authzsite.console.kit.forms import ConfirmForm, ConsoleForm, ReasonField
 from authzsite.console.kit.http import Request, asker_of
-from authzsite.console.kit.methods import reads_and_writes, writes
+from authzsite.console.kit.methods import writes
 from authzsite.console.kit.page import page, say
 from authzsite.console.roles.effects import Foretold
 from authzsite.console.roles.views import nonce_in
@@ -28,7 +29,7 @@ from policies.analytics.hints import HintView
 from policies.authority import Actor
 from policies.decisions import ask
 from policies.decisions.personal_role_names import is_personal
-from policies.errors import Conflict, Invalid, NotFound, PolicyError
+from policies.errors import Conflict, NotFound
 from policies.models import Grant
 from policies.previews import grants as previews
 from policies.previews.roles import RoleChange, of_role_change
@@ -37,10 +38,9 @@ from policies.services.grants import GRANT, revision_now
 from policies.services.roles import Privilege
 
 
-def _hint(request: Request, number: int) -> tuple[HintView, Actor]:
-    by = Actor(asker_of(request), "console", request_id=nonce_in(request))
+def _hint(request: Request, number: int) -> HintView:
     try:
-        return hints.hint(number, by), by
+        return hints.hint(number, Actor(asker_of(request), "console"))
     except NotFound as absent:
         raise Http404 from absent
 
@@ -63,68 +63,86 @@ def _locked(request: Request, told: HintView, deed: str) -> HttpResponse | None:
     return page(request, "errors/refused.html", context, section="hints", realm=node.realm, status=403)
 
 
-@reads_and_writes
-@login_required
-def mend(request: Request, id: int) -> HttpResponse:
+class HintChangeView(ChangeView):
+    """`self.object` is the hint, for people who may give access to what it is about."""
+
+    deed: ClassVar[str]
+    object: HintView
+
+    def get_object(self) -> HintView:
+        return _hint(self.request, self.kwargs["id"])
+
+    def refusal(self) -> HttpResponse | None:
+        return _locked(self.request, self.object, self.deed)
+
+    def success_message(self, form: Any) -> str:
+        return self.result or self.done()
+
+    def done(self) -> str:
+        raise NotImplementedError
+
+    def back(self) -> str:
+        return _origin(self.request)
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        return page(
+            self.request,
+            self.template_name,
+            context,
+            section="hints",
+            realm=self.object.node.realm,
+            revision=revision_now(),
+            status=status,
+        )
+
+
+class MendHintView(HintChangeView):
     """What it takes from whom; then the one grant is ended, and can be given back by Undo."""
-    by = Actor(asker_of(request), "console", request_id=nonce_in(request))
-    if request.method == "POST" and (before := done_before(by)) is not None:
-        say(request, "It is taken back", undo=before)
-        return redirect(_origin(request))
-    told, by = _hint(request, id)
-    if told.kind.deed != REMOVE:
-        return redirect(mend_url(told))
-    if (answer := _locked(request, told, "mend")) is not None:
-        return answer
-    if request.method != "POST":
-        return _ask(request, told, [])
-    reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
-    try:
-        hints.mend(id, by=by, reason=reason)
-    except Conflict as late:
-        say(request, f"Nothing changed. {late}")
-    except (Invalid, PolicyError) as problem:
-        return _ask(request, told, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
-    else:
-        say(request, _done(told), undo=done_before(by))
-    return redirect(_origin(request))
 
+    form_class = ConfirmForm
+    template_name = "console/kit/confirm.html"
+    deed = "mend"
 
-def _done(told: HintView) -> str:
-    return f"{about_words(told)} on {what(told).name} is taken back"
+    def site_refusal(self) -> HttpResponse | None:
+        if self.request.method != "POST":
+            return None
+        before = done_before(Actor(self.asker, "console", request_id=ConfirmForm(self.data).nonce))
+        if before is None:
+            return None
+        say(self.request, "It is taken back", undo=before)  # sent twice: the hint is gone by now
+        return redirect(self.back())
 
+    def refusal(self) -> HttpResponse | None:
+        return redirect(mend_url(self.object)) if self.object.kind.deed != REMOVE else super().refusal()
 
-def _ask(request: Request, told: HintView, notes: list[Note]) -> HttpResponse:
-    node = told.node
-    open_ = Grant.objects.open().filter(pk=told.row.grant or 0).exists()
-    tally, diff = _foretold(told) if open_ else (None, None)
-    if not open_:
-        notes = [Note("", "It has ended meanwhile.", "The next run removes the hint.")]
-    context: dict[str, Any] = {
-        "notes": notes,
-        "heading": f"{told.mends.partition(';')[0]} on {what(told).name}?",
-        "place": f"{about_words(told)}. {told.ground} {found_words(told)}.",
-        "nothing": not open_,
-        "tally": tally,
-        "diff": diff,
-        "backend_text": out_there(behind(node), removal=True),
-        "nonce": secrets.token_hex(12),
-        "seen": revision_now(),
-        "reason": request.POST.get("reason", "") or f"{told.label}: {told.ground}",
-        "problems": {},
-        "button": "Take it back",
-        "back": _origin(request),
-    }
-    status = 422 if notes and open_ else 200
-    return page(
-        request,
-        "console/access/revoke.html",
-        context,
-        section="hints",
-        realm=node.realm,
-        revision=revision_now(),
-        status=status,
-    )
+    def get_form_arguments(self) -> dict[str, Any]:
+        return {"initial": {"reason": f"{self.object.label}: {self.object.ground}"}}
+
+    def plan(self, form: ConfirmForm) -> Plan:
+        if not Grant.objects.open().filter(pk=self.object.row.grant or 0).exists():
+            note = Note("", "It has ended meanwhile.", "The next run removes the hint.")
+            return Plan(nothing=True, notes=(note,))
+        tally, diff = _foretold(self.object)
+        return Plan(tally=tally, diff=diff, backend=out_there(behind(self.object.node), removal=True))
+
+    def save(self, form: ConfirmForm, actor: Actor) -> str:
+        try:
+            hints.mend(self.object.row.pk, by=actor, reason=form.cleaned_data["reason"])
+        except Conflict as late:
+            return f"Nothing changed. {late}"
+        return ""
+
+    def done(self) -> str:
+        return f"{about_words(self.object)} on {what(self.object).name} is taken back"
+
+    def heading(self, form: ConfirmForm) -> str:
+        return f"{self.object.mends.partition(';')[0]} on {what(self.object).name}?"
+
+    def lead(self) -> str:
+        return f"{about_words(self.object)}. {self.object.ground} {found_words(self.object)}."
+
+    def button(self, form: ConfirmForm) -> str:
+        return "Take it back"
 
 
 def _foretold(told: HintView) -> tuple[Tally | None, Diff]:
@@ -143,54 +161,55 @@ def _foretold(told: HintView) -> tuple[Tally | None, Diff]:
     return (foretold.tally() if foretold.parts else None), foretold.diff()
 
 
-@reads_and_writes
-@login_required
-def dismiss(request: Request, id: int) -> HttpResponse:
-    """Why it stays as it is; then it does not come back."""
-    told, by = _hint(request, id)
-    if (answer := _locked(request, told, "dismiss")) is not None:
-        return answer
-    if request.method != "POST":
-        return _why(request, told, "")
-    reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
-    try:
-        hints.dismiss(id, by=by, reason=reason)
-    except Invalid as problem:
-        return _why(request, told, str(problem))
-    except Conflict as late:
-        say(request, str(late))
-    else:
-        say(request, f"Dismissed: {terms.lower(told.label)}, {what(told).name}")
-    return redirect(_origin(request))
+class DismissForm(ConsoleForm):
+    """Why it stays as it is."""
 
-
-def _why(request: Request, told: HintView, problem: str) -> HttpResponse:
-    context = {
-        "heading": f"Leave {what(told).name} as it is?",
-        "place": f"{told.label}. {about_words(told)}",
-        "ground": told.ground,
-        "found": found_words(told),
-        "reason": request.POST.get("reason", ""),
-        "problem": problem,
-        "back": _origin(request),
-    }
-    status = 422 if problem else 200
-    return page(
-        request,
-        "console/insights/dismiss.html",
-        context,
-        section="hints",
-        realm=told.node.realm,
-        revision=revision_now(),
-        status=status,
+    reason = ReasonField(
+        required=True,
+        label="Why it stays",
+        help_text="Kept in the history for ever.",
+        error_messages={"required": hints.NO_REASON},
     )
+
+
+class DismissHintView(HintChangeView):
+    """Why it stays as it is; then it does not come back."""
+
+    form_class = DismissForm
+    template_name = "console/insights/dismiss.html"
+    deed = "dismiss"
+
+    def save(self, form: DismissForm, actor: Actor) -> str:
+        try:
+            hints.dismiss(self.object.row.pk, by=actor, reason=form.cleaned_data["reason"])
+        except Conflict as late:
+            return str(late)
+        return ""
+
+    def done(self) -> str:
+        return f"Dismissed: {terms.lower(self.object.label)}, {what(self.object).name}"
+
+    def may_undo(self) -> bool:
+        return False
+
+    def heading(self, form: DismissForm) -> str:
+        return f"Leave {what(self.object).name} as it is?"
+
+    def lead(self) -> str:
+        return f"{self.object.label}. {about_words(self.object)}"
+
+    def button(self, form: DismissForm) -> str:
+        return "Dismiss the hint"
+
+    def page_context(self, form: DismissForm) -> dict[str, Any]:
+        return {"ground": self.object.ground, "found": found_words(self.object)}
 
 
 @writes
 @login_required
 def back(request: Request, id: int) -> HttpResponse:
     """Take a dismissal back."""
-    told, by = _hint(request, id)
+    told, by = _hint(request, id), Actor(asker_of(request), "console", request_id=nonce_in(request))
     if (answer := _locked(request, told, "bring back")) is not None:
         return answer
     try:
