@@ -32,10 +32,10 @@ print(len(names), sorted(strangers))
 """
 DECIDE = """
 import json, sys
-from lakewarden.client.fresh_snapshot import Held
+from lakewarden.client.fresh_snapshot import FreshSnapshot
 from lakewarden.law.objects import ObjectRef
 from lakewarden.client.snapshot import Snapshot
-one = Held.fixed(Snapshot.read(json.load(sys.stdin), now=1800000000.0), clock=lambda: 1800000000.0)
+one = FreshSnapshot.fixed(Snapshot.read(json.load(sys.stdin), now=1800000000.0), clock=lambda: 1800000000.0)
 ref = ObjectRef.parse("table", "demo/shop.sales.orders")
 print([bool(one.current().decide(action, ref, now=1800000000.0)) for action in ("read", "write")])
 """

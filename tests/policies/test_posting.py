@@ -245,8 +245,8 @@ def test_a_chat_that_fails_is_called_again_with_the_same_number(chat: Chat, stat
 WORKER = """
 import os, sys, django
 django.setup()
-from policies.notices import posting
-posting.post()
+from policies.notices import delivery
+delivery.post()
 """
 
 

@@ -167,9 +167,9 @@ def _kill_at(monkeypatch: pytest.MonkeyPatch, line: str) -> None:
 
     places = {
         "claimed": (worker, "reconcile"),
-        "observed": (reconcile.Look, "_wanted"),
+        "observed": (reconcile.Comparison, "_wanted"),
         "planned": (reconcile.planning, "plan"),
-        "applied": (reconcile.Look, "report"),
+        "applied": (reconcile.Comparison, "report"),
         "read again": (reconcile, "_remember"),
         "remembered": (worker, "_settle"),
     }
