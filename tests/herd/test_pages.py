@@ -17,6 +17,8 @@ from django.utils import timezone
 from accounts import people
 from accounts.models import Principal
 from catalog.nodes import Node
+from catalog.queries import find
+from lakewarden.law.objects import ObjectRef
 from policies.authority import Actor
 from policies.decisions.lookups import entries
 from policies.models import Change, Grant
@@ -337,6 +339,24 @@ def test_names_differ_in_more_than_their_case(herd: Node, enter: Enter) -> None:
     answer = client.post(f"/herds/{herd.id}/new", {"name": "sales", "nonce": "a" * 20})
     assert answer.status_code == 422
     assert "already exists" in told(answer.content)
+
+
+@pytest.mark.parametrize(
+    ("form", "wrong"),
+    [
+        ({"name": ""}, "Give it a name."),
+        ({"name": "A/B"}, "A namespace has no slashes."),
+        ({"name": "A", "charge_code": "x" * 256}, "Write at most 255 characters."),
+        ({"name": "A", "charge_code": "a\x07b"}, "A charge code is printable text."),
+    ],
+)
+def test_what_is_wrong_with_a_new_namespace_stands_beside_its_field(
+    form: dict[str, str], wrong: str, herd: Node, enter: Enter
+) -> None:
+    answer = enter("dora").post(f"/herds/{herd.id}/new", form | {"nonce": "a" * 20})
+    assert answer.status_code == 422
+    assert wrong in told(answer.content)
+    assert find(ObjectRef("namespace", "herd", ("A",))) is None
 
 
 def test_the_administrator_takes_a_role_back_and_sees_what_is_left_alone(herd: Node, enter: Enter) -> None:

@@ -6,10 +6,11 @@ from authzsite.console.herd import files as herd_files
 from authzsite.console.herd import namespace, users
 from authzsite.console.herd import roles as herd_roles
 from authzsite.console.herd import views as herd_views
+from authzsite.console.herd.new_namespace import NewNamespaceView
 
 urlpatterns = [
     path("herds/<number:id>", herd_views.namespace_list, name="herd"),
-    path("herds/<number:id>/new", herd_views.new, name="namespace_new"),
+    path("herds/<number:id>/new", NewNamespaceView.as_view(), name="namespace_new"),
     path("herds/<number:id>/mine", herd_views.mine, name="herd_mine"),
     path("herds/<number:id>/roles", herd_roles.role_list, name="herd_roles"),
     path("herds/<number:id>/roles/take", herd_roles.TakeRoleView.as_view(), name="herd_roles_take"),

@@ -1,8 +1,7 @@
-"""A Herd: its namespaces with their data owners, making one, and what the viewer may do."""
+"""A Herd: its namespaces with their data owners, and what the viewer may do."""
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -11,21 +10,18 @@ from urllib.parse import urlencode
 
 from django.db.models import QuerySet
 from django.http import HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 
 from authzsite.console.catalog.views import child_of
-from authzsite.console.herd.context import CREATE, HerdContext, herd_at
+from authzsite.console.herd.context import HerdContext, herd_at
 from authzsite.console.herd.effects import labels
 from authzsite.console.kit.auth import login_required
-from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Pager, Toggle
-from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Face, Fact, Facts, Note, State, Who
+from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Face, Fact, Facts, State, Who
 from authzsite.console.kit.http import Request
-from authzsite.console.kit.methods import reads, reads_and_writes
-from authzsite.console.kit.page import page, say
-from authzsite.console.roles.views import nonce_in
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
 from authzsite.console.settings.modes import banner
 from catalog.models import Placement
 from catalog.nodes import Node
@@ -33,12 +29,6 @@ from catalog.queries import below, mode_of
 from lakewarden.law import engine
 from lakewarden.law.dialects.herd.permissions import DATA_OWNER, ON_NAMESPACE
 from lakewarden.law.facts import Slice
-from policies.authority import Actor
-from policies.errors import PolicyError
-from policies.events import OBJECT_REGISTERED
-from policies.services import objects
-from policies.services.authorities import authorized
-from policies.services.objects import NewObject
 
 SHOWN = 50
 COUNTED = 2000
@@ -218,51 +208,6 @@ def show(
         banner=banner(herd.name, mode_of(herd.realm_id)),
         status=status,
     )
-
-
-# Making a namespace
-
-
-@reads_and_writes
-@login_required
-def new(request: Request, id: int) -> HttpResponse:
-    """The first of four steps: anybody may take it."""
-    desk = herd_at(request, id)
-    if request.method == "POST":
-        return _make(request, desk)
-    return _form(request, desk, [])
-
-
-def _make(request: Request, desk: HerdContext) -> HttpResponse:
-    name, charge = (request.POST.get(field, "").strip() for field in ("name", "charge_code"))
-    actor = Actor(desk.place.asker, "console", request_id=nonce_in(request))
-    if done_before(actor) is not None:
-        return redirect("console:herd", id=desk.herd.id)
-    if "/" in name or "\\" in name or len(charge) > 255 or not charge.isprintable():
-        what = "A namespace has no slashes." if charge.isprintable() else "A charge code is printable text."
-        return _form(request, desk, [Note("bad", "Not made.", what)])
-    content = NewObject("namespace", name, content={"charge_code": charge} if charge else {})
-    try:
-        with authorized(OBJECT_REGISTERED, desk.herd, CREATE, by=actor) as authority:
-            [made] = objects.register(desk.herd, [content], by=actor, authority=authority)
-    except PolicyError as problem:
-        return _form(request, desk, [Note("bad", "Not made.", f"{problem} Your form is kept.")])
-    say(request, f"Namespace {made.name} is made; nobody has access to it yet")
-    return redirect("console:namespace", id=made.id)
-
-
-def _form(request: Request, desk: HerdContext, notes: list[Note]) -> HttpResponse:
-    who = desk.administrator
-    context = {
-        "notes": notes,
-        "herd": desk.herd.name,
-        "name": request.POST.get("name", "").replace("\0", "")[:255],
-        "charge_code": request.POST.get("charge_code", "").replace("\0", "")[:255],
-        "nonce": secrets.token_hex(12),
-        "administrator": who.label if who else "the administrator",
-        "back": reverse("console:herd", args=[desk.herd.id]),
-    }
-    return show(request, "console/herd/new.html", desk, context, status=422 if notes else 200)
 
 
 # What the viewer may do

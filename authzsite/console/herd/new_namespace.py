@@ -1,0 +1,79 @@
+"""Making a namespace in a Herd: the first of four steps, which anybody may take."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.core.exceptions import ValidationError
+from django.urls import reverse
+
+from authzsite.console.herd.context import CREATE
+from authzsite.console.herd.herd_change import HerdChangeView
+from authzsite.console.kit.forms import ConsoleForm, TextField
+from catalog.nodes import Node
+from policies.authority import Actor
+from policies.events import OBJECT_REGISTERED
+from policies.services import objects
+from policies.services.authorities import authorized
+from policies.services.objects import NewObject
+
+
+class NewNamespaceForm(ConsoleForm):
+    """A name, and who is charged for it."""
+
+    name = TextField(
+        help_text="Such as NEW_APP. The same in any case of its letters.",
+        error_messages={"required": "Give it a name."},
+    )
+    charge_code = TextField(required=False, help_text="May be left empty.")
+
+    def clean_name(self) -> str:
+        name: str = self.cleaned_data["name"]
+        if "/" in name or "\\" in name:
+            raise ValidationError("A namespace has no slashes.")
+        return name
+
+    def clean_charge_code(self) -> str:
+        code: str = self.cleaned_data["charge_code"]
+        if not code.isprintable():
+            raise ValidationError("A charge code is printable text.")
+        return code
+
+
+class NewNamespaceView(HerdChangeView):
+    """Who makes it gets no access to it."""
+
+    form_class = NewNamespaceForm
+    not_saved = "Not made."
+
+    def save(self, form: NewNamespaceForm, actor: Actor) -> Node:
+        herd, name, charge = self.desk.herd, form.cleaned_data["name"], form.cleaned_data["charge_code"]
+        content = NewObject("namespace", name, content={"charge_code": charge} if charge else {})
+        with authorized(OBJECT_REGISTERED, herd, CREATE, by=actor) as authority:
+            [made] = objects.register(herd, [content], by=actor, authority=authority)
+        return made
+
+    def success_message(self, form: NewNamespaceForm) -> str:
+        if self.result is None:
+            return ""
+        return f"Namespace {self.result.name} is made; nobody has access to it yet"
+
+    def get_success_url(self) -> str:
+        return reverse("console:namespace", args=[self.result.id]) if self.result else self.back()
+
+    def heading(self, form: NewNamespaceForm) -> str:
+        return f"Make a namespace in {self.desk.herd.name}"
+
+    def lead(self) -> str:
+        who = self.desk.administrator
+        name = who.label if who else "The administrator"
+        return f"You get no access to it by making it. {name} then says who looks after it."
+
+    def button(self, form: NewNamespaceForm) -> str:
+        return "Make the namespace"
+
+    def back(self) -> str:
+        return reverse("console:herd", args=[self.desk.herd.id])
+
+    def page_context(self, form: NewNamespaceForm) -> dict[str, Any]:
+        return {"title": "Make a namespace"}
