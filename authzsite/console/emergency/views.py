@@ -2,29 +2,29 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import Any
 
+from django import forms
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Principal
 from authzsite.console.home.waiting import Waits, waits
 from authzsite.console.kit.auth import login_required
+from authzsite.console.kit.change_view import ChangeView
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Item
 from authzsite.console.kit.display.parts import Action, Empty, Note, Reason, State, Who
-from authzsite.console.kit.http import Request, asker_of, number_in
-from authzsite.console.kit.methods import reads, reads_and_writes
-from authzsite.console.kit.page import page, say
-from authzsite.console.roles.views import nonce_in
+from authzsite.console.kit.forms import ConsoleForm, ReasonField, SegmentsField, TextField
+from authzsite.console.kit.http import Request, asker_of
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
 from authzsite.downloads import csv_file
 from catalog.nodes import Node, nodes
 from catalog.queries import find_all
@@ -36,7 +36,7 @@ from policies.decisions import ask, duties, slices
 from policies.decisions.facts import is_service_admin
 from policies.emergency import access as emergency_access
 from policies.emergency.access import READ, WRITE, EmergencyRequest
-from policies.errors import PolicyError
+from policies.errors import NotFound
 from policies.models import Emergency
 
 SHOWN, ON_HOME, LOOKED_AT = 20, 3, 200
@@ -97,70 +97,122 @@ class EmergencyContext:
         return None
 
 
-@reads_and_writes
-@login_required
-def emergency_list(request: Request) -> HttpResponse:
-    """The form for holders of the duty; a POST opens."""
-    desk = EmergencyContext(asker_of(request))
-    if request.method == "POST":
-        return _open(request, desk)
-    return _show(request, desk, request.GET.get("what", ""), [])
+class ObjectNameField(TextField):
+    """A full name; with NUL in it, it is looked for without."""
+
+    def to_python(self, value: Any) -> str:
+        return str(super().to_python(value)).replace("\0", "").strip()
 
 
-def _open(request: Request, desk: EmergencyContext) -> HttpResponse:
-    what = request.POST.get("what", "").strip()[:1000].replace("\0", "")
-    node = desk.named(what)
-    if node is None:
-        note = Note("bad", "Not opened.", f"There is nothing called {what} that you may open.")
-        return _show(request, desk, what, [note], status=422 if desk.held else 403)
-    wanted = EmergencyRequest(
-        node,
-        request.POST.get("action", READ),
-        number_in(request.POST.get("hours", "")) or 0,
-        request.POST.get("reason", "").replace("\0", ""),
-        nonce_in(request),
+class EmergencyForm(ConsoleForm):
+    """What somebody opens for themselves, for how many hours, and what happened."""
+
+    what = ObjectNameField(label="Object, by its full name", max_length=1000, required=False)
+    action = SegmentsField(
+        label="To",
+        choices=ACTIONS,
+        initial=READ,
+        required=False,
+        error_messages={"invalid_choice": "Choose one of these."},
     )
-    try:
-        row = emergency_access.open_for_oneself(
-            wanted, by=Actor(desk.asker, "console", request_id=wanted.key)
+    hours = forms.TypedChoiceField(
+        label="For", coerce=int, initial=1, widget=forms.Select(attrs={"class": "input fit"})
+    )
+    reason = ReasonField(
+        label="What happened",
+        help_text=f"At least {emergency_access.SHORTEST_REASON} characters. "
+        "The owners read it at once; it is kept in the history for ever.",
+    )
+
+    def __init__(self, data: Any = None, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        longest, hours = emergency_access.longest(), self.fields["hours"]
+        hours.choices = [(hour, words.count(hour, "hour")) for hour in range(1, longest + 1)]
+        wrong = f"An emergency lasts 1 to {longest} hours."
+        hours.error_messages |= {"required": wrong, "invalid_choice": wrong}
+
+
+class EmergenciesView(ChangeView):
+    """What was opened by the viewer and by others, and the form for holders of the duty."""
+
+    form_class = EmergencyForm
+    template_name = "console/emergency/list.html"
+    not_saved = "Not opened."
+
+    def get_object(self) -> EmergencyContext:
+        return EmergencyContext(self.asker)
+
+    def refusal(self) -> HttpResponse | None:
+        if self.request.method != "POST" or self.object.held:
+            return None
+        form = self.make_form(self.data)
+        form.look()
+        return self.show(form, 403)  # says that they have no duty
+
+    def save(self, form: EmergencyForm, actor: Actor) -> Emergency:
+        typed = form.cleaned_data
+        node = self.object.named(typed["what"])
+        if node is None:
+            raise NotFound(f"There is nothing called {typed['what']} that you may open.")
+        wanted = EmergencyRequest(
+            node, typed["action"] or READ, typed["hours"], typed["reason"], actor.request_id
         )
-    except PolicyError as problem:
-        return _show(request, desk, what, [Note("bad", "Not opened.", str(problem))], status=422)
-    say(request, f"{node.name} is open to you until {words.when_in_words(words.moment(row.until))}")
-    return redirect("console:emergency", id=row.pk)
+        return emergency_access.open_for_oneself(wanted, by=actor)
 
+    def note_of(self, form: EmergencyForm, problem: Exception) -> Note:
+        return Note("bad", self.not_saved, str(problem))
 
-def _show(
-    request: Request, desk: EmergencyContext, what: str, notes: list[Note], *, status: int = 200
-) -> HttpResponse:
-    mine = list(emergency_access.of_person(desk.asker)[:SHOWN])
-    theirs = to_review(desk.asker)
-    places = nodes(row.securable_id for row in (*mine, *theirs))
-    context: dict[str, Any] = {
-        "heading": "Emergency access",
-        "lead": "For urgent access when no approver is available.",
-        "notes": notes,
-        "may": bool(desk.held),
-        "barred": Reason("why-not-open", desk.barred) if desk.barred else None,
-        "no_duty": Note(
-            "plain",
-            "You have no duty for emergencies.",
-            "The owner of a realm gives it in advance, on an object and everything inside.",
-        ),
-        "what": what[:1000],
-        "actions_known": [(code, word, code == request.POST.get("action", READ)) for code, word in ACTIONS],
-        "hours": [
-            (hour, words.count(hour, "hour"), str(hour) == request.POST.get("hours", "1"))
-            for hour in range(1, emergency_access.longest() + 1)
-        ],
-        "reason": request.POST.get("reason", "")[: emergency_access.LONGEST],
-        "nonce": secrets.token_hex(12),
-        "theirs": list(lines(theirs, places)),
-        "mine": list(lines(mine, places)),
-        "csv": reverse("console:emergencies_csv"),
-        "empty": Empty("You have not used emergency access", drawn=False),
-    }
-    return page(request, "console/emergency/list.html", context, section="emergency", status=status)
+    @cached_property
+    def opened(self) -> Emergency | None:
+        """What this form opened, now or when it came before."""
+        mine = emergency_access.of_person(self.asker).filter(request_id=self.actor.request_id)
+        return self.result or mine.first()
+
+    def success_message(self, form: EmergencyForm) -> str:
+        if self.opened is None:
+            return ""
+        node = nodes([self.opened.securable_id]).get(self.opened.securable_id)
+        until = words.when_in_words(words.moment(self.opened.until))
+        return f"{node.name if node else 'What was dropped'} is open to you until {until}"
+
+    def may_undo(self) -> bool:
+        return False
+
+    def get_success_url(self) -> str:
+        return reverse("console:emergency", args=[self.opened.pk]) if self.opened else self.back()
+
+    def heading(self, form: EmergencyForm) -> str:
+        return "Emergency access"
+
+    def lead(self) -> str:
+        return "For urgent access when no approver is available."
+
+    def button(self, form: EmergencyForm) -> str:
+        return "Open it for me now"
+
+    def back(self) -> str:
+        return reverse("console:emergencies")
+
+    def page_context(self, form: EmergencyForm) -> dict[str, Any]:
+        mine = list(emergency_access.of_person(self.asker)[:SHOWN])
+        theirs = to_review(self.asker)
+        places = nodes(row.securable_id for row in (*mine, *theirs))
+        return {
+            "may": bool(self.object.held),
+            "barred": Reason("why-not-open", self.object.barred) if self.object.barred else None,
+            "no_duty": Note(
+                "plain",
+                "You have no duty for emergencies.",
+                "The owner of a realm gives it in advance, on an object and everything inside.",
+            ),
+            "theirs": list(lines(theirs, places)),
+            "mine": list(lines(mine, places)),
+            "csv": reverse("console:emergencies_csv"),
+            "empty": Empty("You have not used emergency access", drawn=False),
+        }
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        return page(self.request, self.template_name, context, section="emergency", status=status)
 
 
 def lines(rows: Iterable[Emergency], places: dict[int, Node]) -> Iterable[EmergencyRow]:

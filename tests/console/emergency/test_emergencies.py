@@ -49,7 +49,8 @@ def test_opened_said_on_every_page_ended_and_reviewed(
     row = Emergency.objects.get()
     assert ana.get(f"/objects/{orders}").status_code == 200
     assert "Emergency access is open" in seen(ana, "/help")
-    assert ana.post("/emergency", GOOD).status_code == 302  # the same form again
+    again = ana.post("/emergency", GOOD)  # the same form
+    assert (again.status_code, again["Location"]) == (302, f"/emergency/{row.pk}")
     assert Emergency.objects.count() == 1
     olivia = signed_in("olivia")
     assert "opened shop.sales.orders in an emergency" in seen(olivia, "/inbox")
@@ -106,6 +107,8 @@ WRONG = {
     "no name": ({"what": ""}, "that you may open."),
     "no reason": ({"reason": "x"}, "Say what happened"),
     "too long": ({"hours": "24"}, "1 to 4 hours"),
+    "no hours": ({"hours": ""}, "1 to 4 hours"),
+    "an unknown action": ({"action": "fly"}, "Choose one of these."),
     "nonsense": ({"hours": "x", "action": "fly", "nonce": "?"}, "1 to 4 hours"),
     "a NUL": ({"what": "\0", "reason": "\0"}, "that you may open."),
 }
@@ -117,6 +120,14 @@ def test_what_is_wrong_is_said_and_opens_nothing(ana: Client, more: dict[str, st
     assert answer.status_code == 422
     assert said in answer.content.decode()
     assert not Emergency.objects.exists()
+
+
+def test_the_form_begins_with_what_an_address_names(ana: Client) -> None:
+    page = seen(ana, "/emergency?what=demo%2Fshop")
+    assert 'name="what" value="demo/shop"' in page
+    assert 'value="read" checked' in page
+    assert '<option value="1" selected>1 hour</option>' in page
+    assert "Not opened." not in page
 
 
 def test_an_object_beside_the_duty_reads_like_one_that_is_absent(ana: Client, shop: Node) -> None:
