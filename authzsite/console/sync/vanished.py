@@ -6,26 +6,27 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect
 from django.urls import reverse
 
 from authzsite.console.kit.auth import login_required
-from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.change_view import ChangeView
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Crumbs, Empty, Note, Reason
+from authzsite.console.kit.forms import ConsoleForm, ReasonField
 from authzsite.console.kit.http import Request, number_in
-from authzsite.console.kit.methods import reads, reads_and_writes
-from authzsite.console.kit.page import page, say
-from authzsite.console.roles.views import nonce_in
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
 from authzsite.console.sync.backend import BackendAccess, there
 from authzsite.downloads import csv_file
+from catalog.nodes import Node
 from catalog.queries import nodes
 from lakewarden.backends.errors import BackendError
 from policies.authority import Actor
 from policies.decisions.personal_role_names import is_personal
-from policies.errors import PolicyError, Refused
+from policies.errors import Invalid, Refused
 from policies.models import Assignment
 from policies.record import access_log
 from policies.sync.connections import registration
@@ -43,16 +44,6 @@ class VanishedRow:
     url: str
     kind: str
     goes: str
-
-
-@reads_and_writes
-@login_required
-def vanished_list(request: Request, id: int) -> HttpResponse:
-    """What is gone there and what hangs on it; a POST closes what was chosen."""
-    one, may = _visit(request, id)
-    if request.method == "POST":
-        return _close(request, one)
-    return _show(request, one, [], may=may)
 
 
 def _visit(request: Request, id: int) -> tuple[BackendAccess, bool]:
@@ -79,58 +70,105 @@ def _told(gone: Sequence[Gone]) -> Iterator[list[object]]:
         yield [one.node.ref.id, one.node.type, len(one.grants), one.below, line.goes]
 
 
-def _close(request: Request, backend_access: BackendAccess) -> HttpResponse:
-    actor = Actor(backend_access.place.asker, "console", request_id=nonce_in(request))
-    chosen = {number for text in request.POST.getlist("object") if (number := number_in(text))}
-    reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
-    if not chosen:
-        note = Note("warn", "Nothing is chosen.", "Choose what to close here.")
-        return _show(request, backend_access, [note], may=True, status=422)
-    closed = []
-    if done_before(actor) is None:
-        try:
-            closed = close(backend_access.row, chosen, by=actor, reason=reason)
-        except Refused:
-            access_log.refused(
-                backend_access.place.asker, registration.DUTY, backend_access.place.node, via="console"
-            )
-            return _show(request, backend_access, [], may=False, status=403)
-        except (PolicyError, BackendError) as problem:
-            note = Note("bad", "Nothing was closed.", str(problem))
-            return _show(request, backend_access, [note], may=True, status=422)
-    kept = len(chosen) - len(closed)
-    left = f"; {words.number(kept)} found again and kept" if kept and closed else ""
-    say(request, f"{words.count(len(closed), 'object')} closed{left}")
-    return redirect("console:sync_vanished", id=backend_access.row.pk)
+# Closing them
 
 
-def _show(
-    request: Request, backend_access: BackendAccess, notes: list[Note], *, may: bool, status: int = 200
-) -> HttpResponse:
-    node, system = backend_access.place.node, backend_access.row.get_kind_display()
-    context: dict[str, Any] = {
-        "heading": f"Gone from {backend_access.name}",
-        "lead": f"{system} no longer has these. They stay here, with all decisions about them, until closed.",
-        "crumbs": Crumbs(
-            ((backend_access.name, reverse("console:sync_backend", args=[backend_access.row.pk])),)
-        ),
-        "notes": notes,
-        "rows": _lines(vanished(backend_access.row)),
-        "csv": reverse("console:sync_vanished_csv", args=[backend_access.row.pk]),
-        "may": may,
-        "locked": None
-        if may
-        else Reason(
-            "why-not-close", f"Only the owner of {node.name} or a holder of the connect duty can close them."
-        ),
-        "nonce": nonce_in(request),
-        "reason": request.POST.get("reason", ""),
-        "back": reverse("console:sync_backend", args=[backend_access.row.pk]),
-        "nothing": Empty("Nothing is gone", "Everything here was found there.", drawn=False, level=2),
-    }
-    return page(
-        request, "console/sync/vanished.html", context, section="sync", realm=node.realm, status=status
+class VanishedForm(ConsoleForm):
+    """Which of them are to be closed, and why."""
+
+    reason = ReasonField(
+        help_text="Kept in the history for ever. May be left empty. Everything is checked once more before "
+        "it is closed; renamed objects stay."
     )
+
+    def clean(self) -> dict[str, Any]:
+        chosen = {number for text in self.data.getlist("object") if (number := number_in(text))}
+        if not chosen:
+            raise ValidationError("Choose what to close here.")
+        return {**self.cleaned_data, "object": chosen}
+
+
+class VanishedView(ChangeView):
+    """What is gone there and what hangs on it; what was chosen is closed."""
+
+    form_class = VanishedForm
+    template_name = "console/sync/vanished.html"
+    not_saved = "Nothing was closed."
+    object: BackendAccess
+
+    def get_object(self) -> BackendAccess:
+        backend_access, self.may = _visit(self.request, self.kwargs["id"])
+        return backend_access
+
+    def plan(self, form: VanishedForm) -> None:
+        return None
+
+    def save(self, form: VanishedForm, actor: Actor) -> list[Node]:
+        chosen, reason = form.cleaned_data["object"], form.cleaned_data["reason"]
+        try:
+            return close(self.object.row, chosen, by=actor, reason=reason)
+        except BackendError as problem:
+            raise Invalid(str(problem)) from problem
+
+    def form_invalid(self, form: VanishedForm) -> HttpResponse:
+        self.notes.append(Note("warn", "Nothing is chosen.", "Choose what to close here."))
+        return self.show(form, 422)
+
+    def form_refused(self, form: VanishedForm, problem: Exception) -> HttpResponse:
+        if not isinstance(problem, Refused):
+            return super().form_refused(form, problem)
+        access_log.refused(self.asker, registration.DUTY, self.object.place.node, via="console")
+        self.may = False
+        return self.show(form, 403)
+
+    def note_of(self, form: VanishedForm, problem: Exception) -> Note:
+        return Note("bad", self.not_saved, str(problem))
+
+    def success_message(self, form: VanishedForm) -> str:
+        if self.result is None:
+            return "The selected objects are closed"
+        closed = len(self.result)
+        kept = len(form.cleaned_data["object"]) - closed
+        left = f"; {words.number(kept)} found again and kept" if kept and closed else ""
+        return f"{words.count(closed, 'object')} closed{left}"
+
+    def may_undo(self) -> bool:
+        return False
+
+    def get_success_url(self) -> str:
+        return reverse("console:sync_vanished", args=[self.object.row.pk])
+
+    def heading(self, form: VanishedForm) -> str:
+        return f"Gone from {self.object.name}"
+
+    def lead(self) -> str:
+        system = self.object.row.get_kind_display()
+        return f"{system} no longer has these. They stay here, with all decisions about them, until closed."
+
+    def button(self, form: VanishedForm) -> str:
+        return "Close the selected, with their grants"
+
+    def back(self) -> str:
+        return reverse("console:sync_backend", args=[self.object.row.pk])
+
+    def page_context(self, form: VanishedForm) -> dict[str, Any]:
+        row, owned = self.object.row, self.object.place.node.name
+        why_not = f"Only the owner of {owned} or a holder of the connect duty can close them."
+        return {
+            "crumbs": Crumbs(((self.object.name, self.back()),)),
+            "rows": _lines(vanished(row)),
+            "csv": reverse("console:sync_vanished_csv", args=[row.pk]),
+            "may": self.may,
+            "locked": None if self.may else Reason("why-not-close", why_not),
+            "nothing": Empty("Nothing is gone", "Everything here was found there.", drawn=False, level=2),
+        }
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        realm = self.object.place.node.realm
+        return page(self.request, self.template_name, context, section="sync", realm=realm, status=status)
+
+
+# As rows
 
 
 def _lines(gone: Sequence[Gone]) -> list[VanishedRow]:

@@ -56,6 +56,13 @@ def test_closing_looks_again_and_keeps_what_was_only_renamed(gone: Backend, sign
     assert "dropped in May" in page(marek, "/history")
 
 
+def test_a_form_sent_twice_closes_once_and_says_so_again(gone: Backend, signed_in: Enter) -> None:
+    marek, address = signed_in("marek"), f"/sync/{gone.pk}/vanished"
+    form = {"object": [the("table", "shop.sales.orders").id], "nonce": "a" * 24}
+    assert "1 object closed" in marek.post(address, form, follow=True).content.decode()
+    assert "The selected objects are closed" in marek.post(address, form, follow=True).content.decode()
+
+
 def test_what_was_made_again_meanwhile_is_not_closed(gone: Backend, source: Source, signed_in: Enter) -> None:
     source.run("CREATE TABLE sales.orders (id int)")
     signed_in("marek").post(f"/sync/{gone.pk}/vanished", {"object": [the("table", "shop.sales.orders").id]})
