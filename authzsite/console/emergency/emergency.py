@@ -8,21 +8,19 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 
 from authzsite.console.emergency.views import state_of
-from authzsite.console.kit.auth import login_required
+from authzsite.console.kit.change_view import ChangeView
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Crumbs, Empty, Fact, Facts, Note
-from authzsite.console.kit.http import Request, asker_of
-from authzsite.console.kit.methods import reads_and_writes
-from authzsite.console.kit.page import page, say
+from authzsite.console.kit.forms import ConsoleForm, ReasonField
+from authzsite.console.kit.page import page
 from catalog.nodes import Node, nodes
 from policies.authority import Actor
 from policies.emergency import access as emergency_access
 from policies.emergency import traces
-from policies.errors import NotFound, PolicyError
+from policies.errors import NotFound
 from policies.models import Emergency
 
 
@@ -36,60 +34,94 @@ class UseRow:
     when: str
 
 
-@reads_and_writes
-@login_required
-def emergency_detail(request: Request, id: int) -> HttpResponse:
+class ReviewForm(ConsoleForm):
+    """What was found; the button says whether the emergency is ended or its review closed."""
+
+    verdict = ReasonField(
+        label="What you found",
+        help_text=f"At least {emergency_access.SHORTEST_VERDICT} characters. "
+        "The review stays open until then; the statement is kept for ever.",
+    )
+
+    @property
+    def closes(self) -> bool:
+        return self.data.get("do") == "close"
+
+
+class EmergencyView(ChangeView):
     """The page; a POST ends it, or closes its review with words."""
-    asker = asker_of(request)
-    actor = Actor(asker, "console")
-    try:
-        row, node = emergency_access.seen(id, actor)
-    except NotFound:
-        raise Http404 from None
-    if request.method != "POST":
-        return _show(request, row, node, [])
-    verdict = request.POST.get("verdict", "").replace("\0", "")
-    try:
-        if request.POST.get("do") == "close":
-            emergency_access.close(row.pk, verdict, by=actor)
-            say(request, "The review is closed with your statement")
-        else:
-            emergency_access.end(row.pk, by=actor)
-            say(request, f"{node.name} is no longer open")
-    except PolicyError as problem:
-        row.refresh_from_db()
-        return _show(request, row, node, [Note("bad", "Nothing was changed.", str(problem))], status=422)
-    return redirect("console:emergency", id=id)
 
+    form_class = ReviewForm
+    template_name = "console/emergency/emergency.html"
+    not_saved = "Nothing was changed."
 
-def _show(
-    request: Request, row: Emergency, node: Node, notes: list[Note], *, status: int = 200
-) -> HttpResponse:
-    asker, state = asker_of(request), state_of(row)
-    own, governs = asker.pk == row.person_id, emergency_access.may_review(asker, row, node)
-    used = list(_used(row))
-    context: dict[str, Any] = {
-        "heading": f"{row.person.label} opened {node.ref.full_name or node.name}",
-        "lead": f"“{row.reason}”",
-        "crumbs": Crumbs((("Emergency access", reverse("console:emergencies")),)),
-        "facts": Facts(tuple(_facts(row, node))),
-        "notes": notes,
-        "used": used,
-        "no_use": Empty("No job reported usage", "Jobs report their usage once per run.", drawn=False),
-        "changes": _changes_words(traces.changes_of(row)),
-        "history": f"{reverse('console:history')}?{urlencode({'person': str(row.person)})}",
-        "may_end": state.word == "Open" and (own or governs),
-        "end_words": f"End it now for {row.person.label}" if not own else "End it now",
-        "may_close": state.word != "Open" and governs,
-        "waits": _waits_words(row, own=own, governs=governs, open_=state.word == "Open"),
-        "verdict": request.POST.get("verdict", "")[: emergency_access.LONGEST],
-        "closed": row.state == "closed",
-        "words": row.verdict,
-        "closed_by": f"{row.reviewer.label}, {words.when_in_words(words.moment(row.reviewed))}"
-        if row.reviewer and row.reviewed
-        else "",
-    }
-    return page(request, "console/emergency/emergency.html", context, section="emergency", status=status)
+    def get_object(self) -> tuple[Emergency, Node]:
+        try:
+            return emergency_access.seen(self.kwargs["id"], Actor(self.asker, "console"))
+        except NotFound:
+            raise Http404 from None
+
+    def save(self, form: ReviewForm, actor: Actor) -> Emergency:
+        row, _ = self.object
+        if form.closes:
+            return emergency_access.close(row.pk, form.cleaned_data["verdict"], by=actor)
+        return emergency_access.end(row.pk, by=actor)
+
+    def form_refused(self, form: ReviewForm, problem: Exception) -> HttpResponse:
+        self.object[0].refresh_from_db()  # its time may be over since, or another closed it
+        return super().form_refused(form, problem)
+
+    def note_of(self, form: ReviewForm, problem: Exception) -> Note:
+        return Note("bad", self.not_saved, str(problem))
+
+    def success_message(self, form: ReviewForm) -> str:
+        if form.closes:
+            return "The review is closed with your statement"
+        return f"{self.object[1].name} is no longer open"
+
+    def may_undo(self) -> bool:
+        return False
+
+    def get_success_url(self) -> str:
+        return reverse("console:emergency", args=[self.object[0].pk])
+
+    def heading(self, form: ReviewForm) -> str:
+        row, node = self.object
+        return f"{row.person.label} opened {node.ref.full_name or node.name}"
+
+    def lead(self) -> str:
+        return f"“{self.object[0].reason}”"
+
+    def button(self, form: ReviewForm) -> str:
+        return "Close the review"
+
+    def back(self) -> str:
+        return reverse("console:emergencies")
+
+    def page_context(self, form: ReviewForm) -> dict[str, Any]:
+        row, node = self.object
+        state = state_of(row)
+        own, governs = self.asker.pk == row.person_id, emergency_access.may_review(self.asker, row, node)
+        return {
+            "crumbs": Crumbs((("Emergency access", self.back()),)),
+            "facts": Facts(tuple(_facts(row, node))),
+            "used": list(_used(row)),
+            "no_use": Empty("No job reported usage", "Jobs report their usage once per run.", drawn=False),
+            "changes": _changes_words(traces.changes_of(row)),
+            "history": f"{reverse('console:history')}?{urlencode({'person': str(row.person)})}",
+            "may_end": state.word == "Open" and (own or governs),
+            "end_words": f"End it now for {row.person.label}" if not own else "End it now",
+            "may_close": state.word != "Open" and governs,
+            "waits": _waits_words(row, own=own, governs=governs, open_=state.word == "Open"),
+            "closed": row.state == "closed",
+            "words": row.verdict,
+            "closed_by": f"{row.reviewer.label}, {words.when_in_words(words.moment(row.reviewed))}"
+            if row.reviewer and row.reviewed
+            else "",
+        }
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        return page(self.request, self.template_name, context, section="emergency", status=status)
 
 
 def _facts(row: Emergency, node: Node) -> Iterable[Fact]:

@@ -8,5 +8,5 @@ from authzsite.console.emergency import views as emergency_views
 urlpatterns = [
     path("emergency", emergency_views.EmergenciesView.as_view(), name="emergencies"),
     path("emergency.csv", emergency_views.as_csv, name="emergencies_csv"),
-    path("emergency/<number:id>", emergency.emergency_detail, name="emergency"),
+    path("emergency/<number:id>", emergency.EmergencyView.as_view(), name="emergency"),
 ]

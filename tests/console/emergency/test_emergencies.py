@@ -77,7 +77,10 @@ def test_opened_said_on_every_page_ended_and_reviewed(
     short = olivia.post(f"/emergency/{row.pk}", {"do": "close", "verdict": "ok"})
     assert short.status_code == 422
     assert "Say what you found" in short.content.decode()
-    olivia.post(f"/emergency/{row.pk}", {"do": "close", "verdict": "One read, as was said"})
+    assert ">\nok</textarea>" in short.content.decode()
+    closing = {"do": "close", "verdict": "One read, as was said", "nonce": "b" * 24}
+    sent_twice = [olivia.post(f"/emergency/{row.pk}", closing).status_code for _ in range(2)]
+    assert sent_twice == [302, 302]
     page = seen(ana, f"/emergency/{row.pk}")
     assert "Olivia Owner" in page
     assert "One read, as was said" in page
