@@ -232,7 +232,7 @@ def test_who_owns_the_catalog_is_told_once_of_what_is_parked(refused: Backend) -
         worker.deliver(again())
     assert told() == [("marek", True)]
     [notice] = Notice.objects.filter(kind="sync.parked")
-    assert "PostgreSQL shop refused what was decided" in notice.text
+    assert "PostgreSQL shop refused a decision several times" in notice.text
     assert notice.link == f"/sync/{refused.pk}"
 
 
