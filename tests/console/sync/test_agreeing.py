@@ -32,7 +32,7 @@ def test_who_runs_it_reads_why_it_only_reports_and_who_agrees(waiting: Backend, 
     marek = signed_in("marek")
     room = marek.get(f"/sync/{waiting.pk}").content.decode()
     assert "It only reports until a site admin of this site agrees." in room
-    assert "somebody who does not run this site" in room
+    assert "somebody who is not a site admin" in room
     assert "Only reports" in room
     refused = marek.get(f"/sync/{waiting.pk}/agree")
     assert refused.status_code == 403
