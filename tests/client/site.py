@@ -5,6 +5,7 @@ from __future__ import annotations
 import socket
 import threading
 import time
+from typing import Any
 
 from django.core.servers.basehttp import ThreadedWSGIServer
 from django.test.testcases import LiveServerThread, QuietWSGIRequestHandler, _StaticFilesHandler
@@ -12,12 +13,23 @@ from django.test.testcases import LiveServerThread, QuietWSGIRequestHandler, _St
 from lakewarden.client import Client
 
 
+class Server(ThreadedWSGIServer):
+    """Knows the threads that answer its requests; other servers of the process have their own."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.answering: list[threading.Thread] = []
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        self.answering.append(threading.current_thread())
+        super().process_request_thread(request, client_address)
+
+
 class Again(LiveServerThread):
     """Takes the very port that the one before it had."""
 
-    def _create_server(self, connections_override: object = None) -> ThreadedWSGIServer:
-        address = (self.host, self.port)
-        return ThreadedWSGIServer(address, QuietWSGIRequestHandler, allow_reuse_address=True)
+    def _create_server(self, connections_override: object = None) -> Server:
+        return Server((self.host, self.port), QuietWSGIRequestHandler, allow_reuse_address=True)
 
 
 class Site:
@@ -43,12 +55,13 @@ class Site:
         self._thread = thread
 
     def stop(self) -> None:
-        if self._thread is not None:
-            self._thread.terminate()
-            self._thread = None
-        for thread in threading.enumerate():
-            if "process_request_thread" in thread.name:
-                thread.join(10)
+        if self._thread is None:
+            return
+        server = self._thread.httpd
+        self._thread.terminate()
+        self._thread = None
+        for thread in server.answering:
+            thread.join(10)
 
     def client(self, token: str) -> Client:
         return Client(self.url, token, timeout=60, attempts=1)
