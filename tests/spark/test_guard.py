@@ -270,6 +270,8 @@ def test_each_guard_of_an_application_is_a_run(
 
 
 def test_a_plan_takes_few_calls_to_java(plain: Any, session: Any) -> None:
+    from py4j.protocol import MEMORY_COMMAND_NAME
+
     from lakewarden.testing import guarded as offline
 
     tables = (
@@ -284,7 +286,10 @@ def test_a_plan_takes_few_calls_to_java(plain: Any, session: Any) -> None:
         real = client.send_command
 
         def counted(command: str, *args: Any, **kwargs: Any) -> Any:
-            calls.append(command)
+            if not command.startswith(
+                MEMORY_COMMAND_NAME
+            ):  # what other tests left behind is let go of meanwhile
+                calls.append(command)
             return real(command, *args, **kwargs)
 
         client.send_command = counted
