@@ -22,6 +22,8 @@ def register(check: Check) -> None:
 
 def check(current: ChangeInProgress) -> None:
     """Raise Conflict, Invalid or NotFound when the state the change leaves behind may not be."""
+    if not _registered:
+        raise RuntimeError("No check of the packages above is registered, so no change can be judged.")
     _stands_on_what_is_there(current)
     _realm_keeps_an_owner(current)
     _no_allow_beside_deny(current)

@@ -26,7 +26,7 @@ from policies.separation.rules import load, of_realm
 from policies.separation.sides import Side
 from policies.services import grants, members, objects, owners, roles
 from policies.services import separation as rules
-from policies.services.grants import GrantRequest
+from policies.services.grants import GrantRequest, revision_now
 from policies.services.objects import NewObject
 from policies.services.roles import Privilege
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
@@ -374,9 +374,19 @@ def queries_of(deed: Callable[[], object]) -> int:
 
 def test_a_change_where_there_are_no_rules_asks_once(shop: Node, monkeypatch: pytest.MonkeyPatch) -> None:
     grown = queries_of(lambda: give(ana()))
-    monkeypatch.setattr(invariants, "_registered", [])
+    monkeypatch.setattr(invariants, "_registered", [lambda current: None])
     grants.remove(the("table", "shop.stock.items"), [ana()], ["MODIFY_TABLE"], by=acting("marek"))
     assert grown - queries_of(lambda: give(ana())) <= 1
+
+
+def test_where_nobody_judges_separation_nothing_is_changed(
+    shop: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(invariants, "_registered", [])
+    before = revision_now()
+    with pytest.raises(RuntimeError, match="no change can be judged"):
+        give(ana())
+    assert revision_now() == before
 
 
 # Whatever is done in whatever order
