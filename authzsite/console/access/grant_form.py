@@ -82,8 +82,7 @@ class RecipientForm(ConsoleForm):
         super().__init__(data, **kwargs)
         self.node = node
         root = next(iter(node.above()), node)
-        self.fields["who"].search = lambda text: givable(root, text)
-        self.fields["who"].nobody = f"Nobody of that name is in {node.realm}. Its owner can add them first."
+        self.fields["who"].among(lambda text: givable(root, text), node.realm)
 
 
 class GrantForm(RecipientForm):

@@ -401,6 +401,11 @@ class PrincipalField(forms.Field):
         self.search, self.nobody, self.at_most = search, nobody, at_most
         self._last: tuple[TypedPrincipals, ChosenPrincipals] | None = None
 
+    def among(self, search: Callable[[str], QuerySet[Principal]], realm: str) -> None:
+        """Search those whom a realm knows, and say who can add anybody else."""
+        self.search = search
+        self.nobody = f"Nobody of that name is in {realm}. Its owner can add them first."
+
     def get_bound_field(self, form: Any, field_name: str) -> BoundPrincipals:
         return BoundPrincipals(form, self, field_name)
 

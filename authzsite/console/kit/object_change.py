@@ -39,8 +39,7 @@ class ObjectChangeView(ChangeView):
         """Let a field choose among the people and groups to whom something can be given in the realm."""
         node = self.object.node
         root = next(iter(node.above()), node)
-        field.search = lambda text: givable(root, text)
-        field.nobody = f"Nobody of that name is in {node.realm}. Its owner can add them first."
+        field.among(lambda text: givable(root, text), node.realm)
 
 
 class PlannedObjectView(ObjectChangeView):

@@ -294,9 +294,7 @@ class HandOverView(ChangeView):
 
     def make_form(self, data: Any) -> HandOverForm:
         form = HandOverForm(data)
-        form.fields["who"].search = lambda text: admitted(self.root, text)
-        nobody = f"Nobody of that name is in {self.root.name}. Its owner can add them first."
-        form.fields["who"].nobody = nobody
+        form.fields["who"].among(lambda text: admitted(self.root, text), self.root.name)
         chosen = form["who"].chosen
         self.hand_over = HandOver(self.object, chosen[0] if chosen else None)
         return form
