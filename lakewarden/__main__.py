@@ -138,6 +138,13 @@ def _parser() -> argparse.ArgumentParser:
         description="Ask the console at LAKEWARDEN_URL with the token in LAKEWARDEN_TOKEN.",
     )
     commands = parser.add_subparsers(required=True, metavar="command")
+    _add_questions(commands)
+    _add_requests_and_cdap(commands)
+    _add_connect_server(commands)
+    return parser
+
+
+def _add_questions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     check = commands.add_parser("check", help="may a principal do this to all of these?")
     check.add_argument("subject", help="user:NAME, group:NAME or service:NAME")
     check.add_argument("action", help="read, write, use … or an operation name")
@@ -154,6 +161,9 @@ def _parser() -> argparse.ArgumentParser:
     snapshot.add_argument("--for", dest="principal", metavar="KIND:NAME", help="default: the token's own")
     snapshot.add_argument("--out", metavar="FILE", help="keep it here, for `check --snapshot`")
     snapshot.set_defaults(do=_snapshot)
+
+
+def _add_requests_and_cdap(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     request = commands.add_parser("request", help="ask for access, or see what became of a request")
     request.add_argument(
         "words", nargs="+", metavar="word", help="a request's number; or who, an action and objects"
@@ -172,6 +182,9 @@ def _parser() -> argparse.ArgumentParser:
     )
     cdap.add_argument("words", nargs="+", metavar="command", help="one of those below, quoted or not")
     cdap.set_defaults(do=_cdap)
+
+
+def _add_connect_server(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
     serve = commands.add_parser("connect-server", help="a Spark Connect server with the guard inside")
     serve.add_argument("--realm", required=True, help="the realm whose law decides")
     serve.add_argument("--host", default="127.0.0.1", help="where to listen; default: this machine alone")
@@ -192,7 +205,6 @@ def _parser() -> argparse.ArgumentParser:
         help="a variable more that Spark inherits, and with it every function of its clients",
     )
     serve.set_defaults(do=_connect_server)
-    return parser
 
 
 if __name__ == "__main__":
