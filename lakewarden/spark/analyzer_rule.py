@@ -5,8 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any, Protocol
 
-from lakewarden.spark import early_checks, errors
-from lakewarden.spark import foreign_calls as foreign
+from lakewarden.spark import early_checks, errors, foreign_calls
 from lakewarden.spark.catalog_listing import list_the_open
 from lakewarden.spark.plan_names import has_method
 
@@ -64,8 +63,8 @@ class _Rule:
     def __init__(self, jvm: Any) -> None:
         self._jvm = jvm
         self.watch: Watch | None = None
-        self.parsers, self.earlier = foreign.Parsers(jvm), early_checks.Rules(jvm)
-        self._functions: foreign.Kept = []
+        self.parsers, self.earlier = foreign_calls.Parsers(jvm), early_checks.Rules(jvm)
+        self._functions: foreign_calls.Kept = []
         self._guarded: set[str] = set()
 
     def begin(self, spark: Any, watch: Watch) -> None:
@@ -82,20 +81,20 @@ class _Rule:
 
         self.earlier.begin(watch.look_before, connects)
 
-    def forbid(self, spark: Any, registry: Any) -> foreign.Kept:
+    def forbid(self, spark: Any, registry: Any) -> foreign_calls.Kept:
         watch, companion = self.watch, _companion(spark, spark._jsparkSession)
         assert watch is not None  # noqa: S101 - asked of a rule that begins
 
         def refuse(name: str) -> Exception:
             return watch.foreign(companion.active(), name)
 
-        return foreign.forbid(self._jvm, registry, refuse)
+        return foreign_calls.forbid(self._jvm, registry, refuse)
 
     def end(self) -> None:
         """Sessions that begin from now on are as Spark makes them."""
         self.watch, self.parsers.on = None, False
         self.earlier.end()
-        foreign.restore(self._functions)
+        foreign_calls.restore(self._functions)
 
     def guards(self, session: Any) -> bool:
         """Whether a session asks; one from before the guard has its analyser already."""

@@ -21,8 +21,7 @@ from lakewarden.law import dialects
 from lakewarden.law.facts import Slice
 from lakewarden.law.objects import ObjectRef
 from lakewarden.law.patterns import parts_of
-from policies.decisions import approvers as deciders
-from policies.decisions import ask, duties, slices
+from policies.decisions import approvers, ask, duties, slices
 from policies.decisions.approvers import APPROVE, Approver
 from policies.decisions.lookups import resolve_path, visible_objects
 from policies.models import RequestPart, RequestWant
@@ -94,7 +93,7 @@ def deciders_of(
 ) -> list[list[Approver]]:
     """The people who may decide at each of some places, nearest first.  Eleven queries a realm."""
     asked = [(place.node, place.action) for place in several]
-    every = deciders.of_many(asked, duty=APPROVE, now=now) if asked else []
+    every = approvers.of_many(asked, duty=APPROVE, now=now) if asked else []
     return [[item for item in found if item.principal.pk not in without] for found in every]
 
 
@@ -166,7 +165,7 @@ def of(kind: str, ref: ObjectRef, whose: str, known: resolve_path.Places) -> Dec
     if kind == Kind.MEMBERSHIP:
         return DecisionPlace(kind, known[0], ADMITS[whose], True, whose, known)
     exact = node is not None and (node.exists or not _must_exist(node))
-    action = deciders.GRANT
+    action = approvers.GRANT
     if kind == Kind.ROLE and there.type == "role" and whose == Principal.Kind.GROUP:
         action = ask.operation_for(there, GROUP_ROLE) if _knows(there, GROUP_ROLE) else action
     return DecisionPlace(kind, there, action, exact, whose, known)
@@ -224,16 +223,16 @@ def _by_law(slice_: Slice, top: Node, wanted: Iterable[str], now: datetime) -> s
 def _may_on_text(slice_: Slice, top: Node, text: str, now: datetime) -> bool:
     type_, path = parts_of(text)
     node = resolve_path.named_by(ObjectRef(type_, top.name, path), (top,))
-    return node is not None and bool(ask.answer(slice_, deciders.GRANT, node, now=now))
+    return node is not None and bool(ask.answer(slice_, approvers.GRANT, node, now=now))
 
 
 def _may(slice_: Slice, sign: str, node: Node | None, top: Node, now: datetime) -> bool:
     if node is None or node.realm_id != top.realm_id:
         return False
     actions = {
-        "o": deciders.GRANT,
-        "r": deciders.GRANT,
-        "g": GROUP_ROLE if _knows(node, GROUP_ROLE) else deciders.GRANT,
+        "o": approvers.GRANT,
+        "r": approvers.GRANT,
+        "g": GROUP_ROLE if _knows(node, GROUP_ROLE) else approvers.GRANT,
         "m": ADMITS[Principal.Kind.USER],
         "n": ADMITS[Principal.Kind.GROUP],
     }

@@ -27,7 +27,7 @@ from catalog.nodes import Node
 from catalog.past import nodes_at
 from lakewarden.law.facts import Slice
 from policies.decisions.lookups.access_report import slice_at
-from policies.record import revisions as past
+from policies.record import revisions
 from policies.record.revisions import Past
 
 SHOWN = 50
@@ -37,7 +37,7 @@ SHOWN = 50
 class ReachThen(PersonReach):
     """The same questions as of today, asked of the facts and names of a moment."""
 
-    past: Past = field(default_factory=past.latest)
+    past: Past = field(default_factory=revisions.latest)
 
     def __post_init__(self) -> None:
         self.now = self.past.moment
@@ -100,7 +100,7 @@ class ReachRow:
 
 def read(request: Request, circle: VisiblePrincipals) -> AsOfQuery:
     at, to, of = (request.GET.get(name, "").strip()[:255] for name in ("at", "to", "of"))
-    left, right = (as_of_objects.moment_of(text[:40]) if text else past.latest() for text in (at, to))
+    left, right = (as_of_objects.moment_of(text[:40]) if text else revisions.latest() for text in (at, to))
     other = _other(circle, of)
     wrong = "Write a day, a day with a time, or a revision that there was."
     problems = {name: wrong for name, found in (("at", left), ("to", right)) if found is None}

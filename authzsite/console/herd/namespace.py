@@ -51,8 +51,7 @@ from policies.decisions.lookups.entries import holders_on, in_use
 from policies.errors import Conflict, Invalid
 from policies.events import GRANT_ADDED, OBJECT_DROPPED
 from policies.previews.entries import of_turns
-from policies.record import access_log
-from policies.record import history as past
+from policies.record import access_log, history
 from policies.record.history import Filter
 from policies.separation import Separated
 from policies.services import entries, objects
@@ -310,7 +309,7 @@ def _facts(desk: HerdContext, detail: Detail | None) -> Iterable[Fact]:
 def _below(desk: HerdContext) -> dict[str, Any]:
     steps = Steps(desk)
     asked = Filter(object=desk.node, kinds=timeline.ABOUT_ACCESS)
-    latest = past.page(asked, past.sight(desk.place.asker, [desk.herd]), limit=4).entries
+    latest = history.page(asked, history.sight(desk.place.asker, [desk.herd]), limit=4).entries
     return {
         "steps": steps.rows(),
         "steps_done": steps.done,

@@ -11,7 +11,7 @@ from django.urls import reverse
 
 from accounts.entering import able
 from accounts.models import Principal, User
-from authzsite.console.accounts import site_admins as admins
+from authzsite.console.accounts import site_admins
 from authzsite.console.herd.steps import DONE, NEXT, OPEN, Step
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
@@ -141,9 +141,9 @@ def note(asker: Principal) -> Note | None:
 @login_required
 def first_steps_page(request: Request) -> HttpResponse:
     """The four steps, for who runs the site."""
-    if not admins.may(request):
+    if not site_admins.may(request):
         back = reverse("console:home")
-        return admins.refused(request, "You do not set up this site", back=back, back_words="Home")
+        return site_admins.refused(request, "You do not set up this site", back=back, back_words="Home")
     first = First(asker_of(request))
     context = {
         "heading": "First steps",

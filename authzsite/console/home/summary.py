@@ -19,7 +19,7 @@ from catalog.queries import nodes
 from lakewarden.law.facts import OWNER, Rule, Slice
 from policies.decisions import slices
 from policies.decisions.lookups.visible_objects import foreign_on, owned_by, realms_of
-from policies.lifecycle import expirations as endings
+from policies.lifecycle import expirations
 from policies.lifecycle.expirations import Ending
 from policies.models import BackendFinding
 from policies.record import history
@@ -55,7 +55,7 @@ class HomeSummary:
     @cached_property
     def endings(self) -> list[Ending]:
         """What ends soon on what the viewer owns, the soonest first."""
-        return endings.on(self.owned, self.now, self.now + SOON) if self.owned else []
+        return expirations.on(self.owned, self.now, self.now + SOON) if self.owned else []
 
     @cached_property
     def foreign(self) -> list[BackendFinding]:

@@ -23,7 +23,7 @@ from authzsite.console.kit.inputs.principal_picker import Among
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, realm_words
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
-from authzsite.console.lifecycle import effects as told
+from authzsite.console.lifecycle import effects
 from authzsite.console.lifecycle.done import done_by
 from authzsite.console.lifecycle.leaver import crumbs_of, leaver_or_404
 from lakewarden.law import dialects
@@ -168,13 +168,13 @@ class Alike:
         return [LifecycleAction(item, COPY, self.person) for item in self.picked]
 
     @cached_property
-    def told(self) -> told.LifecycleEffects | None:
+    def told(self) -> effects.LifecycleEffects | None:
         if self.like is None or not self.deeds:
             return None
         realms = {realm.id: realm for realm in self.circle.realms}
         if self.circle.runs_the_site:
             realms |= {item.id: item for item in realms_of(self.like)}
-        return told.LifecycleEffects(self.like, self.deeds, list(realms.values()))
+        return effects.LifecycleEffects(self.like, self.deeds, list(realms.values()))
 
     # What is shown
 
@@ -184,8 +184,8 @@ class Alike:
     def _line(self, entitlement: Entitlement) -> JoinerRow:
         base = (
             entitlement.code,
-            told.what(entitlement),
-            told.gives(entitlement),
+            effects.what(entitlement),
+            effects.gives(entitlement),
             terms.ends_chip(entitlement.until),
         )
         far = entitlement.code in self.far

@@ -23,7 +23,7 @@ from authzsite.console.kit.inputs.principal_picker import Among
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of, realm_words
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
-from authzsite.console.lifecycle import effects as told
+from authzsite.console.lifecycle import effects
 from authzsite.console.lifecycle.done import done_by
 from policies.authority import Actor
 from policies.decisions.lookups.visible_objects import realms_of
@@ -144,13 +144,13 @@ class Plan:
             who = Who(f"{words.number(more)} more", terms.avatar_of(self.person), "all of them alike")
             options = self._options(kind, self.data.get(f"rest-{kind}", "") or self._usual(kind))
             rest = LeaverRow(f"rest-{kind}", who, "", None, options)
-        return Section(kind, told.TITLES[kind], words.number(len(some)), lines, rest)
+        return Section(kind, effects.TITLES[kind], words.number(len(some)), lines, rest)
 
     def _line(self, entitlement: Entitlement) -> LeaverRow:
         base = (
             f"do-{entitlement.code}",
-            told.what(entitlement),
-            told.gives(entitlement),
+            effects.what(entitlement),
+            effects.gives(entitlement),
             terms.ends_chip(entitlement.until),
         )
         trouble = self._troubles.get(entitlement.code, "")
@@ -196,11 +196,11 @@ class Plan:
         return {outcome.deed.holding.code: outcome.trouble for outcome in self.outcomes if outcome.trouble}
 
     @cached_property
-    def told(self) -> told.LifecycleEffects:
+    def told(self) -> effects.LifecycleEffects:
         realms = {realm.id: realm for realm in self.circle.realms}
         if self.circle.runs_the_site:
             realms |= {item.id: item for item in realms_of(self.person)}
-        return told.LifecycleEffects(self.person, self.deeds, list(realms.values()))
+        return effects.LifecycleEffects(self.person, self.deeds, list(realms.values()))
 
 
 TAKES = {
@@ -314,7 +314,7 @@ LEAD = (
 def _facts(plan: Plan) -> Iterable[Fact]:
     for kind in ("own", "give", "role", "group", "keep", "token"):
         if kind in plan.by_kind:
-            yield Fact(told.TITLES[kind], words.number(len(plan.by_kind[kind])))
+            yield Fact(effects.TITLES[kind], words.number(len(plan.by_kind[kind])))
     waits = sum(not item.may_take for item in plan.holdings.all)
     if waits:
         yield Fact("Not yours", words.count(waits, "line"))

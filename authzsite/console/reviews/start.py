@@ -31,7 +31,7 @@ from policies.decisions.lookups.visible_objects import search
 from policies.decisions.personal_role_names import is_personal
 from policies.errors import PolicyError
 from policies.record import access_log
-from policies.reviews import start as starting
+from policies.reviews import start
 from policies.reviews.campaign_plans import BY, RISKS, Plan, Scope, Stage
 from policies.reviews.estimates import Estimate, estimate
 from policies.services import roles
@@ -238,7 +238,7 @@ def start_form(request: Request) -> HttpResponse:
     if request.method != "POST" or not form.starting or not form.check():
         return _show(request, form, [])
     try:
-        review = starting.start(form.plan, by=_actor(request, circle))
+        review = start.start(form.plan, by=_actor(request, circle))
     except PolicyError as problem:
         return _show(request, form, [Note("bad", "Not started.", f"{problem} Your form is kept.")])
     say(request, f"{review.title} is being prepared; reviewers are notified when all rows are ready")

@@ -17,7 +17,7 @@ from authzsite.console.kit.display.parts import Action, Crumbs, Diff, DiffLine, 
 from authzsite.console.kit.http import Request, asker_of, numbers_in
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
-from authzsite.console.requests import rows as told
+from authzsite.console.requests import rows as request_rows
 from authzsite.console.requests.deciding import risk
 from policies.authority import Actor
 from policies.errors import PolicyError
@@ -55,17 +55,17 @@ class Plan:
 
 
 def _line(access_request: AccessRequest) -> DiffLine:
-    wants, law = list(access_request.wants.all()), told.law_of(access_request)
+    wants, law = list(access_request.wants.all()), request_rows.law_of(access_request)
     open_ = [part for part in access_request.parts.all() if part.state == "asked"]
-    takes = words.listed([told.part_words(part, law) for part in open_], 3)
-    text = f"may {told.wants_words(wants)} {told.lasts_words(access_request)}"
-    note = f"{takes}. “{told.cut(access_request.reason)}”"
+    takes = words.listed([request_rows.part_words(part, law) for part in open_], 3)
+    text = f"may {request_rows.wants_words(wants)} {request_rows.lasts_words(access_request)}"
+    note = f"{takes}. “{request_rows.cut(access_request.reason)}”"
     return DiffLine(
         "gain",
         access_request.holder.label,
         text,
         note,
-        told.url_of(access_request),
+        request_rows.url_of(access_request),
         f"Request {access_request.pk}",
     )
 
