@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pytest_django.plugin import blocking_manager_key
 
 from tests import kept, scheduling
 from tests.seeds import rows
@@ -22,6 +21,7 @@ pytest.register_assert_rewrite("lakewarden.backends.testing.contract")
 IN_CI = os.environ.get("CI", "").lower() in ("1", "true", "yes")
 VAR = Path(os.environ.get("LAKEWARDEN_VAR", "var"))
 _may_leave = False
+_NEXT = pytest.StashKey["pytest.Item | None"]()
 
 
 def missing(what: str, package: str) -> None:
@@ -70,6 +70,11 @@ def _stay_here(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    from django.test.testcases import LiveServerThread
+
+    from tests.servers import TestServer
+
+    LiveServerThread.server_class = TestServer
     sys.addaudithook(_stay_here)
 
 
@@ -79,6 +84,9 @@ def _network(request: pytest.FixtureRequest) -> Iterator[None]:
     _may_leave = request.node.get_closest_marker("network") is not None
     yield
     _may_leave = False
+
+
+_NEXT = pytest.StashKey["pytest.Item | None"]()
 
 
 # the console's own servers
@@ -306,9 +314,15 @@ def _end_sessions_left_behind() -> Iterator[None]:
 
 
 @pytest.fixture
-def _kept_world(request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: Any) -> None:
+def _kept_world(
+    request: pytest.FixtureRequest, django_db_setup: None, django_db_blocker: Any
+) -> Iterator[None]:
     with django_db_blocker.unblock():
         kept.enter(request.node)
+    yield
+    # before the session's own servers and browser go, with which Django would lose sight of its connection
+    with django_db_blocker.unblock():
+        kept.leave(unless=request.node.stash[_NEXT])
 
 
 @pytest.fixture
@@ -316,11 +330,21 @@ def _django_db_helper(_kept_world: None, _django_db_helper: None) -> None:
     """A test's own transaction lies inside that of the world which it shares."""
 
 
-@pytest.hookimpl(wrapper=True)
-def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> Iterator[None]:
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item, nextitem: pytest.Item | None) -> None:
+    item.stash[_NEXT] = nextitem
+
+
+@pytest.fixture(autouse=True)
+def _hang_up(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Connections to the test's own site end with it; those that a client keeps would be waited for."""
+    if "live_server" not in request.fixturenames:
+        yield
+        return
+    request.getfixturevalue("transactional_db")  # what answers ends before the database is emptied
+    server = request.getfixturevalue("live_server")
     yield
-    with item.config.stash[blocking_manager_key].unblock():
-        kept.leave(unless=nextitem)
+    server.thread.httpd.hang_up()
 
 
 @pytest.fixture(autouse=True)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import threading
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +23,10 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "cdap.md").read_text()
 LINES = [line for block in re.findall(r"```\n(.*?)```", PAGE, re.S) for line in block.strip().splitlines()]
 
 
-@pytest.fixture
-def joined() -> Iterator[None]:
-    yield
-    for thread in threading.enumerate():
-        if "process_request_thread" in thread.name:
-            thread.join(10)
-
-
 @pytest.mark.seed("S1-120", "S2-178")
 @pytest.mark.django_db(transaction=True)
 def test_the_commands_of_the_page_run_as_they_stand(
     live_server: Any,
-    joined: None,
     shell: Shell,
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],

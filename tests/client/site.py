@@ -3,33 +3,19 @@
 from __future__ import annotations
 
 import socket
-import threading
 import time
-from typing import Any
 
-from django.core.servers.basehttp import ThreadedWSGIServer
 from django.test.testcases import LiveServerThread, QuietWSGIRequestHandler, _StaticFilesHandler
 
 from lakewarden.client import Client
-
-
-class Server(ThreadedWSGIServer):
-    """Knows the threads that answer its requests; other servers of the process have their own."""
-
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
-        super().__init__(*args, **kwargs)
-        self.answering: list[threading.Thread] = []
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        self.answering.append(threading.current_thread())
-        super().process_request_thread(request, client_address)
+from tests.servers import TestServer
 
 
 class Again(LiveServerThread):
     """Takes the very port that the one before it had."""
 
-    def _create_server(self, connections_override: object = None) -> Server:
-        return Server((self.host, self.port), QuietWSGIRequestHandler, allow_reuse_address=True)
+    def _create_server(self, connections_override: object = None) -> TestServer:
+        return TestServer((self.host, self.port), QuietWSGIRequestHandler, allow_reuse_address=True)
 
 
 class Site:
@@ -60,8 +46,7 @@ class Site:
         server = self._thread.httpd
         self._thread.terminate()
         self._thread = None
-        for thread in server.answering:
-            thread.join(10)
+        server.hang_up()
 
     def client(self, token: str) -> Client:
         return Client(self.url, token, timeout=60, attempts=1)

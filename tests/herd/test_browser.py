@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -54,10 +52,6 @@ def sdk(site: str) -> Iterator[Callable[[str], Any]]:
     yield connect
     for client in clients:
         _hang_up(client)
-    patience = time.monotonic() + 5  # seconds for all of them: browsers keep theirs open until they close
-    for thread in threading.enumerate():
-        if "process_request_thread" in thread.name:
-            thread.join(max(0.0, patience - time.monotonic()))
 
 
 def held(user: str, code: str) -> set[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -32,9 +31,6 @@ def connect(live_server: Any) -> Iterator[Connect]:
     yield as_user
     for client in clients:
         _hang_up(client)
-    for thread in threading.enumerate():
-        if "process_request_thread" in thread.name:
-            thread.join(10)  # the server's end of a connection closes its own connection to the database
 
 
 def _hang_up(client: Any) -> None:
