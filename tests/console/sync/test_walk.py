@@ -71,7 +71,7 @@ def grant(page: Any) -> None:
         ("see", "may read orders"),
         ("button", "Grant read until Friday"),
         ("see", "Ana Analyst: read on orders"),
-        ("see", "On its way"),
+        ("see", "Not yet compared"),
     ):
         step(page, *item)
 
