@@ -4,64 +4,29 @@ from __future__ import annotations
 
 from typing import Any
 
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
-from django.shortcuts import redirect, render
 from django.urls import reverse
 
-from authzsite.console.access import bulk_revoke
+from authzsite.console.access.bulk_revoke import BulkRevokeView
+from authzsite.console.access.chosen_objects import ChosenObjectsView
 from authzsite.console.access.grant import NOBODY, GrantView
 from authzsite.console.access.grant_form import GrantForm
 from authzsite.console.access.merged_preview import Together
+from authzsite.console.kit import form_resume
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import words
-from authzsite.console.kit.display.parts import Action, Empty
-from authzsite.console.kit.inputs.object_selection import MOST, Chosen, back_of, on_context, show_page
-from authzsite.console.kit.page import page
-from authzsite.console.objects.access import ObjectAccess
-from authzsite.console.requests.links import ask_for
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.inputs.object_selection import on_context
 from authzsite.console.separation import warnings
 from policies.authority import Actor
 from policies.previews import grants as previews
 from policies.services import grants
-from policies.services.grants import revision_now
 
 
-class BulkGrantView(GrantView):
-    """The form for what is ticked: to grant, or with `do=revoke` to take back."""
+class BulkGrantView(ChosenObjectsView, GrantView):
+    """The form to grant on what is ticked; `many` takes back instead where `do=revoke` says so."""
 
     not_saved = "Not saved, on none of them."
-
-    def get_object(self) -> ObjectAccess | None:
-        self.chosen = Chosen(self.asker, self.data)
-        return self.chosen.mine[0] if self.chosen.mine else None
-
-    def refusal(self) -> HttpResponseBase | None:
-        if self.data.get("do") == "ask" and self.chosen.seen:
-            return redirect(ask_for([place.node for place in self.chosen.seen[:MOST]]))
-        if self.object is None and self.preview_only:
-            context = {"plan": Plan(empty="Choose at least one object."), "button": "Grant access"}
-            return render(self.request, self.preview_template_name, context)
-        if self.object is None:
-            return self._nothing_chosen()
-        if self.data.get("do") == "revoke" and not self.preview_only:
-            return bulk_revoke.answer(self.request, self.chosen)
-        return None
-
-    def _nothing_chosen(self) -> HttpResponse:
-        catalog = Action("Browse the catalog", reverse("console:catalog"))
-        text = "Tick objects in a list of the catalog or of a search, then choose what to do with them."
-        heading, steps, seen = "Nothing is chosen", [catalog], self.chosen.seen
-        if seen:
-            heading = "You cannot give access to any of these"
-            names = words.listed([place.node.name for place in seen], 5)
-            text = f"{names}: their owners change who has access."
-            steps.insert(0, Action("Ask for them", ask_for([place.node for place in seen[:MOST]])))
-        context = {"heading": "Many at once", "empty": Empty(heading, text, actions=tuple(steps), level=2)}
-        revision = revision_now()
-        return page(
-            self.request, "console/access/bulk_none.html", context, section="catalog", revision=revision
-        )
 
     def make_form(self, data: Any) -> GrantForm:
         return GrantForm(data, places=self.chosen.mine)
@@ -99,9 +64,6 @@ class BulkGrantView(GrantView):
     def lead(self) -> str:
         return words.listed([place.node.name for place in self.chosen.mine], 4)
 
-    def back(self) -> str:
-        return back_of(self.object.node)
-
     def page_context(self, form: GrantForm) -> dict[str, Any]:
         return {
             **super().page_context(form),
@@ -111,5 +73,10 @@ class BulkGrantView(GrantView):
             "layer": False,
         }
 
-    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
-        return show_page(self.request, self.template_name, self.object, context, status=status)
+
+def many(request: Request) -> HttpResponseBase:
+    """Grant on the ticked objects, or revoke, as the form says, or one that outlived its session."""
+    data = request.POST if request.method == "POST" else form_resume.kept_form(request) or request.GET
+    view = BulkRevokeView if data.get("do") == "revoke" else BulkGrantView
+    response: HttpResponseBase = view.as_view()(request)
+    return response

@@ -3,47 +3,43 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
 from django.db.models import Q
-from django.http import HttpResponse, QueryDict
 
 from accounts.models import Principal
 from accounts.record import Origin
+from authzsite.console.access.chosen_objects import ChosenObjectsView
 from authzsite.console.access.merged_preview import Together
-from authzsite.console.kit.conflicts import changed_meanwhile, done_before
+from authzsite.console.kit.change_view import Plan
+from authzsite.console.kit.conflicts import changed_meanwhile
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Empty, Note
-from authzsite.console.kit.forms import MANY
-from authzsite.console.kit.http import Request, number_in
-from authzsite.console.kit.inputs.object_selection import Chosen, back_of, leave, on_context, show_page
-from authzsite.console.kit.page import say
-from authzsite.console.objects.access import ObjectAccess
-from authzsite.console.roles.views import nonce_in
+from authzsite.console.kit.forms import MANY, ChoicesField, ConfirmForm
+from authzsite.console.kit.inputs.object_selection import on_context
 from catalog.nodes import Node, any_of
 from policies.authority import Actor
-from policies.errors import Conflict, PolicyError
+from policies.errors import Conflict
 from policies.models import Assignment, Grant
 from policies.models.grants import Effect
 from policies.previews import grants as previews
 from policies.services import grants
-from policies.services.grants import revision_now
+
+NOBODY_HOLDS = Empty(
+    "Nobody has direct access to these",
+    "All access comes through roles, groups or parent objects.",
+    drawn=False,
+    level=2,
+)
 
 
-@dataclass
 class Removal:
-    """Whose direct grants on the chosen objects are to end."""
+    """The direct grants of those who are asked for, on the chosen objects, that are to end."""
 
-    places: Sequence[ObjectAccess]
-    data: QueryDict
-    problems: dict[str, str] = field(default_factory=dict)
-
-    @property
-    def nodes(self) -> list[Node]:
-        return [place.node for place in self.places]
+    def __init__(self, nodes: Sequence[Node], asked: Collection[str]) -> None:
+        self.nodes, self.asked = nodes, asked
 
     @cached_property
     def held(self) -> list[tuple[Principal, Grant]]:
@@ -59,103 +55,88 @@ class Removal:
 
     @cached_property
     def holders(self) -> list[Principal]:
-        return sorted({one.pk: one for one, _ in self.held}.values(), key=lambda one: one.label.casefold())
+        every = {holder.pk: holder for holder, _ in self.held}
+        return sorted(every.values(), key=lambda holder: holder.label.casefold())
 
     @cached_property
     def chosen(self) -> list[Principal]:
-        asked = set(self.data.getlist("who"))
-        return [holder for holder in self.holders if str(holder) in asked]
+        return [holder for holder in self.holders if str(holder) in self.asked]
 
     @cached_property
     def codes(self) -> tuple[str, ...]:
-        return tuple(sorted({row.privilege for one, row in self.held if one in self.chosen}))
+        return tuple(sorted({grant.privilege for holder, grant in self.held if holder in self.chosen}))
 
     @cached_property
-    def plan(self) -> Together:
+    def preview(self) -> Together:
         return Together(previews.of_removals(self.nodes, self.chosen, self.codes), removal=True)
 
     @property
-    def word(self) -> str:
-        """What is typed where many lose something: the name of what holds the objects."""
-        return self.nodes[0].names[-2] if len(self.nodes[0].names) > 1 else self.nodes[0].name
+    def losing(self) -> int:
+        return self.preview.count("lose") if self.chosen else 0
 
     @property
-    def losing(self) -> int:
-        return self.plan.count("lose") if self.chosen else 0
+    def typed(self) -> str:
+        """What is typed where many lose something: the name of what holds the objects."""
+        names = self.nodes[0].names
+        return names[-2 if len(names) > 1 else -1] if self.losing > MANY else ""
 
-    def check(self) -> bool:
-        if not self.chosen:
-            self.problems["who"] = "Choose at least one of them."
-        elif self.losing > MANY and self.data.get("name", "") != self.word:
-            self.problems["name"] = f"Type {self.word} as it is written above."
-        return not self.problems
-
-    def lines(self) -> Iterable[dict[str, Any]]:
-        many = Counter((one.pk, row.securable_id) for one, row in self.held)
-        objects = Counter(holder for holder, _ in many)
-        for item in self.holders:
-            note = f"{terms.principal_name(item)}, directly on {words.count(objects[item.pk], 'object')}"
-            yield {"code": str(item), "name": item.label, "note": note, "checked": item in self.chosen}
+    def choices(self) -> Iterable[tuple[str, str, str]]:
+        """Everybody who has something directly: code, label, and on how many of the objects."""
+        pairs = {(holder.pk, grant.securable_id) for holder, grant in self.held}
+        objects = Counter(holder for holder, _ in pairs)
+        for holder in self.holders:
+            on = words.count(objects[holder.pk], "object")
+            yield str(holder), holder.label, f"{terms.principal_name(holder)}, directly on {on}"
 
 
-def answer(request: Request, chosen: Chosen) -> HttpResponse:
+class RemovalForm(ConfirmForm):
+    """From whom, and why; the name of what holds the objects where many lose something."""
+
+    who = ChoicesField(label="From", error_messages={"required": "Choose at least one of them."})
+    field_order = ("who", "reason", "name")
+
+    def __init__(self, data: Any = None, *, removal: Removal, **kwargs: Any) -> None:
+        super().__init__(data, typed=removal.typed, **kwargs)
+        self.removal = removal
+        self.fields["who"].offer(removal.choices())
+
+
+class BulkRevokeView(ChosenObjectsView):
     """From whom, with what it takes; then it is done."""
-    data = chosen.data
-    removal = Removal(chosen.mine, data)
-    if request.method == "POST" and data.get("step") == "save" and removal.check():
-        return _take(request, chosen, removal)
-    return _show(request, chosen, removal, [])
 
+    template_name = "console/access/bulk_revoke.html"
+    looks_first = True
+    not_saved = "Not revoked, on none of them."
 
-def _show(request: Request, chosen: Chosen, removal: Removal, notes: list[Note]) -> HttpResponse:
-    first, many = removal.places[0], words.count(len(removal.places), "object")
-    seen = removal.data.get("seen", "")
-    context: dict[str, Any] = {
-        **on_context(chosen, removal.places),
-        "notes": [*notes, *chosen.notes()],
-        "heading": f"Revoke on {many}",
-        "holders": list(removal.lines()),
-        "tally": removal.plan.tally() if removal.chosen else None,
-        "diff": removal.plan.diff() if removal.chosen else None,
-        "scope": "Only direct grants are revoked. Roles, groups and owners stay.",
-        "problems": removal.problems,
-        "reason": removal.data.get("reason", "")[:2000],
-        "type_name": removal.word if removal.losing > MANY else "",
-        "button": f"Revoke from {words.count(removal.losing, 'person', 'people')}",
-        "nonce": nonce_in(request),
-        "seen": (not notes and number_in(seen)) or revision_now(),
-        "back": back_of(first.node),
-        "empty": Empty(
-            "Nobody has direct access to these",
-            "All access comes through roles, groups or parent objects.",
-            drawn=False,
-            level=2,
-        ),
-    }
-    status = 422 if removal.problems else 200
-    return show_page(request, "console/access/bulk_revoke.html", first, context, status=status)
+    def make_form(self, data: Any) -> RemovalForm:
+        nodes = [place.node for place in self.chosen.mine]
+        return RemovalForm(data, removal=Removal(nodes, data.getlist("who")))
 
+    def plan(self, form: RemovalForm) -> Plan:
+        notes, removal = tuple(self.chosen.notes()), form.removal
+        if not removal.chosen:
+            return Plan(empty="Choose from whom, then preview the change.", notes=notes)
+        return Plan(diff=removal.preview.diff(), tally=removal.preview.tally(), notes=notes)
 
-def _take(request: Request, chosen: Chosen, removal: Removal) -> HttpResponse:
-    actor = Actor(chosen.asker, "console", request_id=nonce_in(request))
-    seen = number_in(removal.data.get("seen", ""))
-    if done_before(actor) is None:
-        try:
-            grants.remove_all(
-                removal.nodes,
-                removal.chosen,
-                removal.codes,
-                by=actor,
-                reason=removal.data.get("reason", "").strip()[:2000].replace("\0", ""),
-                seen=seen,
-            )
-        except Conflict:
-            note = changed_meanwhile(removal.nodes[0], seen or 0)
-            return _show(request, chosen, removal, [note])
-        except PolicyError as problem:
-            note = Note("bad", "Not revoked, on none of them.", str(problem))
-            return _show(request, chosen, removal, [note])
-    names = words.listed([item.label for item in removal.chosen], 3)
-    many = words.count(len(removal.places), "object")
-    say(request, f"Revoked on {many} from {names}", undo=done_before(actor))
-    return leave(request, removal.nodes[0])
+    def save(self, form: RemovalForm, actor: Actor) -> None:
+        removal, reason, seen = form.removal, form.cleaned_data["reason"], form.sent_seen
+        grants.remove_all(removal.nodes, removal.chosen, removal.codes, by=actor, reason=reason, seen=seen)
+
+    def note_of(self, form: RemovalForm, problem: Exception) -> Note:
+        form.look_again = True
+        if not isinstance(problem, Conflict):
+            return super().note_of(form, problem)
+        return changed_meanwhile(self.object.node, form.sent_seen or 0)
+
+    def success_message(self, form: RemovalForm) -> str:
+        names = words.listed([holder.label for holder in form.removal.chosen], 3)
+        return f"Revoked on {words.count(len(self.chosen.mine), 'object')} from {names}"
+
+    def heading(self, form: RemovalForm) -> str:
+        return f"Revoke on {words.count(len(self.chosen.mine), 'object')}"
+
+    def button(self, form: RemovalForm) -> str:
+        return f"Revoke from {words.count(form.removal.losing, 'person', 'people')}"
+
+    def page_context(self, form: RemovalForm) -> dict[str, Any]:
+        return {**on_context(self.chosen, self.chosen.mine), "empty": NOBODY_HOLDS}

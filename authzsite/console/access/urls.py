@@ -14,7 +14,7 @@ urlpatterns = [
         name="grant_preview",
     ),
     path("objects/<number:id>/revoke", revoke.RevokeView.as_view(), name="revoke"),
-    path("objects/many", bulk.BulkGrantView.as_view(), name="many"),
+    path("objects/many", bulk.many, name="many"),
     path("objects/many/preview", bulk.BulkGrantView.as_view(preview_only=True), name="many_preview"),
     path("undo/<number:revision>", revoke.undo, name="undo"),
 ]

@@ -204,7 +204,14 @@ class ChangeView(View):
         return Note("bad", self.not_saved, f"{problem} Your form is kept.")
 
     def form_invalid(self, form: Any) -> HttpResponse:
-        """What is wrong stands beside its field; above the form stands that nothing was saved."""
+        """What is wrong stands beside its field; above the form stands that nothing was saved.
+
+        A form that comes again is led on, also when what it asks for cannot be asked any more.
+        """
+        saved = done_before(Actor(self.asker, "console", request_id=form.nonce))
+        if saved is not None:
+            say(self.request, "It was saved already", undo=saved if self.may_undo() else None)
+            return self.leave(self.get_success_url())
         self.notes.append(Note("bad", self.not_saved, "See what is marked below."))
         return self.show(form, 422)
 

@@ -56,10 +56,17 @@ def restore(request: Request, packed: str) -> str:
 
 def take(request: Request) -> QueryDict | None:
     """The kept form of this very address, once."""
+    form = kept_form(request)
+    if form is not None:
+        del request.session[SESSION_KEY]
+    return form
+
+
+def kept_form(request: Request) -> QueryDict | None:
+    """The kept form of this very address, which stays kept."""
     kept = request.session.get(SESSION_KEY)
     if not kept or kept["to"] != request.get_full_path():
         return None
-    del request.session[SESSION_KEY]
     form = QueryDict(mutable=True)
     for name, values in kept["form"].items():
         form.setlist(name, values)

@@ -18,6 +18,7 @@ from policies.models import Change, Grant
 from policies.services import grants
 from policies.services.grants import GrantRequest
 from tests.console.catalog.test_catalog import Enter
+from tests.console.conftest import PASSWORD
 from tests.factories import a_person, a_role, acting, admit, owned, the, under
 
 SALES = ("orders", "customers", "refunds")
@@ -86,6 +87,22 @@ def test_a_revocation_tells_who_loses_and_who_keeps_it(shop: Node, signed_in: En
     assert post(olivia, sent).startswith("/catalog/")
     assert not can_read("ana", "orders")
     assert can_read("mia", "orders")
+    before = Change.objects.count()
+    assert post(olivia, sent).startswith("/catalog/")  # sent twice, when nobody holds it any more
+    assert Change.objects.count() == before
+
+
+def test_a_revocation_outlives_its_session(shop: Node) -> None:
+    orders = the("table", "shop.sales.orders")
+    grants.add(GrantRequest(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
+    people.make_account("olivia", password=PASSWORD)
+    client = Client()
+    sent = {"on": orders.id, "do": "revoke", "who": "user:ana", "reason": "left", "step": "save"}
+    kept = form_of(client.post("/objects/many", sent).content.decode(), "kept")
+    signed = client.post("/sign-in", {"username": "olivia", "password": PASSWORD, "kept": kept})
+    page = client.get(signed["Location"]).content.decode()
+    assert "Your form is kept, and nothing was saved." in page and "Revoke from 1 person" in page
+    assert "left</textarea>" in page and can_read("ana", "orders")
 
 
 @pytest.mark.parametrize("who", ["mia", "marek", "ana"])

@@ -7,18 +7,15 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Protocol
 
-from django.http import HttpResponse, QueryDict
-from django.shortcuts import redirect
-from django.urls import reverse
+from django.http import QueryDict
 from django.utils import timezone
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Crumbs, Note, Reason
-from authzsite.console.kit.http import Request, numbers_in
-from authzsite.console.kit.page import page
+from authzsite.console.kit.http import numbers_in
 from authzsite.console.objects.access import ObjectAccess
-from catalog.nodes import Node, nodes
+from catalog.nodes import nodes
 from policies.decisions import ask, slices
 
 MOST = 50
@@ -83,11 +80,6 @@ class Chosen:
         return told
 
 
-def back_of(node: Node) -> str:
-    above = list(node.above())
-    return terms.page_of(above[-1].id, above[-1].type) if above else reverse("console:catalog")
-
-
 def on_context(chosen: Chosen, picked: Sequence[ObjectAccess]) -> dict[str, Any]:
     """The objects as boxes that can be unticked, and the way back above them."""
     ids = {item.node.id for item in picked}
@@ -104,18 +96,3 @@ def on_context(chosen: Chosen, picked: Sequence[ObjectAccess]) -> dict[str, Any]
     above = tuple((item.name, terms.page_of(item.id, item.type)) for item in picked[0].node.above())
     many = words.count(len(picked), "object")
     return {"on": on, "on_words": f"{many}: {names}", "crumbs": Crumbs(above)}
-
-
-def show_page(
-    request: Request, template: str, place: ObjectAccess, context: dict[str, Any], *, status: int = 200
-) -> HttpResponse:
-    realm, revision = place.node.realm, place.slice.revision
-    return page(request, template, context, section="catalog", realm=realm, revision=revision, status=status)
-
-
-def leave(request: Request, node: Node) -> HttpResponse:
-    if request.htmx:
-        response = HttpResponse(status=204)
-        response["HX-Redirect"] = back_of(node)
-        return response
-    return redirect(back_of(node))
