@@ -25,6 +25,7 @@ class Origin(models.TextChoices):
     REQUEST = "request", "asked for and approved"
     EMERGENCY = "emergency", "taken in an emergency"
     SYSTEM = "system", "by the system"
+    DIRECTORY = "directory", "from the directory"
 
 
 FactRow = TypeVar("FactRow", bound=models.Model, covariant=True)

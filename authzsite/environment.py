@@ -7,7 +7,7 @@ import re
 import sys
 from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from pathlib import Path
 from typing import Any, NoReturn, TypeVar
@@ -18,12 +18,12 @@ from environs import Env, EnvError
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
-from authzsite.runtime import outgoing
+from authzsite.runtime import outgoing, single_sign_on
 from authzsite.runtime.keys import kept_secret
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 LOOPBACK = ("localhost", "127.0.0.0/8", "::1/128")
-AUTHENTICATORS = ("session", "token", "simple", "anonymous")
+AUTHENTICATORS = ("session", "token", "simple", "anonymous", "proxy")
 _HOST = re.compile(r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")
 _ALLOWED_HOST = re.compile(r"^(\*|\[[0-9A-Fa-f:.]+\]|\.?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)$")
 _NAME = re.compile(r"^[^\s,\x00/]{1,150}$")
@@ -39,6 +39,7 @@ _FEED = re.compile(
 SHORTEST_KEY = 32
 _KNOWN_KEY = re.compile("django-insecure|change.?me|secret.?key|example|password", re.I)
 
+A = TypeVar("A")
 T = TypeVar("T")
 
 
@@ -80,6 +81,8 @@ class Environment:
     insecure: bool = False
     proxies: tuple[str, ...] = ()
     monitors: tuple[str, ...] = ()
+    proxy_headers: Mapping[str, str] = field(default_factory=dict)
+    proxy_sign_out: str = ""
 
 
 def dangers(authenticators: Collection[str], hosts: Collection[str], *, debug: bool) -> list[str]:
@@ -146,7 +149,11 @@ def read() -> Environment:
         insecure=_read("LAKEWARDEN_INSECURE", lambda: env.bool("LAKEWARDEN_INSECURE", False)),
         proxies=_addresses(env, "LAKEWARDEN_PROXY_ADDRESSES"),
         monitors=_addresses(env, "LAKEWARDEN_MONITOR_ADDRESSES"),
+        proxy_headers=_told(single_sign_on.proxy_headers, env.str),
+        proxy_sign_out=_told(single_sign_on.sign_out_path, env.str),
     )
+    if "proxy" in found.authenticators:
+        _told(single_sign_on.check_proxies, found.proxies)
     return _refuse_dangers(found)
 
 
@@ -175,6 +182,13 @@ def _read(name: str, value: Callable[[], T]) -> T:
         return value()
     except EnvError:
         raise WrongSetting(f"{name}={os.environ.get(name, '')!r} is not understood; use 0 or 1") from None
+
+
+def _told(value: Callable[[A], T], given: A) -> T:
+    try:
+        return value(given)
+    except ValueError as wrong:
+        raise WrongSetting(str(wrong)) from None
 
 
 def _listed(env: Env, name: str, default: str, pattern: re.Pattern[str]) -> tuple[str, ...]:

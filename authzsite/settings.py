@@ -25,6 +25,8 @@ PUBLIC = ENVIRONMENT.public
 LAKEWARDEN_AUTHENTICATORS = ENVIRONMENT.authenticators
 LAKEWARDEN_INSECURE = ENVIRONMENT.insecure
 LAKEWARDEN_PROXY_ADDRESSES = ENVIRONMENT.proxies
+LAKEWARDEN_PROXY_HEADERS = ENVIRONMENT.proxy_headers
+LAKEWARDEN_PROXY_SIGN_OUT = ENVIRONMENT.proxy_sign_out
 LAKEWARDEN_MONITOR_ADDRESSES = ENVIRONMENT.monitors
 LAKEWARDEN_SERVICE_ADMINS = ENVIRONMENT.service_admins
 LAKEWARDEN_HERD_REALM = ENVIRONMENT.herd_realm
@@ -77,6 +79,7 @@ MIDDLEWARE = [
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "authzsite.console.accounts.proxy_sign_in.ProxySignIn",
     "django.contrib.messages.middleware.MessageMiddleware",
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
@@ -235,6 +238,7 @@ AUTHENTICATION_BACKENDS = [
     "axes.backends.AxesStandaloneBackend",
     "django.contrib.auth.backends.ModelBackend",
     "guardian.backends.ObjectPermissionBackend",
+    "accounts.backends.Proxy",
 ]
 PASSWORD_HASHERS = ["accounts.sign_in_limits.Hasher"]
 AUTH_PASSWORD_VALIDATORS = [

@@ -33,6 +33,8 @@ class Actor:
 
 OPERATOR = Actor(None, "operator")
 SYSTEM = Actor(None, "system")
+DIRECTORY = Actor(None, "directory")
+"""The proxy or identity provider that the settings trust to say who is who."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,7 @@ def origin_of(actor: Actor) -> str:
         "console": Origin.HAND,
         "operator": Origin.COMMAND,
         "system": Origin.SYSTEM,
+        "directory": Origin.DIRECTORY,
         "request": Origin.REQUEST,
         "emergency": Origin.EMERGENCY,
     }

@@ -15,11 +15,13 @@ from rest_framework.authentication import SessionAuthentication as DrfSession
 from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
-from accounts import people, sessions, tokens
+from accounts import people, proxy, sessions, tokens
 from accounts.addresses import is_near
 from accounts.models import Principal, User
 from accounts.text import holdable
 from policies.authority import Actor
+from policies.errors import Invalid
+from policies.services import external_accounts
 
 LONGEST_TOKEN = 512
 ONLY_ASKS = "a run may only ask and report"
@@ -87,9 +89,13 @@ class ReadingAuthentication(TokenAuthentication):
 
 
 class SessionAuthentication(DrfSession):
-    """The browser's session; what changes anything needs the CSRF token."""
+    """The browser's session, or whom a trusted proxy names; what changes anything needs the CSRF token."""
 
     def authenticate(self, request: Request) -> tuple[Caller, str] | None:
+        if (caller := by_proxy(request._request)) is not None:
+            if _is_of_a_browser(request._request):
+                self.enforce_csrf(cast("Request", request._request))
+            return caller, "proxy"
         if "session" not in settings.LAKEWARDEN_AUTHENTICATORS:
             return None
         user = getattr(request._request, "user", None)
@@ -99,6 +105,21 @@ class SessionAuthentication(DrfSession):
         self.enforce_csrf(cast("Request", request._request))
         sessions.seen(request._request, user)
         return Caller(user.principal, "session"), "session"
+
+
+def by_proxy(request: HttpRequest) -> Caller | None:
+    """Whom a trusted proxy names, if it does.  Raises AuthenticationFailed."""
+    try:
+        identity = proxy.identity_of(request)
+        account = external_accounts.admit(identity) if identity is not None else None
+    except (people.BadName, Invalid) as problem:
+        raise AuthenticationFailed(str(problem)) from None
+    return Caller(account.principal, "proxy") if account and account.principal else None
+
+
+def _is_of_a_browser(request: HttpRequest) -> bool:
+    """Whether another site's page could be behind a request: browsers say so where they change something."""
+    return any(map(request.headers.get, ("Origin", "Referer", "Sec-Fetch-Site", "Cookie")))
 
 
 def by_mere_name(name: str, request: HttpRequest) -> tuple[Caller, str]:

@@ -334,6 +334,16 @@ def _counts(events: QuerySet[Event]) -> dict[int, int]:
     return dict(events.order_by().values_list("change").annotate(Count("pk")))
 
 
+NOBODY = {
+    "": "",
+    "operator": "The site's operator",
+    "system": "The system",
+    "directory": "The directory",
+    "review": "A review",
+}
+"""Actors that are nobody."""
+
+
 class Names:
     """The one map from pseudonyms to names, for the changes and events of a page.  One query."""
 
@@ -348,9 +358,8 @@ class Names:
 
     def of(self, pseudonym: str) -> str:
         """The name behind a pseudonym; who is not in the map was erased."""
-        fixed = {"": "", "operator": "The site's operator", "system": "The system", "review": "A review"}
-        if pseudonym in fixed:
-            return fixed[pseudonym]
+        if pseudonym in NOBODY:
+            return NOBODY[pseudonym]
         row = self.principals.get(pseudonym)
         return row.label if row else "an erased person"
 

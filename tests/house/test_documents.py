@@ -31,8 +31,7 @@ def test_links_lead_somewhere(path: Path) -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_variables_are_read(path: Path) -> None:
-    read = (ROOT / "authzsite" / "environment.py").read_text() + (
-        ROOT / "authzsite" / "runtime" / "processes.py"
-    ).read_text()
+    readers = ("environment.py", "runtime/processes.py", "runtime/single_sign_on.py")
+    read = "".join((ROOT / "authzsite" / reader).read_text() for reader in readers)
     named = set(re.findall(r"`(LAKEWARDEN_[A-Z_]+)`", path.read_text()))
     assert {name for name in named if f'"{name}"' not in read} == set()

@@ -62,6 +62,16 @@ WRONG = {
     "debugging on a public host": (PUBLIC | {"DEBUG": "1"}, "DEBUG=1"),
     "any host": (PUBLIC | {"ALLOWED_HOSTS": "*"}, "ALLOWED_HOSTS=*"),
     "a proxy": ({"LAKEWARDEN_PROXY_ADDRESSES": "10.0.0.1,proxy"}, "'proxy' is neither an address nor"),
+    "a proxy nowhere": (
+        {"LAKEWARDEN_AUTHENTICATORS": "session,proxy"},
+        "LAKEWARDEN_PROXY_ADDRESSES must say where it is",
+    ),
+    "a proxy anywhere": (
+        {"LAKEWARDEN_AUTHENTICATORS": "session,proxy", "LAKEWARDEN_PROXY_ADDRESSES": "10.0.0.1,::/0"},
+        "::/0 is everybody",
+    ),
+    "a proxy's header": ({"LAKEWARDEN_PROXY_USER_HEADER": "X_User"}, "LAKEWARDEN_PROXY_USER_HEADER='X_User'"),
+    "a proxy's way out": ({"LAKEWARDEN_PROXY_SIGN_OUT": "//evil"}, "LAKEWARDEN_PROXY_SIGN_OUT='//evil'"),
     "a folder": ({"LAKEWARDEN_VAR": "/proc/nowhere"}, "cannot use /proc/nowhere"),
 }
 

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
+from accounts.backends import PROXY, began_by
 from authzsite.console.kit import form_resume
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.http import Request, account_of
@@ -71,7 +72,10 @@ def locked_out(
 
 @writes
 def sign_out(request: Request) -> HttpResponse:
+    by_proxy = began_by(request, PROXY)
     logout(request)
+    if by_proxy and settings.LAKEWARDEN_PROXY_SIGN_OUT:
+        return redirect(settings.LAKEWARDEN_PROXY_SIGN_OUT)  # else its next page would sign them in again
     return redirect(f"{reverse('console:sign_in')}?{urlencode({'out': 1})}")
 
 

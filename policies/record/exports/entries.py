@@ -9,7 +9,7 @@ from accounts.models import Principal
 from policies.models import AccessRecord, Event
 from policies.record.history import Names
 
-FIXED = ("operator", "system")
+FIXED = ("operator", "system", "directory")
 COLUMNS = (
     "id", "kind", "at", "actor", "on_behalf_of", "via", "reason", "request_id", "revision", "object_type",
     "object_id", "people", "text", "operation", "count", "last",
