@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from datetime import UTC, datetime
+from json.encoder import c_make_encoder, encode_basestring_ascii  # type: ignore[attr-defined]
 from typing import Any
 
 from django.db.models import Model
@@ -38,11 +39,12 @@ def values_told(model: type[Model], state: Mapping[str, Any]) -> dict[str, Any]:
 
 def content(model_name: str, pk: int, opened: int, closed: int | None, *values: Any) -> bytes:
     """One text for one fact at one time; `values` are those of `fact_columns`, in that order, made plain."""
-    return _ENCODER.encode([model_name, pk, opened, closed, *values]).encode()
+    return "".join(_PARTS([model_name, pk, opened, closed, *values], 0)).encode()
 
 
 _ENCODER = json.JSONEncoder(check_circular=False)
-"""Made once: a slice may have ten thousand facts."""
+# what `_ENCODER.encode` makes anew for each text; made once, because a slice may have ten thousand facts
+_PARTS = c_make_encoder(None, _ENCODER.default, encode_basestring_ascii, None, ": ", ", ", False, False, True)
 
 
 def content_of(fact: Fact) -> bytes:

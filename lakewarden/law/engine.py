@@ -313,19 +313,16 @@ def _bits(law: Dialect, rules: Iterable[Rule], now: float) -> dict[Key, Bits]:
     bits: dict[Key, Bits] = {}
     for rule in rules:
         if rule.holds_at(now) and (rule.privilege == OWNER or not law.by_text):
-            bits[rule.object] = _with(bits.get(rule.object, NOTHING), law, rule)
+            allow, deny, owned = bits.get(rule.object, NOTHING)
+            privilege = law.privilege(rule.privilege)
+            if rule.privilege == OWNER:
+                owned = owned or rule.allow
+            elif privilege is not None and rule.allow:
+                allow |= privilege.bit
+            elif privilege is not None:
+                deny |= privilege.bit
+            bits[rule.object] = Bits(allow, deny, owned)
     return bits
-
-
-def _with(bits: Bits, law: Dialect, rule: Rule) -> Bits:
-    if rule.privilege == OWNER:
-        return bits._replace(owned=bits.owned or rule.allow)
-    privilege = law.privilege(rule.privilege)
-    if privilege is None:
-        return bits
-    if rule.allow:
-        return bits._replace(allow=bits.allow | privilege.bit)
-    return bits._replace(deny=bits.deny | privilege.bit)
 
 
 def _reach(slice: Slice, law: Dialect, lineage: Lineage) -> tuple[Reach | None, Step | None]:

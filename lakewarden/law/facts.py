@@ -50,8 +50,7 @@ class Station(NamedTuple):
     key: Key = None
 
 
-@dataclass(frozen=True)
-class Rule:
+class Rule(NamedTuple):
     """One privilege, or ownership, that reaches the principal on one object, and by which path.
 
     `privilege` is the dialect's own code, or OWNER.  Where the law grants on texts, `object` is such a text,

@@ -296,7 +296,7 @@ def clashes(wishes: Sequence[GrantRequest], by: Actor, *, now: datetime | None =
         return []
     given = [
         forecast.rights(
-            gift.holder, [replace(_rule(wish, gift), via=grant_holders.path(gift.node, gift.holder))]
+            gift.holder, [_rule(wish, gift)._replace(via=grant_holders.path(gift.node, gift.holder))]
         )
         for wish in wishes
         for gift in grants.gifts(wish, by, now=now)

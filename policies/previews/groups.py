@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 
 from django.utils import timezone
@@ -67,7 +67,7 @@ def _rules_of_group(root: Node, group: Principal, now: datetime) -> Rules:
     if group.pk not in loaded.members and not dialects.get(root.kind).open_to_all:
         return ()
     station = Station("group", group.name, group.pk)
-    return tuple(replace(rule, via=(station, *rule.via)) for rule in loaded.rules_of(group.pk))
+    return tuple(rule._replace(via=(station, *rule.via)) for rule in loaded.rules_of(group.pk))
 
 
 def _before_and_after(

@@ -96,7 +96,7 @@ def _by_person(given: Sequence[Given]) -> Mapping[Principal, HeldSides]:
 def _behind(station: Station, has: HeldSides) -> HeldSides:
     """The same, reached through a group."""
     roles = tuple(replace(way, via=(station, *way.via)) for way in has.roles)
-    return HeldSides(roles, tuple(replace(rule, via=(station, *rule.via)) for rule in has.rules))
+    return HeldSides(roles, tuple(rule._replace(via=(station, *rule.via)) for rule in has.rules))
 
 
 def _with_what_roles_give(given: Sequence[Given]) -> list[Given]:

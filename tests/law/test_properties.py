@@ -56,7 +56,7 @@ def test_a_grant_or_an_ownership_never_takes_away():
         asked = questions(rng)
         before = answers(slice, asked)
         more = random_rules(rng)
-        given = [replace(rule, allow=True) for rule in more]
+        given = [rule._replace(allow=True) for rule in more]
         after = answers(rebuilt(slice, [*slice.rules, *given]), asked)
         assert all(now or not was for was, now in zip(before, after, strict=True))
         gained += sum(after) - sum(before)
@@ -199,14 +199,14 @@ def test_random_windows_answer_as_if_only_the_facts_of_the_moment_were_there():
     seen = Counter()
     for _ in range(150):
         rules = [
-            replace(rule, valid_from=rng.choice((None, 3.0, 5.0)), valid_until=rng.choice((None, 5.0, 8.0)))
+            rule._replace(valid_from=rng.choice((None, 3.0, 5.0)), valid_until=rng.choice((None, 5.0, 8.0)))
             for rule in random_rules(rng)
         ]
         slice = of_rules(rules)
         asked = rng.sample(questions(rng), 30)
         for now in (2.9, 3.0, 4.9, 5.0, 7.9, 8.0):
             true_now = [
-                replace(rule, valid_from=None, valid_until=None)
+                rule._replace(valid_from=None, valid_until=None)
                 for rule in rules
                 if (rule.valid_from is None or rule.valid_from <= now)
                 and (rule.valid_until is None or now < rule.valid_until)

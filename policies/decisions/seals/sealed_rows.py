@@ -48,7 +48,7 @@ def content_of_row(row: SealedRow) -> bytes:
 
 def _values(row: SealedRow) -> tuple[Any, ...]:
     # in the order of `fact_columns`: by the columns' names
-    window = (plain(row.start), plain(row.end))
+    window = (plain(row.start), plain(row.end)) if row.start or row.end else (None, None)
     match row.kind:
         case "mode":
             return row.text, row.origin, row.realm, *window
