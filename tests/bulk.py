@@ -12,7 +12,7 @@ from accounts.record import Fact
 from accounts.seals import seal_fact
 from policies.record.pending import _numbers_for
 
-AT_ONCE = 5000
+AT_ONCE = 4000
 
 
 def put(rows: Sequence[Fact], opened: int) -> None:
