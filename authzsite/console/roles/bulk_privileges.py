@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,28 +13,25 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from accounts.text import holdable
-from authzsite.console.access.grant_form import ORDER
+from authzsite.console.access.grant_form import privileges_for
 from authzsite.console.kit.auth import login_required
-from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Face, Note, Who
+from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, ReasonField, SegmentsField
 from authzsite.console.kit.http import Request, number_in, numbers_in
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
-from authzsite.console.kit.methods import reads, reads_and_writes
-from authzsite.console.kit.page import page, say
-from authzsite.console.roles.effects import Foretold
+from authzsite.console.kit.methods import reads
+from authzsite.console.objects.access import ObjectAccess
+from authzsite.console.roles.privileges import NOTHING_CHOSEN, RolePrivilegesView, StatesForm, role_page
 from authzsite.console.roles.role import VisibleRole, visit_role
-from authzsite.console.roles.views import nonce_in
 from catalog.models import Placement
 from catalog.nodes import Node, any_of, nodes, on_or_below
-from lakewarden.law import dialects
 from policies.authority import Actor
 from policies.decisions import ask
-from policies.errors import PolicyError
-from policies.previews.roles import RoleChange, RolePreview, of_role_change
-from policies.services.grants import revision_now
+from policies.previews.roles import RoleChange
 from policies.services.role_privileges import Turn, set_on_all, turns
-from policies.services.roles import Privilege, catalog_kind
+from policies.services.roles import Privilege
 
 LISTED, MOST = 100, 1000
 TYPES = ("table", "view", "schema", "catalog", "topic", "fileset", "model", "function")
@@ -112,7 +108,7 @@ def choose(request: Request, id: int) -> HttpResponse:
             level=2,
         ),
     }
-    return _page(request, "console/roles/bulk_privileges.html", picked.seen, context)
+    return role_page(request, "console/roles/bulk_privileges.html", picked.seen, context)
 
 
 def _row(node: Node) -> dict[str, Any]:
@@ -120,144 +116,94 @@ def _row(node: Node) -> dict[str, Any]:
     return {"id": node.id, "who": Who(node.name, Face("thing", icon), " / ".join(node.names[:-1]), url)}
 
 
-def _page(
-    request: Request, template: str, seen: VisibleRole, context: dict[str, Any], status: int = 200
-) -> HttpResponse:
-    realm, revision = seen.node.realm, seen.place.slice.revision
-    return page(request, template, context, section="roles", realm=realm, revision=revision, status=status)
-
-
 # Which privileges
 
 
-@dataclass(frozen=True)
-class Setting:
-    """What the role is to say of all the picked objects."""
+class BulkStatesForm(StatesForm):
+    """For each privilege that fits the objects: as it is, nothing, allowed or denied on all of them."""
 
-    picked: Picked
-    form: QueryDict
+    def __init__(self, data: Any = None, *, role: Node, nodes: Sequence[Node], **kwargs: Any) -> None:
+        ConsoleForm.__init__(self, data, **kwargs)
+        self.role, self.nodes = role, nodes
+        for known in privileges_for(nodes[0]) if nodes else ():
+            label = terms.right(known.code, nodes[0].type, nodes[0].kind)
+            self.fields[known.code] = SegmentsField(
+                label=label, help_text=known.description, choices=STATES, otherwise="keep", required=False
+            )
+        self.fields["reason"] = ReasonField(help_text=REASON_HELP)
 
-    @cached_property
-    def known(self) -> list[dialects.Privilege]:
-        some = self.picked.found
-        if not some:
-            return []
-        law, kind = dialects.get(some[0].kind), catalog_kind(some[0])
-        fitting = [
-            privilege
-            for privilege in law.privileges.values()
-            if not law.bindable(privilege.code, some[0].type, kind)
-        ]
-        return sorted(fitting, key=lambda one: (ORDER.index(one.category), one.bit))
-
-    @cached_property
+    @property
     def wanted(self) -> dict[str, str]:
-        told = {item.code: self.form.get(item.code, "keep") for item in self.known}
-        return {code: {"none": ""}.get(state, state) for code, state in told.items() if state in _MEANT}
+        """What is to be said on all of them, by privilege: allow, deny, or nothing."""
+        states = {code: state for code, state in self.cleaned_data.items() if code != "reason"}
+        return {code: {"none": ""}.get(state, state) for code, state in states.items() if state != "keep"}
 
     @cached_property
     def turns(self) -> list[Turn]:
-        return turns(self.picked.seen.node, self.picked.found, self.wanted)
+        return turns(self.role, self.nodes, self.wanted)
 
     @property
-    def change(self) -> RoleChange:
+    def change(self) -> RoleChange | None:
         adds = tuple((turn.node, Privilege(turn.privilege, turn.after)) for turn in self.turns if turn.after)
         removes = tuple(
             (turn.node, Privilege(turn.privilege, turn.before)) for turn in self.turns if turn.before
         )
-        return RoleChange(adds=adds, removes=removes)
+        return RoleChange(adds=adds, removes=removes) if self.turns else None
+
+
+class BulkPrivilegesView(RolePrivilegesView):
+    """Each privilege on all the picked objects; who gains and who loses; then it is done."""
+
+    def get_object(self) -> ObjectAccess:
+        self.role = visit_role(self.request, self.kwargs["id"])
+        self.picked = Picked(self.role, circle_of(self.request), self.request.GET)
+        return self.role.place
+
+    def refusal(self) -> HttpResponse | None:
+        return None if self.picked.found else redirect(self.back())
 
     @property
-    def foretold(self) -> Foretold:
-        preview = of_role_change(self.picked.seen.node, self.change) if self.turns else RolePreview()
-        return Foretold.of_role(preview)
+    def too_many(self) -> bool:
+        return len(self.picked.found) > MOST
 
-    def rows(self) -> list[dict[str, Any]]:
-        node = self.picked.found[0]
-        return [
-            {
-                "code": item.code,
-                "label": terms.right(item.code, node.type, node.kind),
-                "text": item.description,
-                "state": self.form.get(item.code, "keep"),
-            }
-            for item in self.known
-        ]
+    def make_form(self, data: Any) -> BulkStatesForm:
+        return BulkStatesForm(data, role=self.role.node, nodes=[] if self.too_many else self.picked.found)
 
+    def plan(self, form: Any) -> Plan:
+        if self.too_many:
+            text = f"Choose fewer, or filter by name: at most {words.number(MOST)} are set in one change."
+            return Plan(empty=NOTHING_CHOSEN, notes=(Note("warn", "These are too many objects.", text),))
+        return super().plan(form)
 
-_MEANT = {"none", "allow", "deny"}
+    def save(self, form: Any, actor: Actor) -> None:
+        reason, foretold = form.cleaned_data["reason"], number_in(form.data.get("foretold", "")) or None
+        set_on_all(self.role.node, form.nodes, form.wanted, by=actor, reason=reason, foretold=foretold)
 
+    def note_of(self, form: Any, problem: Exception) -> Note:
+        form.look_again = True
+        return ChangeView.note_of(self, form, problem)
 
-@reads_and_writes
-@login_required
-def give(request: Request, id: int) -> HttpResponse:
-    """Each privilege: as it is, nothing, allowed, denied; who gains and who loses; then it is done."""
-    picked = Picked(visit_role(request, id), circle_of(request), request.GET)
-    if not picked.found:
-        return redirect(f"{reverse('console:role_many', args=[id])}{picked.address()}")
-    setting = Setting(picked, request.POST)
-    if len(picked.found) > MOST:
-        text = f"Choose fewer, or filter by name: at most {words.number(MOST)} are set in one change."
-        return _show(request, setting, [Note("warn", "These are too many objects.", text)], locked=True)
-    if request.POST.get("step") != "save":
-        return _show(request, setting, [])
-    if not setting.turns:
-        return _show(request, setting, [Note("", "Nothing is different yet.")])
-    return _save(request, setting)
+    @property
+    def what(self) -> str:
+        return words.count(len(self.picked.found), self.picked.type)
 
+    def success_message(self, form: Any) -> str:
+        return f"Role {self.role.node.name} is changed on {self.what}"
 
-def _save(request: Request, setting: Setting) -> HttpResponse:
-    seen, some = setting.picked.seen, setting.picked.found
-    actor = Actor(seen.place.asker, "console", request_id=nonce_in(request))
-    told = request.POST.get("foretold", "")
-    if done_before(actor) is None:
-        try:
-            set_on_all(
-                seen.node,
-                some,
-                setting.wanted,
-                by=actor,
-                reason=_reason(request),
-                foretold=number_in(told) or None,
-            )
-        except PolicyError as problem:
-            return _show(request, setting, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
-    what = words.count(len(some), setting.picked.type)
-    say(request, f"Role {seen.node.name} is changed on {what}", undo=done_before(actor))
-    return redirect("console:role", id=seen.node.id)
+    def get_success_url(self) -> str:
+        return reverse("console:role", args=[self.role.node.id])
 
+    def heading(self, form: Any) -> str:
+        return f"What {self.role.node.name} gives on {self.what}"
 
-def _reason(request: Request) -> str:
-    return request.POST.get("reason", "").strip()[:2000].replace("\0", "")
+    def lead(self) -> str:
+        return words.listed([node.ref.full_name for node in self.picked.found], 6)
 
+    def button(self, form: Any) -> str:
+        return f"Change {self.role.node.name} on {self.what}"
 
-def _show(request: Request, setting: Setting, notes: list[Note], *, locked: bool = False) -> HttpResponse:
-    picked, seen = setting.picked, setting.picked.seen
-    looked = bool(setting.turns) and not locked
-    foretold = setting.foretold if looked else Foretold(())
-    what = words.count(len(picked.found), picked.type)
-    context = {
-        "heading": f"What {seen.node.name} gives on {what}",
-        "place": _named(picked.found),
-        "notes": notes,
-        "here": request.get_full_path(),
-        "back": f"{reverse('console:role_many', args=[seen.node.id])}{picked.address()}",
-        "nonce": secrets.token_hex(12),
-        "seen": revision_now(),
-        "foretold": len(setting.turns),
-        "rows": [] if locked else setting.rows(),
-        "states": STATES,
-        "reason": _reason(request),
-        "problems": {},
-        "button": f"Change {seen.node.name} on {what}",
-        "tally": foretold.tally() if looked else None,
-        "diff": foretold.diff() if looked else None,
-        "preview_empty": "Choose, then look: the preview shows who gains and who loses, on all of them.",
-        "sum": foretold.sum() if looked else "",
-    }
-    status = 422 if any(note.kind == "bad" for note in notes) else 200
-    return _page(request, "console/roles/privileges.html", seen, context, status)
+    def back(self) -> str:
+        return f"{reverse('console:role_many', args=[self.role.node.id])}{self.picked.address()}"
 
-
-def _named(some: Sequence[Node]) -> str:
-    return words.listed([item.ref.full_name for item in some], 6)
+    def page_context(self, form: Any) -> dict[str, Any]:
+        return {"here": self.request.get_full_path(), "foretold": len(form.turns)}

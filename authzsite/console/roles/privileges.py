@@ -41,6 +41,7 @@ from policies.services.authorities import authorized
 from policies.services.grants import GRANT
 from policies.services.roles import Privilege
 
+NOTHING_CHOSEN = "Choose, then look: the preview shows who gains and who loses."
 STATES = (("", "Nothing"), ("allow", "Allow"), ("deny", "Deny"))
 
 
@@ -67,7 +68,7 @@ def choose(request: Request, id: int) -> HttpResponse:
             level=2,
         ),
     }
-    return _page(request, "console/people/person_grant.html", seen, context)
+    return role_page(request, "console/people/person_grant.html", seen, context)
 
 
 def _choice(seen: VisibleRole, node: Node) -> MembershipRow:
@@ -81,18 +82,10 @@ def _back(role: Node) -> str:
     return reverse("console:role", args=[role.id])
 
 
-def _page(
-    request: Request, template: str, seen: VisibleRole, context: dict[str, Any], status: int = 200
-) -> HttpResponse:
-    return page(
-        request,
-        template,
-        context,
-        section="roles",
-        realm=seen.node.realm,
-        revision=seen.place.slice.revision,
-        status=status,
-    )
+def role_page(request: Request, template: str, seen: VisibleRole, context: dict[str, Any]) -> HttpResponse:
+    """A page about what a role gives."""
+    realm, revision = seen.node.realm, seen.place.slice.revision
+    return page(request, template, context, section="roles", realm=realm, revision=revision)
 
 
 class StatesForm(ConsoleForm):
@@ -163,7 +156,7 @@ class RolePrivilegesView(RoleChangeView):
 
     def plan(self, form: StatesForm) -> Plan:
         if form.change is None:
-            return Plan(empty="Choose, then look: the preview shows who gains and who loses.")
+            return Plan(empty=NOTHING_CHOSEN)
         foretold = Foretold.of_role(of_role_change(self.role.node, form.change))
         tally = foretold.tally() if foretold.parts else None
         return Plan(diff=foretold.diff(), tally=tally, sum=foretold.sum())
