@@ -13,8 +13,12 @@ urlpatterns = [
     path("instances/<number:id>/names.csv", cdap_files.of_names, name="instance_csv"),
     path("instances/<number:id>/entities.csv", cdap_files.of_entities, name="cdap_entities_csv"),
     path("instances/<number:id>/name", name.name_detail, name="cdap_text"),
-    path("instances/<number:id>/grant", grant.grant, name="cdap_grant"),
+    path("instances/<number:id>/grant", grant.PatternGrantView.as_view(), name="cdap_grant"),
     path("instances/<number:id>/grant/people", grant.people, name="cdap_grant_people"),
-    path("instances/<number:id>/grant/preview", grant.preview, name="cdap_grant_preview"),
+    path(
+        "instances/<number:id>/grant/preview",
+        grant.PatternGrantView.as_view(preview_only=True),
+        name="cdap_grant_preview",
+    ),
     path("instances/<number:id>/revoke", RevokePatternView.as_view(), name="cdap_revoke"),
 ]

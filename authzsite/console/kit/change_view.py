@@ -48,6 +48,8 @@ class Plan:
     backend: str = ""
     """What becomes of it in the systems that are kept in step."""
     begins: str = ""
+    subject: str = ""
+    """What is changed, as it is now, in one line."""
     empty: str = ""
     """Said while too little is filled in to foretell anything."""
     nothing: bool = False
