@@ -55,17 +55,25 @@ def operation_for(node: Node, action: str) -> str:
     return dialects.get(node.kind).action(node.type, action) or action
 
 
-def ask(principal: Principal, action: str, node: Node, *, now: datetime | None = None) -> Answer:
+def ask(
+    principal: Principal, action: str, node: Node, *, now: datetime | None = None, also: Lineage = ()
+) -> Answer:
     """May the principal do it?  One query when nothing touched its facts since the last question."""
     now = now or timezone.now()
-    return answer(slices.current(principal, node, now=now), action, node, now=now)
+    return answer(slices.current(principal, node, now=now), action, node, now=now, also=also)
 
 
 def ask_entity(
-    principal: Principal, action: str, root: Node, entity: Authorizable, *, now: datetime | None = None
+    principal: Principal,
+    action: str,
+    root: Node,
+    entity: Authorizable,
+    *,
+    now: datetime | None = None,
+    also: Lineage = (),
 ) -> Answer:
     """The same about an entity of a CDAP, which need not exist.  One query."""
-    return ask(principal, action, entity_node(root, entity), now=now)
+    return ask(principal, action, entity_node(root, entity), now=now, also=also)
 
 
 def visible_entities(

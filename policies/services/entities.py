@@ -5,8 +5,9 @@ An operator at the site's shell may do it all; for everybody else the law decide
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from django.db.models import Q
 
@@ -14,6 +15,7 @@ from catalog.models import Detail, Placement
 from catalog.nodes import Node, nodes
 from catalog.queries import find
 from lakewarden.law.dialects.cdap.authorizable import PROGRAM, PROGRAM_TYPES, Authorizable, matches, of
+from lakewarden.law.facts import Lineage
 from lakewarden.law.objects import ObjectRef
 from lakewarden.law.patterns import parts_of
 from policies.authority import SYSTEM, Actor, Authority, of_operator, of_system, require
@@ -24,6 +26,7 @@ from policies.events import OBJECT_ALTERED, OBJECT_DROPPED, OBJECT_REGISTERED
 from policies.models import Grant
 from policies.record.change import ChangeInProgress, change
 from policies.services import object_details, objects, patterns, realm_of
+from policies.services.object_names import check_described
 from policies.services.objects import NewObject
 
 PRINCIPAL = "principal"
@@ -34,30 +37,51 @@ WITH_OWNER = {
     "stream": "principal.create_stream_with_owner",
     "application": "principal.deploy_app_impersonating",
 }
+MADE_WITH = {
+    "application": ("deployed from an artifact", "using existing artifacts"),
+    "dataset": ("custom dataset",),
+}
+"""The conditions under which making an entity also takes rights on what it is made with."""
 
 
-def create(root: Node, entity: Authorizable, *, by: Actor, principal: str = "") -> Node:
+def create(
+    root: Node,
+    entity: Authorizable,
+    *,
+    by: Actor,
+    principal: str = "",
+    made_with: Authorizable | None = None,
+    comment: str = "",
+    content: Mapping[str, Any] | None = None,
+) -> Node:
     """Register an entity; up to generation 3.5 its maker gets ALL on it.
 
+    `made_with` is the artifact of an application, or the type of a dataset that is no built-in one.
     Raises Refused, NotFound for what it would stand in, AlreadyExists, Invalid.
     """
     _check(root, entity)
     with change(OBJECT_REGISTERED, realm=realm_of(root), by=by) as current:
-        authority = _may_create(root, entity, principal, by)
-        if _found(root, entity):
+        authority = _may_create(root, entity, principal, made_with, by)
+        if found(root, entity):
             raise AlreadyExists(f"'{entity}' already exists.")
         parent = root if entity.parent is None else _there(root, entity.parent)
         if patterns.must_exist(root):
             _give_to_maker(current, root, entity, by, authority)
-        content = {PRINCIPAL: principal} if principal else {}
-        name = entity_node(root, entity).name
-        [node] = objects.register(
-            parent, [NewObject(entity.type, name, content=content)], by=by, authority=authority
-        )
+        said = {**(content or {}), **({PRINCIPAL: principal} if principal else {})}
+        new = NewObject(entity.type, entity_node(root, entity).name, comment=comment, content=said)
+        [node] = objects.register(parent, [new], by=by, authority=authority)
     return node
 
 
-def update(root: Node, entity: Authorizable, *, by: Actor, principal: str = "") -> Node:
+def update(
+    root: Node,
+    entity: Authorizable,
+    *,
+    by: Actor,
+    principal: str = "",
+    comment: str | None = None,
+    content: Mapping[str, Any] | None = None,
+) -> Node:
     """Change what is said of an entity.  Raises Refused, then NotFound."""
     _check(root, entity)
     with change(OBJECT_ALTERED, realm=realm_of(root), by=by):
@@ -65,8 +89,13 @@ def update(root: Node, entity: Authorizable, *, by: Actor, principal: str = "") 
         _may_name_owner(root, entity, principal, by)
         node = _there(root, entity)
         row = Detail.objects.filter(securable=node.id).first()
-        content = {**(row.content if row else {}), **({PRINCIPAL: principal} if principal else {})}
-        object_details.describe(node, by=by, authority=authority, what="properties", content=content)
+        before = row.content if row else {}
+        said = {**before, **(content or {}), **({PRINCIPAL: principal} if principal else {})}
+        check_described(comment or "", said)
+        commented = {} if comment is None else {"comment": comment}
+        object_details.describe(
+            node, by=by, authority=authority, what="properties", content=said, **commented
+        )
     return node
 
 
@@ -79,13 +108,13 @@ def get(root: Node, entity: Authorizable, *, by: Actor) -> Node:
     return _there(root, entity)
 
 
-def delete(root: Node, entity: Authorizable, *, by: Actor) -> int:
+def delete(root: Node, entity: Authorizable, *, by: Actor, reason: str = "") -> int:
     """Delete an entity with what is in it; answers how many went.  Raises Refused, then NotFound.
 
     Up to generation 3.5 all privileges on them go, too.
     """
     _check(root, entity)
-    with change(OBJECT_DROPPED, realm=realm_of(root), by=by) as current:
+    with change(OBJECT_DROPPED, realm=realm_of(root), by=by, reason=reason) as current:
         authority = _may(root, entity, "drop", by)
         node = _there(root, entity)
         count = objects.drop(node, by=by, authority=authority)
@@ -119,11 +148,19 @@ def delete_all(root: Node, pattern: Authorizable, *, by: Actor) -> Cleared:
     return Cleared(tuple(gone), tuple(left))
 
 
-def registered(root: Node, pattern: Authorizable) -> list[Authorizable]:
+def require_may(root: Node, entity: Authorizable, action: str, *, by: Actor) -> Node:
+    """The entity, when an action is allowed on it.  Raises Refused, then NotFound."""
+    _check(root, entity)
+    _may(root, entity, action, by)
+    return _there(root, entity)
+
+
+def registered(root: Node, pattern: Authorizable) -> dict[Authorizable, Node]:
     """The entities there are that are like a pattern, by name.  Three queries."""
     rows = Placement.objects.open().filter(ancestors__contains=[root.id], type=pattern.type)
-    found = (entity_of(node) for node in nodes(rows.values_list("securable", flat=True)).values())
-    return sorted((item for item in found if matches(pattern, item)), key=str)
+    every = nodes(rows.values_list("securable", flat=True)).values()
+    like = {entity_of(node): node for node in every if matches(pattern, entity_of(node))}
+    return {entity: like[entity] for entity in sorted(like, key=str)}
 
 
 def entity_of(node: Node) -> Authorizable:
@@ -134,15 +171,30 @@ def entity_of(node: Node) -> Authorizable:
 # the order of checks
 
 
-def _may_create(root: Node, entity: Authorizable, principal: str, by: Actor) -> Authority:
+def _may_create(
+    root: Node, entity: Authorizable, principal: str, made_with: Authorizable | None, by: Actor
+) -> Authority:
     if by.decides_as is None:
         return _unasked(by)
-    if _inherits(root) and _found(root, entity):
+    if _inherits(root) and found(root, entity):
         if not _has_access(root, entity, by):
             raise Refused(f"Principal '{by.decides_as.name}' is not authorized to access '{entity}'.")
         raise AlreadyExists(f"'{entity}' already exists.")
     _may_name_owner(root, entity, principal, by)
-    return _may(root, entity, f"create_{entity.type}", by)
+    if made_with is None:
+        return _may(root, entity, f"create_{entity.type}", by)
+    return _may_make_with(root, entity, made_with, by)
+
+
+def _may_make_with(root: Node, entity: Authorizable, made_with: Authorizable, by: Actor) -> Authority:
+    """The right to make an entity of an artifact or of a type, where the law asks for more then."""
+    law, action = patterns.law_of(root), f"create_{entity.type}"
+    conditions = law.conditional.get(law.action(entity.type, action) or "", {})
+    picked = [conditions[when, ""] for when in MADE_WITH.get(entity.type, ()) if (when, "") in conditions]
+    if not picked:
+        return _may(root, entity, action, by)
+    also = law.lineage(root.levels[0], made_with.type, made_with.parts)
+    return _may(root, entity, picked[0].operation, by, also=also)
 
 
 def _unasked(by: Actor) -> Authority:
@@ -162,10 +214,10 @@ def _has_access(root: Node, entity: Authorizable, by: Actor) -> bool:
     return any(ask.ask(by.decides_as, code, node) for code in codes) if by.decides_as else True
 
 
-def _may(root: Node, entity: Authorizable, action: str, by: Actor) -> Authority:
+def _may(root: Node, entity: Authorizable, action: str, by: Actor, also: Lineage = ()) -> Authority:
     if by.decides_as is None:
         return _unasked(by)
-    answer = ask.ask_entity(by.decides_as, action, root, entity)
+    answer = ask.ask_entity(by.decides_as, action, root, entity, also=also)
     return require(answer.decision, by, otherwise="" if answer else _why_not(answer, by.decides_as.name))
 
 
@@ -204,12 +256,13 @@ def _check(root: Node, entity: Authorizable) -> None:
         raise Invalid(f"'{entity.parts[2]}' is no type of program; known are {', '.join(PROGRAM_TYPES)}.")
 
 
-def _found(root: Node, entity: Authorizable) -> Node | None:
+def found(root: Node, entity: Authorizable) -> Node | None:
+    """The entity, if it is there."""
     return find(ObjectRef(entity.type, root.name, entity.parts))
 
 
 def _there(root: Node, entity: Authorizable) -> Node:
-    node = _found(root, entity)
+    node = found(root, entity)
     if node is None:
         raise NotFound(f"'{entity}' was not found.")
     return node

@@ -73,7 +73,7 @@ def entity_list(request: Request, id: int) -> HttpResponse:
         "kind": terms.kind_of(node.type) if inside else "",
         "crumbs": desk.crumbs(*_way(desk, node)),
         "lead": "Everything that is there." if desk.looks else "Lists show what you may see.",
-        "actions": [Action("Who has access", desk.text_url(text_of(node)))] if inside else [],
+        "actions": _actions(desk, node, inside),
         "asked": text,
         "inside": inside,
         "rows": [_row(desk, entity) for entity in desk.entities(window[:SHOWN])],
@@ -83,6 +83,12 @@ def entity_list(request: Request, id: int) -> HttpResponse:
         "empty": _empty(node, text),
     }
     return desk.show(request, "console/cdap/entities.html", context)
+
+
+def _actions(desk: InstanceContext, node: Node, inside: str) -> list[Action]:
+    begun = f"dataset:{node.names[1]}." if inside else ""
+    register = Action("Register an entity", desk.url("cdap_register", **({"entity": begun} if begun else {})))
+    return [register, *([Action("Who has access", desk.text_url(text_of(node)))] if inside else [])]
 
 
 def _container(desk: InstanceContext, text: str) -> Node:
@@ -120,5 +126,6 @@ def _empty(node: Node, text: str) -> Empty:
     if text:
         return Empty(f"Nothing matches “{text}”", drawn=False)
     return Empty(
-        f"Nothing you may see is in {node.name}", "Entities are registered as they are made in CDAP."
+        f"Nothing you may see is in {node.name}",
+        "Entities are registered here, by CDAP's own calls under /v3/namespaces, or by manage.py entity.",
     )

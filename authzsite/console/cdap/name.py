@@ -19,6 +19,7 @@ from authzsite.console.cdap.context import (
     reaches,
 )
 from authzsite.console.cdap.links import text_of
+from authzsite.console.cdap.register import may_delete
 from authzsite.console.history import timeline
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
@@ -175,7 +176,7 @@ def _context(name: Name) -> dict[str, object]:
         "heading": name.text,
         "kind": "Pattern" if target.is_pattern else "Entity",
         "crumbs": desk.crumbs(),
-        "actions": [Action("Give access", desk.url("cdap_grant", text=name.text), "primary", reason=reason)],
+        "actions": _actions(name, reason),
         "no_grant": desk.no_grant(name.text) if reason else None,
         "facts": name.facts(),
         "notes": [warning] if warning else [],
@@ -187,6 +188,14 @@ def _context(name: Name) -> dict[str, object]:
         "more": max(0, name.reach.now - SHOWN),
         "nothing": Empty("Nothing matches it now", drawn=False),
     }
+
+
+def _actions(name: Name, reason: str) -> list[Action]:
+    desk = name.desk
+    give = Action("Give access", desk.url("cdap_grant", text=name.text), "primary", reason=reason)
+    if name.target.is_pattern or not may_delete(desk, name.target):
+        return [give]
+    return [Action("Delete", desk.url("cdap_delete", text=name.text)), give]
 
 
 def _matched(desk: InstanceContext, node: Node) -> Who:

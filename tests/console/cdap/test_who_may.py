@@ -37,12 +37,17 @@ class Page:
 
 NAME = "/instances/{realm}/name?text=dataset:ns1.*"
 ENTITY = "/instances/{realm}/name?text=dataset:ns1.orders"
+GONE = "/instances/{realm}/entities/delete?text=dataset:ns1.orders"
 GIVE = "/instances/{realm}/grant?text=dataset:ns1.*"
 TAKE = "/instances/{realm}/revoke?text=dataset:ns1.*&who=user:hana"
 PAGES = (
     Page("instance", "/instances/{realm}", DOOR, 200, 200, 200, 200, 200),
     Page("cdap_entities", "/instances/{realm}/entities", DOOR, 200, 200, 200, 200, 200),
     Page("cdap_entities", "/instances/{realm}/entities?in=namespace:ns1", DOOR, 404, 200, 200, 200, 200),
+    Page("cdap_register", "/instances/{realm}/entities/new", DOOR, 200, 200, 200, 200, 200),
+    Page("cdap_register", "/instances/{realm}/entities/new", KEPT, 422, 422, 422, 422, 422, "post"),
+    Page("cdap_delete", GONE, DOOR, 404, 403, 403, 403, 403),
+    Page("cdap_delete", GONE, KEPT, 404, 403, 403, 403, 403, "post"),
     Page("instance_csv", "/instances/{realm}/names.csv", DOOR, 200, 200, 200, 200, 200),
     Page("cdap_entities_csv", "/instances/{realm}/entities.csv", DOOR, 200, 200, 200, 200, 200),
     Page("cdap_text", NAME, DOOR, 404, 200, 200, 200, 200),
