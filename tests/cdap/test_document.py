@@ -23,6 +23,17 @@ PAGE = (Path(__file__).resolve().parents[2] / "docs" / "cdap.md").read_text()
 LINES = [line for block in re.findall(r"```\n(.*?)```", PAGE, re.S) for line in block.strip().splitlines()]
 
 
+def curl(line: str) -> str:
+    """What a line of curl answers, as Ana sends it."""
+    words = shlex.split(line)
+    verb = words[words.index("-X") + 1] if "-X" in words else "GET"
+    [url] = [word for word in words if word.startswith("$URL")]
+    body = words[words.index("-d") + 1].encode() if "-d" in words else None
+    answer = Caller("ana").send(verb, url.removeprefix("$URL"), body)
+    assert answer.status_code == 200, answer.content
+    return str(answer.content.decode())
+
+
 @pytest.mark.seed("S1-120", "S2-178")
 @pytest.mark.django_db(transaction=True)
 def test_the_commands_of_the_page_run_as_they_stand(
@@ -39,12 +50,14 @@ def test_the_commands_of_the_page_run_as_they_stand(
         elif line.startswith("export "):
             monkeypatch.setenv("LAKEWARDEN_URL", live_server.url)
             monkeypatch.setenv("LAKEWARDEN_TOKEN", tokens.create(people.ensure("user", "marek")))
+        elif line.startswith("curl "):
+            said[line] = curl(line)
         else:
             words = shlex.split(line.removeprefix("python -m lakewarden "))
             assert main(words) == 0, capsys.readouterr().err
             said[line] = capsys.readouterr().out
-    assert len(said) == 9
-    last = said[LINES[-1]]
+    assert len(said) == 18
+    last = said['python -m lakewarden cdap "list privileges for role ns1_administrator"']
     assert "| namespace:ns1 | ADMIN  |" in last
     assert "| dataset:ns1.* | READ   |" in last
     assert "WRITE" not in last
