@@ -67,8 +67,8 @@ def create(
         parent = root if entity.parent is None else _there(root, entity.parent)
         if patterns.must_exist(root):
             _give_to_maker(current, root, entity, by, authority)
-        said = {**(content or {}), **({PRINCIPAL: principal} if principal else {})}
-        new = NewObject(entity.type, entity_node(root, entity).name, comment=comment, content=said)
+        details = {**(content or {}), **({PRINCIPAL: principal} if principal else {})}
+        new = NewObject(entity.type, entity_node(root, entity).name, comment=comment, content=details)
         [node] = objects.register(parent, [new], by=by, authority=authority)
     return node
 
@@ -90,11 +90,11 @@ def update(
         node = _there(root, entity)
         row = Detail.objects.filter(securable=node.id).first()
         before = row.content if row else {}
-        said = {**before, **(content or {}), **({PRINCIPAL: principal} if principal else {})}
-        check_described(comment or "", said)
+        details = {**before, **(content or {}), **({PRINCIPAL: principal} if principal else {})}
+        check_described(comment or "", details)
         commented = {} if comment is None else {"comment": comment}
         object_details.describe(
-            node, by=by, authority=authority, what="properties", content=said, **commented
+            node, by=by, authority=authority, what="properties", content=details, **commented
         )
     return node
 

@@ -70,7 +70,7 @@ class EntityCall(CdapCall):
             raise Problem(400, "Could not read the request: the body must be a JSON object.")
         return value
 
-    def told(self, text: str = "") -> HttpResponse:
+    def text(self, text: str = "") -> HttpResponse:
         return HttpResponse(text, status=200, content_type=TEXT)
 
     # each verb once, whatever the kind
@@ -78,17 +78,17 @@ class EntityCall(CdapCall):
     def make(self, kind: Kind, entity: Authorizable, body: Mapping[str, Any]) -> None:
         """Register an entity.  Raises Problem; AlreadyExists is the caller's to answer."""
         self.require_scope("manage")
-        said = kind.read(entity.parts[0], body)
+        described = kind.read(entity.parts[0], body)
         try:
-            self._must_be_there(said.made_with)
+            self._must_be_there(described.made_with)
             entities.create(
                 self.root,
                 entity,
                 by=self.actor,
-                principal=said.principal,
-                made_with=said.made_with,
-                comment=said.comment or "",
-                content=said.kept({}),
+                principal=described.principal,
+                made_with=described.made_with,
+                comment=described.comment or "",
+                content=described.kept({}),
             )
         except AlreadyExists:
             raise
@@ -107,21 +107,21 @@ class EntityCall(CdapCall):
     def change(self, kind: Kind, entity: Authorizable, body: Mapping[str, Any]) -> None:
         """Change what is said of an entity; who owns it or whom it runs as stays.  Raises Problem."""
         self.require_scope("manage")
-        said = kind.read(entity.parts[0], body)
+        described = kind.read(entity.parts[0], body)
         with self.doing("alter", entity):
             node = entities.require_may(self.root, entity, "alter", by=self.actor)
             row = Detail.objects.filter(securable=node.id).first()
             before = row.content if row else {}
-            if said.principal not in ("", before.get(entities.PRINCIPAL, "")):
+            if described.principal not in ("", before.get(entities.PRINCIPAL, "")):
                 raise Problem(403, f"The principal of '{entity}' cannot be changed.")
-            content = said.kept(before)
-            entities.update(self.root, entity, by=self.actor, comment=said.comment, content=content)
+            content = described.kept(before)
+            entities.update(self.root, entity, by=self.actor, comment=described.comment, content=content)
 
     def delete_one(self, entity: Authorizable) -> HttpResponse:
         self.require_scope("manage")
         with self.doing("drop", entity):
             entities.delete(self.root, entity, by=self.actor)
-        return self.told()
+        return self.text()
 
     def delete_like(self, pattern: Authorizable) -> HttpResponse:
         """Delete all that is like the pattern; what was left is told, with why, as far as it may be seen."""
@@ -129,7 +129,7 @@ class EntityCall(CdapCall):
         with self.doing("delete_all", pattern):
             cleared = entities.delete_all(self.root, pattern, by=self.actor)
         if not cleared.left:
-            return self.told()
+            return self.text()
         why = dict(cleared.left)
         seen = ask.visible_entities(self.caller.principal, self.root, why)
         lines = [f"deleted {entity}" for entity in cleared.gone]
@@ -173,8 +173,8 @@ class Namespace(EntityCall):
         try:
             self.make(NAMESPACE, namespace_named(ns), self.body())
         except AlreadyExists:
-            return self.told(f"Namespace '{ns}' already exists.")
-        return self.told(f"Namespace '{ns}' created successfully.")
+            return self.text(f"Namespace '{ns}' already exists.")
+        return self.text(f"Namespace '{ns}' created successfully.")
 
     def get(self, request: Request, ns: str) -> HttpResponse:
         return respond(NAMESPACE.whole(self.read_one(namespace_named(ns))))
@@ -194,7 +194,7 @@ class NamespaceProperties(EntityCall):
 
     def put(self, request: Request, ns: str) -> HttpResponse:
         self.change(NAMESPACE, namespace_named(ns), self.body())
-        return self.told(f"Updated properties for namespace '{ns}'.")
+        return self.text(f"Updated properties for namespace '{ns}'.")
 
 
 class Entities(EntityCall):
@@ -235,7 +235,7 @@ class Entity(EntityCall):
             self.make(kind, entity, body)
         except AlreadyExists as problem:
             self._again(kind, entity, body, problem)
-        return self.told("Deploy Complete" if kind.type == "application" else "")
+        return self.text("Deploy Complete" if kind.type == "application" else "")
 
     def _again(self, kind: Kind, entity: Authorizable, body: Mapping[str, Any], problem: Exception) -> None:
         """Applications are deployed over, keys written over, streams left; all else is a conflict."""
@@ -254,10 +254,10 @@ class Entity(EntityCall):
         try:
             self.make(kind, entity, body)
         except AlreadyExists as problem:
-            if Shown(entity, self.row(entity)).said("version", SNAPSHOT) == body["version"]:
+            if Shown(entity, self.row(entity)).value("version", SNAPSHOT) == body["version"]:
                 raise Problem(409, str(problem)) from None
             self.change(kind, entity, body)
-        return self.told("Artifact added successfully")
+        return self.text("Artifact added successfully")
 
     def get(self, request: Request, ns: str, place: str, name: str) -> HttpResponse:
         kind = kind_at(place)
@@ -298,14 +298,14 @@ class EntityProperties(EntityCall):
 
     def put(self, request: Request, ns: str, place: str, name: str) -> HttpResponse:
         kind, body = kind_at(place), self.body()
-        said = {"properties": body} if kind.type in ("dataset", "artifact") else body
-        self.change(kind, kind.entity(ns, name), said)
-        return self.told()
+        described = {"properties": body} if kind.type in ("dataset", "artifact") else body
+        self.change(kind, kind.entity(ns, name), described)
+        return self.text()
 
     def post(self, request: Request, ns: str, place: str, name: str) -> HttpResponse:
         kind = kind_at(place)
         self.change(kind, kind.entity(ns, name), self.body())
-        return self.told("Update complete.")
+        return self.text("Update complete.")
 
 
 class ArtifactVersion(EntityCall):
@@ -321,13 +321,13 @@ class ArtifactVersion(EntityCall):
         entity = KINDS["artifacts"].entity(ns, name)
         with self.doing("drop", entity):
             entities.require_may(self.root, entity, "drop", by=self.actor)
-        if Shown(entity, self.row(entity)).said("version", SNAPSHOT) != version:
+        if Shown(entity, self.row(entity)).value("version", SNAPSHOT) != version:
             raise Problem(404, f"'{entity}.{version}' was not found.")
         return self.delete_one(entity)
 
     def _of_version(self, entity: Authorizable, version: str) -> Shown:
         shown = self.read_one(entity)
-        if shown.said("version", SNAPSHOT) != version:
+        if shown.value("version", SNAPSHOT) != version:
             raise Problem(404, f"'{entity}.{version}' was not found.")
         return shown
 
@@ -371,7 +371,7 @@ class Program(EntityCall):
             self.make(PROGRAM, entity, self.body())
         except AlreadyExists as problem:
             raise Problem(409, str(problem)) from None
-        return self.told()
+        return self.text()
 
     def delete(self, request: Request, ns: str, app: str, kind: str, name: str) -> HttpResponse:
         return self.delete_one(self._entity(ns, app, kind, name))

@@ -38,7 +38,7 @@ _BUILT_IN = frozenset(
 _BUILT_IN_CLASSES = ("co.cask.cdap.api.dataset.", "io.cdap.cdap.api.dataset.")
 
 
-class Said(NamedTuple):
+class Description(NamedTuple):
     """What a client says of an entity that it makes or changes; None for what it does not mention."""
 
     comment: str | None = None
@@ -70,18 +70,18 @@ class Shown:
     def description(self) -> str:
         return self.detail.comment if self.detail else ""
 
-    def said(self, key: str, otherwise: Any = None) -> Any:
+    def value(self, key: str, otherwise: Any = None) -> Any:
         content = self.detail.content if self.detail else {}
         return content.get(key, otherwise)
 
     @property
     def principal(self) -> dict[str, str]:
-        value = self.said(PRINCIPAL)
+        value = self.value(PRINCIPAL)
         return {"principal": value} if value else {}
 
     @property
     def properties(self) -> dict[str, str]:
-        return object_details.shown(self.said("properties", {}))
+        return object_details.shown(self.value("properties", {}))
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Kind:
 
     type: str
     legal: re.Pattern[str]
-    read: Callable[[str, Mapping[str, Any]], Said]
+    read: Callable[[str, Mapping[str, Any]], Description]
     brief: Callable[[Shown], Any]
     whole: Callable[[Shown], dict[str, Any]]
 
@@ -145,13 +145,13 @@ def _comment(body: Mapping[str, Any]) -> str | None:
 # namespaces
 
 
-def _read_namespace(_: str, body: Mapping[str, Any]) -> Said:
+def _read_namespace(_: str, body: Mapping[str, Any]) -> Description:
     config = body.get("config")
     if config is not None and not isinstance(config, dict):
         raise Problem(400, "config must be a JSON object")
     kept = {key: value for key, value in (config or {}).items() if isinstance(value, str)}
     principal = kept.pop("principal", "") or text(body, "principal")
-    return Said(_comment(body), principal, properties=kept)
+    return Description(_comment(body), principal, properties=kept)
 
 
 def _namespace(shown: Shown) -> dict[str, Any]:
@@ -162,17 +162,17 @@ def _namespace(shown: Shown) -> dict[str, Any]:
 # applications and artifacts
 
 
-def _read_application(namespace: str, body: Mapping[str, Any]) -> Said:
+def _read_application(namespace: str, body: Mapping[str, Any]) -> Description:
     artifact = body.get("artifact")
     if artifact is None:
-        return Said(_comment(body), text(body, "principal"))
+        return Description(_comment(body), text(body, "principal"))
     if not isinstance(artifact, dict) or not text(artifact, "name"):
         raise Problem(400, "artifact must be a JSON object with name, version and scope")
     scope = text(artifact, "scope").upper() or "USER"
     home = SYSTEM if scope == "SYSTEM" else namespace
     made_with = KINDS["artifacts"].entity(home, text(artifact, "name"))
     kept = {"name": made_with.parts[-1], "version": text(artifact, "version") or SNAPSHOT, "scope": scope}
-    return Said(_comment(body), text(body, "principal"), made_with, {"artifact": kept})
+    return Description(_comment(body), text(body, "principal"), made_with, {"artifact": kept})
 
 
 def _application(shown: Shown) -> dict[str, Any]:
@@ -181,8 +181,8 @@ def _application(shown: Shown) -> dict[str, Any]:
         "name": shown.name,
         "version": SNAPSHOT,
         "description": shown.description,
-        "artifact": shown.said("artifact", {}),
-        **({"ownerPrincipal": shown.said(PRINCIPAL)} if shown.principal else {}),
+        "artifact": shown.value("artifact", {}),
+        **({"ownerPrincipal": shown.value(PRINCIPAL)} if shown.principal else {}),
     }
 
 
@@ -191,28 +191,28 @@ def _application_detail(shown: Shown) -> dict[str, Any]:
         "name": shown.name,
         "appVersion": SNAPSHOT,
         "description": shown.description,
-        "artifact": shown.said("artifact", {}),
+        "artifact": shown.value("artifact", {}),
         "programs": [],
         **shown.principal,
     }
 
 
-def _read_artifact(_: str, body: Mapping[str, Any]) -> Said:
+def _read_artifact(_: str, body: Mapping[str, Any]) -> Description:
     version = text(body, "version")
     content = {"version": version} if version else {}
-    return Said(_comment(body), content=content, properties=_properties(body))
+    return Description(_comment(body), content=content, properties=_properties(body))
 
 
 def _artifact(shown: Shown) -> dict[str, Any]:
-    return {"name": shown.name, "version": shown.said("version", SNAPSHOT), "scope": "USER"}
+    return {"name": shown.name, "version": shown.value("version", SNAPSHOT), "scope": "USER"}
 
 
 def _artifact_detail(shown: Shown) -> dict[str, Any]:
     return {**_artifact(shown), "classes": {"apps": [], "plugins": []}, "properties": shown.properties}
 
 
-def _read_program(_: str, body: Mapping[str, Any]) -> Said:
-    return Said(_comment(body))
+def _read_program(_: str, body: Mapping[str, Any]) -> Description:
+    return Description(_comment(body))
 
 
 def _program(shown: Shown) -> dict[str, Any]:
@@ -223,41 +223,41 @@ def _program(shown: Shown) -> dict[str, Any]:
 # data
 
 
-def _read_dataset(namespace: str, body: Mapping[str, Any]) -> Said:
+def _read_dataset(namespace: str, body: Mapping[str, Any]) -> Description:
     type = text(body, "typeName")
     built_in = type.casefold() in _BUILT_IN or type.startswith(_BUILT_IN_CLASSES)
     made_with = None if built_in or not type else of("dataset_type", namespace, type)
     content = {"type": type} if type else {}
-    return Said(_comment(body), text(body, "principal"), made_with, content, _properties(body))
+    return Description(_comment(body), text(body, "principal"), made_with, content, _properties(body))
 
 
 def _dataset(shown: Shown) -> dict[str, Any]:
     return {
         "name": shown.name,
-        "type": shown.said("type", ""),
+        "type": shown.value("type", ""),
         "description": shown.description,
         "properties": shown.properties,
     }
 
 
 def _dataset_detail(shown: Shown) -> dict[str, Any]:
-    type = {"name": shown.said("type", ""), "modules": []}
+    type = {"name": shown.value("type", ""), "modules": []}
     return {"spec": {**_dataset(shown), "datasetSpecs": {}}, "type": type, **shown.principal}
 
 
-def _read_module(_: str, body: Mapping[str, Any]) -> Said:
-    return Said(_comment(body), content={"className": text(body, "className")})
+def _read_module(_: str, body: Mapping[str, Any]) -> Description:
+    return Description(_comment(body), content={"className": text(body, "className")})
 
 
 def _module(shown: Shown) -> dict[str, Any]:
-    return {"name": shown.name, "className": shown.said("className", "")}
+    return {"name": shown.name, "className": shown.value("className", "")}
 
 
 def _type(shown: Shown) -> dict[str, Any]:
     return {"name": shown.name, "modules": []}
 
 
-def _read_stream(_: str, body: Mapping[str, Any]) -> Said:
+def _read_stream(_: str, body: Mapping[str, Any]) -> Description:
     kept: dict[str, Any] = {}
     for key in ("ttl", "notification.threshold.mb"):
         if key in body:
@@ -266,7 +266,7 @@ def _read_stream(_: str, body: Mapping[str, Any]) -> Said:
         if not isinstance(body["format"], dict):
             raise Problem(400, "format must be a JSON object")
         kept["format"] = {"name": text(body["format"], "name")}
-    return Said(_comment(body), text(body, "principal"), content=kept)
+    return Description(_comment(body), text(body, "principal"), content=kept)
 
 
 def _number(body: Mapping[str, Any], key: str) -> int:
@@ -285,19 +285,19 @@ def _stream(shown: Shown) -> dict[str, Any]:
 def _stream_detail(shown: Shown) -> dict[str, Any]:
     return {
         "name": shown.name,
-        "ttl": shown.said("ttl", 9223372036854775),
-        "format": shown.said("format", {"name": "text"}),
-        "notification.threshold.mb": shown.said("notification.threshold.mb", 1024),
+        "ttl": shown.value("ttl", 9223372036854775),
+        "format": shown.value("format", {"name": "text"}),
+        "notification.threshold.mb": shown.value("notification.threshold.mb", 1024),
         "description": shown.description,
         **shown.principal,
     }
 
 
-def _read_key(_: str, body: Mapping[str, Any]) -> Said:
+def _read_key(_: str, body: Mapping[str, Any]) -> Description:
     if not text(body, "data"):
         raise Problem(400, "The data field must not be empty")
     # what the key holds stays in CDAP's own secure store
-    return Said(_comment(body), properties=_properties(body))
+    return Description(_comment(body), properties=_properties(body))
 
 
 def _key(shown: Shown) -> dict[str, Any]:
