@@ -2,41 +2,33 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 
 from accounts import people
 from accounts.models import Principal
 from accounts.people import BadName
 from authzsite.console.catalog.views import child_of
-from authzsite.console.herd.context import ASSIGN, HerdContext, data_owners, herd_at
+from authzsite.console.herd.context import ASSIGN, HerdContext, data_owners
 from authzsite.console.herd.herd_change import HerdChangeView
-from authzsite.console.herd.views import COUNTED, crumbs, show
+from authzsite.console.herd.views import COUNTED, crumbs
 from authzsite.console.history.views import somebody
-from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import Plan
-from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Note, Reason, Who
-from authzsite.console.kit.forms import ConfirmForm
-from authzsite.console.kit.http import Request, number_in
-from authzsite.console.kit.methods import reads_and_writes
-from authzsite.console.kit.page import say
+from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Reason, Who
+from authzsite.console.kit.forms import ConfirmForm, ConsoleForm, ReasonField, TextField
+from authzsite.console.kit.http import number_in
 from authzsite.console.kit.refusal import refused
-from authzsite.console.roles.views import nonce_in
 from catalog.nodes import Node
 from catalog.queries import below
 from lakewarden.law.dialects.herd.permissions import DATA_OWNER, OPS, PERMISSIONS
 from policies.authority import Actor
 from policies.decisions.lookups.entries import bearers
-from policies.errors import PolicyError
 from policies.events import ROLE_ASSIGNED, ROLE_UNASSIGNED
 from policies.models import Assignment
 from policies.services import roles
@@ -57,48 +49,88 @@ class Holder:
 
 @dataclass(frozen=True)
 class Role:
-    """One role on the page; `typed` and `problem` come from a form that could not be saved."""
+    """One role on the page; `typed` is the field of a form that is filled in for it."""
 
     name: str
     label: str
     text: str
     rows: Sequence[Holder]
-    typed: str = ""
-    problem: str = ""
+    typed: Any = None
     main: bool = False
 
 
-@reads_and_writes
-@login_required
-def role_list(request: Request, id: int) -> HttpResponse:
-    """Who holds which role, and for the administrator the forms to assign them."""
-    desk = herd_at(request, id)
-    if request.method == "POST":
-        if not desk.administers:
-            return refused(request, desk.place, ASSIGN)
-        return _assign(request, desk)
-    return _show(request, desk, {}, [])
+class AssignForm(ConsoleForm):
+    """Who is to hold a role, and why; `next` is the namespace whose steps led here."""
+
+    who = TextField(error_messages={"required": "Name a user id."})
+    reason = ReasonField()
+    next = TextField(required=False)
 
 
-def _assign(request: Request, desk: HerdContext) -> HttpResponse:
-    name, typed = request.POST.get("role", ""), request.POST.get("who", "").strip()
-    if name not in desk.roles:
-        raise Http404
-    if not typed:
-        return _show(request, desk, {name: "Name a user id."}, [])
-    actor = Actor(desk.place.asker, "console", request_id=nonce_in(request))
-    reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
-    if done_before(actor) is None:
-        try:
-            with authorized(ROLE_ASSIGNED, desk.herd, ASSIGN, by=actor, reason=reason) as authority:
-                holder = _holder(typed)
-                new = roles.assign(desk.roles[name], holder, by=actor, authority=authority)
-        except BadName as problem:
-            return _show(request, desk, {name: f"{str(problem)[:1].upper()}{str(problem)[1:]}."}, [])
-        except PolicyError as problem:
-            return _show(request, desk, {}, [Note("bad", "Not saved.", str(problem))])
-        say(request, f"{holder.label} holds {name}{'' if new else ' already'}")
-    return redirect(_next(request, desk))
+class RolesView(HerdChangeView):
+    """Who holds which role, and for the administrator a form to assign each."""
+
+    form_class = AssignForm
+    template_name = "console/herd/roles.html"
+    fields_of_errors = {BadName: "who"}
+
+    def refusal(self) -> HttpResponse | None:
+        if self.request.method != "POST":
+            return None
+        if not self.desk.administers:
+            return refused(self.request, self.desk.place, ASSIGN)
+        if self.asked_role not in self.desk.roles:
+            raise Http404
+        return None
+
+    @property
+    def asked_role(self) -> str:
+        """The role that is to be assigned."""
+        return str(self.data.get("role", DATA_OWNER if self.request.method == "GET" else ""))
+
+    def save(self, form: AssignForm, actor: Actor) -> str:
+        reason = form.cleaned_data["reason"]
+        with authorized(ROLE_ASSIGNED, self.desk.herd, ASSIGN, by=actor, reason=reason) as authority:
+            holder = _holder(form.cleaned_data["who"])
+            new = roles.assign(self.desk.roles[self.asked_role], holder, by=actor, authority=authority)
+        return f"{holder.label} holds {self.asked_role}{'' if new else ' already'}"
+
+    def success_message(self, form: AssignForm) -> str:
+        return self.result or ""
+
+    def get_success_url(self) -> str:
+        """Back to the namespace whose steps led here, else to the roles."""
+        number = number_in(self.data.get("next", "")) or 0
+        if below(self.desk.herd, "namespace").filter(securable=number).exists():
+            return reverse("console:namespace", args=[number])
+        return self.back()
+
+    def heading(self, form: AssignForm) -> str:
+        return "Data owners and operations"
+
+    def lead(self) -> str:
+        return f"Roles of {self.desk.herd.name}. Its administrator assigns them."
+
+    def button(self, form: AssignForm) -> str:
+        return f"Assign {self.asked_role}"
+
+    def back(self) -> str:
+        return reverse("console:herd_roles", args=[self.desk.herd.id])
+
+    def page_context(self, form: AssignForm) -> dict[str, Any]:
+        return {
+            "crumbs": crumbs(self.desk, here=False),
+            "roles": [self._role(form, name) for name in (DATA_OWNER, OPS)],
+            "may_assign": self.desk.administers,
+            "next": self.data.get("next", "")[:18],
+            "csv": reverse("console:herd_roles_csv", args=[self.desk.herd.id]),
+            "locked": _locked(self.desk),
+        }
+
+    def _role(self, form: AssignForm, name: str) -> Role:
+        rows = list(_holders(self.desk, name)) if name in self.desk.roles else []
+        typed = form["who"] if name == self.asked_role else None
+        return Role(name, PERMISSIONS[name].label, TEXTS[name], rows, typed, name == DATA_OWNER)
 
 
 def _holder(typed: str) -> Principal:
@@ -115,44 +147,12 @@ def _holder(typed: str) -> Principal:
     return exact[0] if exact else people.ensure("user", typed)
 
 
-def _next(request: Request, desk: HerdContext) -> str:
-    """Back to the namespace whose steps led here, else to the roles."""
-    number = number_in(request.POST.get("next", "")) or 0
-    if below(desk.herd, "namespace").filter(securable=number).exists():
-        return reverse("console:namespace", args=[number])
-    return reverse("console:herd_roles", args=[desk.herd.id])
-
-
-def _show(request: Request, desk: HerdContext, problems: dict[str, str], notes: list[Note]) -> HttpResponse:
-    asked = request.POST if request.method == "POST" else request.GET
-    context: dict[str, Any] = {
-        "heading": "Data owners and operations",
-        "lead": f"Roles of {desk.herd.name}. Its administrator assigns them.",
-        "crumbs": crumbs(desk, here=False),
-        "notes": notes,
-        "roles": [_role(desk, name, asked, problems.get(name, "")) for name in (DATA_OWNER, OPS)],
-        "may_assign": desk.administers,
-        "here": reverse("console:herd_roles", args=[desk.herd.id]),
-        "nonce": secrets.token_hex(12),
-        "next": asked.get("next", "")[:18],
-        "csv": reverse("console:herd_roles_csv", args=[desk.herd.id]),
-        "locked": _locked(desk),
-    }
-    return show(request, "console/herd/roles.html", desk, context, status=422 if problems or notes else 200)
-
-
 def _locked(desk: HerdContext) -> Reason | None:
     if desk.administers:
         return None
     who = desk.administrator
     name = f"the administrator, {who.label}" if who else "nobody: the Herd has no administrator"
     return Reason("why-not-assign", f"These roles are assigned by {name}.")
-
-
-def _role(desk: HerdContext, name: str, asked: Any, problem: str) -> Role:
-    typed = asked.get("who", "")[:255].replace("\0", "") if asked.get("role", DATA_OWNER) == name else ""
-    rows = list(_holders(desk, name)) if name in desk.roles else []
-    return Role(name, PERMISSIONS[name].label, TEXTS[name], rows, typed, problem, name == DATA_OWNER)
 
 
 def _namespaces(desk: HerdContext) -> list[Node]:
