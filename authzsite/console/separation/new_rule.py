@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.http import HttpResponse, QueryDict
-from django.shortcuts import redirect
+from django import forms
+from django.core.exceptions import ValidationError
+from django.http import HttpResponse
 from django.urls import reverse
 
-from authzsite.console.kit.auth import login_required
-from authzsite.console.kit.conflicts import done_before
+from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Note
-from authzsite.console.kit.http import Request
-from authzsite.console.kit.methods import reads_and_writes
-from authzsite.console.kit.page import say
-from authzsite.console.roles.views import nonce_in
+from authzsite.console.kit.forms import AT_ONCE, BoundField, ConsoleForm, ReasonField, TextField
+from authzsite.console.kit.http import number_in
 from authzsite.console.separation.context import SeparationContext, ViolationRow, desk_at, line, refused
 from authzsite.console.settings.realm import show
 from catalog.models import Placement
@@ -36,26 +33,16 @@ from policies.services import separation
 
 ROLES = 500
 """So many roles are offered by name; rights on an object can be named beside them."""
-SIDES = (("one", "Nobody has both"), ("other", "and"))
 
 
 @dataclass
-class SideForm:
+class TypedSide:
     """One side as it is filled in: a role's number, or an object's full name and codes of rights."""
 
     root: Node
-    name: str
-    legend: str
-    data: QueryDict
-    problem: str = ""
-
-    @property
-    def role(self) -> str:
-        return self.data.get(f"{self.name}_role", "")
-
-    @property
-    def what(self) -> str:
-        return self.data.get(f"{self.name}_what", "").strip()[:1000].replace("\0", "")
+    role: str
+    what: str
+    may: Sequence[str]
 
     @cached_property
     def node(self) -> Node | None:
@@ -87,130 +74,167 @@ class SideForm:
     @cached_property
     def codes(self) -> tuple[str, ...]:
         known = {right.code for right in self.rights}
-        return tuple(code for code in self.data.getlist(f"{self.name}_may") if code in known)
+        return tuple(code for code in self.may if code in known)
 
-    @cached_property
-    def side(self) -> Side | None:
-        if self.role.isdecimal() and len(self.role) < 18:
-            return Side(role=int(self.role))
+    def problem(self) -> str:
+        """Why it is no side; empty where it is one."""
         if self.what and self.node is None:
-            self.problem = f"There is nothing called {self.what} here."
-        elif self.node is None:
-            self.problem = "Choose a role, or name an object."
-        elif not self.codes:
-            self.problem = "Choose the rights that are kept apart."
-        return Side(object=self.node.id, privileges=self.codes) if self.node and self.codes else None
-
-    def drawn(self, roles: Sequence[tuple[int, str]]) -> dict[str, Any]:
-        node = self.node
-        return {
-            "name": self.name,
-            "legend": self.legend,
-            "roles": [(number, name, str(number) == self.role) for number, name in roles],
-            "what": self.what,
-            "rights": [
-                (right.code, terms.right(right.code, node.type, node.kind), right.code in self.codes)
-                for right in self.rights
-                if node
-            ],
-            "on": node.ref.full_name or node.name if node else "",
-            "problem": self.problem,
-        }
+            return f"There is nothing called {self.what} here."
+        if self.node is None:
+            return "Choose a role, or name an object."
+        return "" if self.codes else "Choose the rights that are kept apart."
 
 
-@dataclass
-class Form:
-    """The whole form; `step` is look or save."""
+class SideInput(forms.Widget):
+    """Reads `<name>_role`, `<name>_what` and `<name>_may`."""
 
-    desk: SeparationContext
-    data: QueryDict
-    problems: dict[str, str] = field(default_factory=dict)
+    root: Node
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> TypedSide:
+        what = data.get(f"{name}_what", "").strip()[:1000].replace("\0", "")
+        return TypedSide(self.root, data.get(f"{name}_role", ""), what, data.getlist(f"{name}_may"))
+
+
+class BoundSide(BoundField):
+    """A side as a page draws it."""
 
     @cached_property
-    def sides(self) -> list[SideForm]:
-        return [SideForm(self.desk.ward.root, name, legend, self.data) for name, legend in SIDES]
+    def data(self) -> TypedSide:
+        typed: TypedSide = super().data
+        return typed
 
     @property
-    def name(self) -> str:
-        return self.data.get("name", "").strip()[:100].replace("\0", "")
+    def rights(self) -> list[tuple[str, str, bool]]:
+        node, typed = self.data.node, self.data
+        labels = (
+            (known.code, terms.right(known.code, node.type, node.kind)) for known in typed.rights if node
+        )
+        return [(code, label, code in typed.codes) for code, label in labels]
 
     @property
-    def owners(self) -> bool:
+    def on(self) -> str:
+        node = self.data.node
+        return node.ref.full_name or node.name if node else ""
+
+
+class SideField(forms.Field):
+    """A role, or rights on an object and everything inside."""
+
+    widget = SideInput
+
+    def get_bound_field(self, form: Any, field_name: str) -> BoundSide:
+        return BoundSide(form, self, field_name)
+
+    def clean(self, value: TypedSide) -> Side:
+        number = number_in(value.role)
+        if number is not None:
+            return Side(role=number)
+        problem = value.problem()
+        if problem or value.node is None:
+            raise ValidationError(problem, code=AT_ONCE)
+        return Side(object=value.node.id, privileges=value.codes)
+
+
+class RuleForm(ConsoleForm):
+    """A name, the two sides, whether owners count, and why."""
+
+    name = TextField(
+        label="Name of the rule",
+        required=False,
+        max_length=100,
+        help_text="People stopped by the rule read this name.",
+        widget=forms.TextInput(attrs={"class": "input"}),
+    )
+    one = SideField(label="Nobody has both")
+    other = SideField(label="and")
+    owners = forms.BooleanField(required=False)
+    reason = ReasonField(help_text="Kept in the history for ever.")
+
+    def __init__(self, data: Any = None, *, root: Node, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        for name in ("one", "other"):
+            self.fields[name].widget.root = root
+
+    def look(self, *, begin: bool = False) -> None:
+        super().look(begin=begin)
+        if "step" not in self.data:
+            self.errors.clear()  # nothing was filled in yet
+
+    @property
+    def owners_count(self) -> bool:
         """Whether owners count; they do unless the form that was seen says otherwise."""
         return "step" not in self.data or self.data.get("owners") == "on"
 
-    @cached_property
-    def whole(self) -> tuple[Side, Side] | None:
-        one, other = (draft.side for draft in self.sides)
+    @property
+    def sides(self) -> tuple[Side, Side] | None:
+        one, other = self.cleaned_data.get("one"), self.cleaned_data.get("other")
         return (one, other) if one and other else None
 
 
-@reads_and_writes
-@login_required
-def new(request: Request, id: int) -> HttpResponse:
+class NewRuleView(ChangeView):
     """Name, sides, who has both already; then it is made."""
-    desk = desk_at(request, id)
-    if not desk.writes:
-        return refused(request, desk, "make rules of separation")
-    form = Form(desk, request.POST if request.method == "POST" else request.GET)
-    if request.method != "POST" or form.data.get("step") != "save":
-        return _show(request, form, [], fresh="step" not in form.data)
-    if not form.whole:
-        return _show(request, form, [])
-    actor = Actor(desk.ward.asker, "console", request_id=nonce_in(request))
-    back = redirect("console:separation", id=desk.ward.root.id)
-    if done_before(actor) is not None:
-        return back
-    reason = form.data.get("reason", "").strip()[:2000].replace("\0", "")
-    try:
-        separation.make(desk.ward.root, form.name, *form.whole, by=actor, reason=reason, owners=form.owners)
-    except PolicyError as problem:
-        return _show(request, form, [Note("bad", "Not saved.", f"{problem} Your form is kept.")])
-    say(request, f"The rule {form.name} applies from now on", undo=done_before(actor))
-    return back
 
+    template_name = "console/separation/new.html"
+    looks_first = True
+    object: SeparationContext
 
-def _show(request: Request, form: Form, notes: list[Note], *, fresh: bool = False) -> HttpResponse:
-    root = form.desk.ward.root
-    lines, foretold = ([], "") if fresh or not form.whole else _already(form, notes)
-    rows = Placement.objects.open().filter(type="role", securable__realm=root.realm_id)
-    roles = rows.exclude(name__startswith=MARK).order_by("name").values_list("securable", "name")
-    context = {
-        "heading": f"Make a rule for {root.name}",
-        "place": "Nobody may hold both sides from now on.",
-        "notes": notes,
-        "nonce": secrets.token_hex(12),
-        "name": form.name,
-        "sides": [_drawn(draft, list(roles[:ROLES]), fresh=fresh) for draft in form.sides],
-        "owners": form.owners,
-        "reason": form.data.get("reason", "")[:2000],
-        "lines": lines,
-        "foretold": foretold,
-        "here": request.path,
-        "back": reverse("console:separation", args=[root.id]),
-    }
-    wrong = notes or (not fresh and form.data.get("step") == "save")
-    return show(request, "console/separation/new.html", form.desk.ward, context, status=422 if wrong else 200)
+    def get_object(self) -> SeparationContext:
+        return desk_at(self.request, self.kwargs["id"])
 
+    @property
+    def root(self) -> Node:
+        return self.object.ward.root
 
-def _drawn(draft: SideForm, roles: Sequence[tuple[int, str]], *, fresh: bool) -> dict[str, Any]:
-    if not fresh:
-        _ = draft.side  # finds out what is wrong with it
-    return draft.drawn(roles)
+    def refusal(self) -> HttpResponse | None:
+        return None if self.object.writes else refused(self.request, self.object, "make rules of separation")
 
+    def make_form(self, data: Any) -> RuleForm:
+        return RuleForm(data, root=self.root)
 
-def _already(form: Form, notes: list[Note]) -> tuple[list[ViolationRow], str]:
-    if not form.whole:
-        return [], ""
-    root = form.desk.ward.root
-    try:
-        rule = separation.unsaved(root, form.name or "this rule", *form.whole, owners=form.owners)
-    except PolicyError as problem:
-        notes.append(Note("bad", "This is not a valid rule.", str(problem)))
-        return [], ""
-    book = Book([rule], {}, form.desk.book.now)
-    lines = [line(found, book) for found in form.desk.found(book)]
-    return lines, _foretold(len(lines))
+    def plan(self, form: RuleForm) -> Plan:
+        self.violations: list[ViolationRow] | None = None
+        if form.sides is None:
+            return Plan()
+        name = form.cleaned_data.get("name") or "this rule"
+        try:
+            rule = separation.unsaved(self.root, name, *form.sides, owners=form.owners_count)
+        except PolicyError as problem:
+            return Plan(notes=(Note("bad", "This is not a valid rule.", str(problem)),))
+        book = Book([rule], {}, self.object.book.now)
+        self.violations = [line(found, book) for found in self.object.found(book)]
+        return Plan(sum=_foretold(len(self.violations)))
+
+    def save(self, form: RuleForm, actor: Actor) -> None:
+        name, reason = form.cleaned_data["name"], form.cleaned_data["reason"]
+        one, other = form.cleaned_data["one"], form.cleaned_data["other"]
+        separation.make(self.root, name, one, other, by=actor, reason=reason, owners=form.owners_count)
+
+    def success_message(self, form: RuleForm) -> str:
+        return f"The rule {form.cleaned_data['name']} applies from now on"
+
+    def heading(self, form: RuleForm) -> str:
+        return f"Make a rule for {self.root.name}"
+
+    def lead(self) -> str:
+        return "Nobody may hold both sides from now on."
+
+    def button(self, form: RuleForm) -> str:
+        return "Make the rule"
+
+    def back(self) -> str:
+        return reverse("console:separation", args=[self.root.id])
+
+    def page_context(self, form: RuleForm) -> dict[str, Any]:
+        rows = Placement.objects.open().filter(type="role", securable__realm=self.root.realm_id)
+        roles = rows.exclude(name__startswith=MARK).order_by("name").values_list("securable", "name")
+        return {
+            "sides": (form["one"], form["other"]),
+            "roles": [(str(number), name) for number, name in roles[:ROLES]],
+            "lines": self.violations,
+        }
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        return show(self.request, self.template_name, self.object.ward, context, status=status)
 
 
 def _foretold(many: int) -> str:

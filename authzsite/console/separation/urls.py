@@ -8,7 +8,7 @@ from authzsite.console.separation import views as separation_views
 urlpatterns = [
     path("realms/<number:id>/separation", separation_views.rule_list, name="separation"),
     path("realms/<number:id>/separation.csv", files.of_rules, name="separation_csv"),
-    path("realms/<number:id>/separation/new", new_rule.new, name="separation_new"),
+    path("realms/<number:id>/separation/new", new_rule.NewRuleView.as_view(), name="separation_new"),
     path("separation/<number:id>", rule.rule_detail, name="separation_rule"),
     path("separation/<number:id>/conflicts.csv", files.of_conflicts, name="separation_rule_csv"),
     path("separation/<number:id>/end", rule.EndRuleView.as_view(), name="separation_end"),
