@@ -1,6 +1,6 @@
 """`python -m lakewarden check user:ana read table:demo/shop.sales.orders …`, `… why …`, `… snapshot demo`,
 `… request user:ana read table:demo/shop.sales.orders --reason "…"`, `… cdap "list roles"`,
-`… connect-server --realm demo`.
+`… simulate demo unassign_role role=readers principal=user:ana --replay 90`, `… connect-server --realm demo`.
 
 Leaves with 0 when all are yes or it is done, 1 when something is refused, 2 when there is no answer.
 """
@@ -8,6 +8,7 @@ Leaves with 0 when all are yes or it is done, 1 when something is refused, 2 whe
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 from collections.abc import Sequence
@@ -23,6 +24,7 @@ from lakewarden.client import (
     Client,
     ConsoleError,
     parse_resource,
+    simulations,
     terminal,
 )
 from lakewarden.client.snapshot import BadSnapshot, Snapshot, canonical
@@ -102,6 +104,22 @@ def _request(asked: argparse.Namespace) -> str:
     return str(made)
 
 
+def _simulate(asked: argparse.Namespace) -> str:
+    text = sys.stdin.read() if asked.file == "-" else Path(asked.file).read_text() if asked.file else ""
+    try:
+        changes = json.loads(text) if text else [simulations.read_change(asked.words)]
+    except ValueError:
+        raise BadQuestion(f"{asked.file} is not JSON") from None
+    answer = Client(timeout=TIMEOUT).simulate(asked.realm, changes, replay_days=asked.replay)
+    try:
+        text = json.dumps(answer) if asked.json else "\n".join(map(_plain, simulations.lines(answer)))
+    except (AttributeError, KeyError, TypeError):
+        raise Unavailable("the console answered something else") from None
+    if simulations.refuses_uses(answer):
+        raise No(text)
+    return text
+
+
 def _plain(text: str) -> str:
     # what the console sends must not steer the terminal
     return "".join(letter if letter.isprintable() else " " for letter in text)
@@ -140,6 +158,7 @@ def _parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(required=True, metavar="command")
     _add_questions(commands)
     _add_requests_and_cdap(commands)
+    _add_simulate(commands)
     _add_connect_server(commands)
     return parser
 
@@ -182,6 +201,18 @@ def _add_requests_and_cdap(commands: argparse._SubParsersAction[argparse.Argumen
     )
     cdap.add_argument("words", nargs="+", metavar="command", help="one of those below, quoted or not")
     cdap.set_defaults(do=_cdap)
+
+
+def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    simulate = commands.add_parser("simulate", help="what changes would do; nothing is changed")
+    simulate.add_argument("realm")
+    simulate.add_argument(
+        "words", nargs="*", metavar="word", help="a change and its fields: revoke principal=user:ana …"
+    )
+    simulate.add_argument("--file", metavar="FILE", help="a JSON list of changes; - for standard input")
+    simulate.add_argument("--replay", type=int, metavar="DAYS", help="which uses would have been refused")
+    simulate.add_argument("--json", action="store_true", help="the whole answer as JSON")
+    simulate.set_defaults(do=_simulate)
 
 
 def _add_connect_server(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

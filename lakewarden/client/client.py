@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Union
 
-from lakewarden.client import access_requests
+from lakewarden.client import access_requests, simulations
 from lakewarden.client.snapshot import BadSnapshot, Snapshot
 from lakewarden.client.transport import (
     BadCredentials,
@@ -250,6 +250,25 @@ class Client:
         who, name, ref = read_question((subject, action, resource))
         asked = {"principal": str(who), "action": name, "resource": ref.id, "type": ref.type}
         return self._transport.get("/authz/v1/explain", asked).value or {}
+
+    def simulate(
+        self,
+        realm: str,
+        changes: Sequence[Mapping[str, Any]],
+        *,
+        questions: Iterable[Asked] = (),
+        replay_days: int | None = None,
+        cursor: str = "",
+    ) -> dict[str, Any]:
+        """What changes would do, as the console words it; nothing is changed.  Raises ConsoleError.
+
+        Each change is as `POST /authz/v1/simulate` takes it.  With `replay_days`, uses of the last days are
+        decided again.
+        """
+        asked = [_wire(read_question(each)) for each in questions]
+        return simulations.simulate(
+            self._transport, realm, changes, questions=asked, replay_days=replay_days, cursor=cursor
+        )
 
     def resolve(
         self, realm: str, names: Sequence[str] = (), locations: Sequence[str] = ()

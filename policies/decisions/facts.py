@@ -59,7 +59,7 @@ assignment AS (
       FROM policies_assignment a JOIN holders ON holders.id = a.holder_id
       JOIN catalog_securable r ON r.id = a.role_id AND r.realm_id = %(realm)s
      WHERE {a}),
-roles AS (SELECT DISTINCT role_id FROM assignment)
+roles AS (SELECT role_id FROM assignment UNION SELECT unnest(%(roles)s::bigint[]))
 SELECT 'revision', (SELECT revision FROM policies_counter),
        (SELECT max(upto) FROM policies_archive WHERE realm_id = %(realm)s AND state <> 'written'),
        NULL::text, NULL::text, NULL::timestamptz, NULL::timestamptz, NULL::bigint, NULL::bigint, NULL::text,
@@ -344,10 +344,12 @@ def load(
     as_of: int | None = None,
     objects: Collection[int] | None = None,
     strangers: Mapping[int, str] | None = None,
+    roles: Collection[int] = (),
 ) -> Loaded:
     """Read the facts of some principals in a realm, now or as of a revision, on all objects or only some.
 
     `strangers` are names that no principal bears yet, by negative numbers; patterns may speak of them.
+    What these `roles` give is read too, whoever holds them.
     Raises Archived for a revision whose facts are not live any more.
     """
     now = now or timezone.now()
@@ -360,6 +362,7 @@ def load(
         "objects": list(objects or ()),
         "strangers": list(strangers or ()),
         "names": list((strangers or {}).values()),
+        "roles": list(roles),
         "open": law.open_to_all,
         "by_name": law.ignores_case,
         "by_text": law.by_text,

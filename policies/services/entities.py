@@ -284,10 +284,11 @@ def _revoke_all(current: ChangeInProgress, root: Node, entity: Authorizable, aut
     """End every grant on the entity and on what is, or was, in it."""
     inside = Q(pattern=str(entity)) | Q(pattern__contains=f":{'.'.join(entity.parts)}.")
     rows = Grant.objects.open().filter(inside, realm=root.realm_id).select_related("holder", "role")
-    patterns.end(current, root, [row for row in rows if _is_in(row.pattern, entity)], by=authority)
+    patterns.end(current, root, [row for row in rows if is_in(row.pattern, entity)], by=authority)
 
 
-def _is_in(text: str, entity: Authorizable) -> bool:
+def is_in(text: str, entity: Authorizable) -> bool:
+    """Whether a text names the entity or something in it."""
     type_, parts = parts_of(text)
     if type_ == entity.type:
         return parts == entity.whole

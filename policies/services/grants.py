@@ -109,15 +109,17 @@ def gifts(wish: GrantRequest, by: Actor, *, now: datetime) -> list[Grantable]:
 
 def gifts_of(wishes: Sequence[GrantRequest], by: Actor, *, now: datetime) -> list[Grantable]:
     """The same for wishes in one realm for the same holders; what several need on their way stands once."""
-    giver = slices.current(_giver(by), wishes[0].node, now=now)
-    held = slices.currents(list(wishes[0].holders), wishes[0].node, now=now)
-    way = (gift for wish in wishes if wish.way for gift in _way(wish, giver, held, now))
-    found = (
+    found = [
         Grantable(wish.node, holder, code)
         for wish in wishes
         for holder in wish.holders
         for code in wish.privileges
-    )
+    ]
+    if not any(wish.way for wish in wishes):
+        return found
+    giver = slices.current(_giver(by), wishes[0].node, now=now)
+    held = slices.currents(list(wishes[0].holders), wishes[0].node, now=now)
+    way = (gift for wish in wishes if wish.way for gift in _way(wish, giver, held, now))
     return [*dict.fromkeys(way), *found]
 
 
@@ -184,10 +186,11 @@ def remove(
     by: Actor,
     reason: str = "",
     seen: int | None = None,
+    authority: Authority | None = None,
 ) -> int:
     """Take direct grants back; answers how many were there.  Other paths to the object are not touched."""
     with change(GRANT_REMOVED, realm=realm_of(node), by=by, reason=reason) as current:
-        authority = authority_to_grant(node, by)
+        authority = authority or authority_to_grant(node, by)
         _unchanged_since(node, holders, seen)
         return sum(_take(current, node, holder, privileges, authority) for holder in holders)
 

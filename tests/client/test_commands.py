@@ -7,10 +7,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from django.utils import timezone
 
 from accounts import tokens
 from lakewarden.__main__ import main
+from policies.analytics import uses
+from policies.analytics.uses import ReportedUse
 from tests.api.world import Shop, make_shop, user
+from tests.factories import the
 
 from .conftest import TOKEN, Peer, answer
 from .site import Site
@@ -125,3 +129,27 @@ def test_what_the_console_says_does_not_steer_the_terminal(
     console.scripts = [answer({"decision": False, "principal": "\x1b[2Jana\n", "tree": {"label": "\x07"}})]
     assert main(["why", "user:ana", "read", ORDERS]) == 1
     assert "\x1b" not in "".join(capsys.readouterr())
+
+
+@pytest.mark.django_db(transaction=True)
+def test_simulate_says_who_loses_what_and_leaves_with_1_where_a_use_would_be_refused(
+    typed: Typed, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("LAKEWARDEN_TOKEN", tokens.create(user("marek")))
+    words = ("simulate", "demo", "unassign_role", "role=readers", "principal=user:ana")
+    code, out = typed(*words)
+    assert (code, "1 person loses access" in out) == (0, True), out
+    assert "user:ana loses" in out and "table demo/shop.sales.orders" in out
+    code, out = typed(*words, "--replay", "30")
+    assert code == 0 and "the reports cover 0 of" in out
+    use = ReportedUse(user("ana"), the("table", "shop.sales.orders"), "read", True, timezone.now())
+    uses.take(use.node.realm_id, user("ana"), "nightly", [use])
+    code, out = typed(*words, "--replay", "30")
+    assert code == 1 and "1 use would be refused" in out and "user:ana read table" in out
+    (tmp_path / "changes.json").write_text(json.dumps([{"change": "delete_role", "role": "readers"}]))
+    code, out = typed("simulate", "demo", "--file", str(tmp_path / "changes.json"), "--json")
+    assert code == 0 and json.loads(out)["difference"]["totals"]["people_losing"] == 1
+    (tmp_path / "changes.json").write_text("no JSON")
+    assert typed("simulate", "demo", "--file", str(tmp_path / "changes.json"))[0] == 2
+    assert typed("simulate", "demo")[0] == 2
+    assert typed("simulate", "demo", "burn")[0] == 2

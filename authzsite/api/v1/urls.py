@@ -14,6 +14,7 @@ from authzsite.api.v1 import (
     resolve,
     reviews,
     runs,
+    simulate,
     snapshot,
     uses,
 )
@@ -27,6 +28,7 @@ urlpatterns = [
     path("authz/v1/splits", ranges.Splits.as_view(), name="splits"),
     path("authz/v1/readings", ranges.Readings.as_view(), name="readings"),
     path("authz/v1/explain", explain.Explain.as_view(), name="explain"),
+    path("authz/v1/simulate", simulate.Simulate.as_view(), name="simulate"),
     path("authz/v1/snapshot", snapshot.Snapshot.as_view(), name="snapshot"),
     path("authz/v1/resolve", resolve.Resolve.as_view(), name="resolve"),
     path("authz/v1/uses", uses.Uses.as_view(), name="uses"),

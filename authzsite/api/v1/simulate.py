@@ -1,0 +1,311 @@
+"""`POST /authz/v1/simulate`: what changes would do, without a form and without doing anything."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from django.http import HttpResponse
+from django.utils import timezone
+from rest_framework.request import Request
+
+from accounts.models import Principal
+from authzsite.api.authentication import Caller
+from authzsite.api.strictjson import BadBody
+from authzsite.api.surface import Forbidden, respond
+from authzsite.api.v1 import named
+from authzsite.api.v1.call import Call
+from authzsite.api.v1.describing import described, page_of
+from authzsite.api.v1.fields import (
+    MAYBE,
+    Answer,
+    Body,
+    Flag,
+    Listed,
+    Moment,
+    OptionalText,
+    PrincipalName,
+    Reference,
+    Text,
+    Whole,
+)
+from authzsite.api.v1.request_serializers import Action
+from authzsite.api.v1.simulated_changes import MOST, ProposedChange, Reader
+from catalog.nodes import Node
+from catalog.queries import realm_named, root
+from lakewarden.law import engine
+from lakewarden.law.engine import Decision
+from policies.data_views.visibility import governed
+from policies.decisions import ask, slices
+from policies.errors import NotFound
+from policies.simulation import replay as replays
+from policies.simulation.carrying_out import authority_for, subject_of
+from policies.simulation.changes import Change
+from policies.simulation.difference import AccessChange, Difference
+from policies.simulation.replay import Replay, ReplayedUse
+from policies.simulation.simulation import Simulation
+
+SALT = "simulate"
+QUESTIONS = 500
+USES = 200
+"""So many replayed uses are listed; how many there are stands beside them."""
+ELSEWHERE = "you may not ask about the access of others here"
+
+
+class AskedQuestion(Body):
+    """May the subject do it, before and after?"""
+
+    subject = Reference()
+    action = Action()
+    resource = Reference()
+
+
+class ReplayWish(Body):
+    days = Whole(default=replays.DAYS, min_value=1, max_value=replays.LONGEST)
+
+
+class NewSimulation(Body):
+    """Changes in one realm, in the order in which they would be made."""
+
+    realm = Text()
+    changes = Listed(child=ProposedChange(), min_length=1, max_length=MOST)
+    at = Moment(**MAYBE, help_text="the moment that is asked about; now, or when the last change begins")
+    questions = Listed(child=AskedQuestion(), required=False, default=list, max_length=QUESTIONS)
+    difference = Flag(default=True)
+    replay = ReplayWish(**MAYBE)
+    limit = Whole(default=100, min_value=1, max_value=1000)
+    cursor = OptionalText()
+
+
+class SimulatedDecisionSerializer(Answer):
+    decision = Flag()
+    reason = Text()
+
+
+class DecisionsSerializer(Answer):
+    """One question, decided on the facts as they are and as they would be."""
+
+    subject = Reference()
+    action = Action()
+    resource = Reference()
+    before = SimulatedDecisionSerializer()
+    after = SimulatedDecisionSerializer()
+
+
+class TotalsSerializer(Answer):
+    people_gaining = Whole()
+    people_losing = Whole()
+    objects_gaining = Whole()
+    objects_losing = Whole()
+    pairs_gaining = Whole()
+    pairs_losing = Whole()
+
+
+class AccessChangeSerializer(Answer):
+    """What somebody could do then, and what no longer, on one object."""
+
+    principal = PrincipalName()
+    resource = Reference()
+    gains = Listed(child=Text())
+    loses = Listed(child=Text())
+
+
+class DifferenceSerializer(page_of(AccessChangeSerializer)):  # type: ignore[misc]
+    """The difference of effective access, as far as the caller may see the access of others."""
+
+    totals = TotalsSerializer()
+
+
+class ReplayedUseSerializer(Answer):
+    """What somebody did, or was refused; `jobs` are those that reported it."""
+
+    principal = PrincipalName()
+    resource = Reference()
+    action = Text()
+    jobs = Listed(child=PrincipalName())
+    times = Whole()
+    last = Moment()
+
+
+class ReplayedUses(Answer):
+    """The latest of them, and how many there are."""
+
+    count = Whole()
+    results = Listed(child=ReplayedUseSerializer())
+
+
+class ReplaySerializer(Answer):
+    """Uses of the last days, decided again; on `reported` of `objects` with data somebody reports."""
+
+    days = Whole()
+    since = Moment()
+    reported = Whole()
+    objects = Whole()
+    refused = ReplayedUses()
+    allowed = ReplayedUses()
+
+
+class SimulationSerializer(Answer):
+    realm = Text()
+    revision = Whole()
+    at = Moment()
+    decisions = Listed(child=DecisionsSerializer())
+    difference = DifferenceSerializer(allow_null=True)
+    replay = ReplaySerializer(allow_null=True)
+
+
+class Simulate(Call):
+    http_method_names = ["post"]
+
+    @described(
+        "What changes would do: decisions, difference of access, uses of the last days; nothing is written",
+        "check",
+        SimulationSerializer,
+        body=NewSimulation,
+        others={404: "something named is not there, or the caller may not know of it"},
+    )
+    def post(self, request: Request) -> HttpResponse:
+        caller, body = self.require_scope("check"), NewSimulation.read(request)
+        top = _realm(body["realm"], caller.principal)
+        changes = Reader(caller.principal, top).changes(body["changes"])
+        _permit(changes, top, caller)
+        questions = _questions(body["questions"], top, caller.principal)
+        simulation = Simulation(
+            top, changes, at=_moment(body["at"], changes), others=[who for who, _, _ in questions if who]
+        )
+        difference = Difference(
+            simulation, viewer=caller.principal, governed=governed(caller.principal, top) or frozenset()
+        )
+        answer = {
+            "realm": top.name,
+            "revision": simulation.before.revision,
+            "at": simulation.at.isoformat(),
+            "decisions": [
+                _decided(simulation, asked, case)
+                for asked, case in zip(body["questions"], questions, strict=True)
+            ],
+            "difference": _difference(difference, body) if body["difference"] else None,
+            "replay": _replay(difference, body["replay"]["days"]) if body["replay"] else None,
+        }
+        # changes that could not be made are refused whatever else was asked
+        _ = simulation.proposed
+        return respond(answer)
+
+
+def _realm(name: str, caller: Principal) -> Node:
+    """The realm, to people who may know of it.  Raises NotFound."""
+    realm = realm_named(name)
+    top = root(realm) if realm else None
+    if top is None or not ask.may_see(slices.current(caller, top), top, now=timezone.now()):
+        raise NotFound(f"there is no realm {name}, or you may not know of it")
+    return top
+
+
+def _permit(changes: Sequence[Change], top: Node, caller: Caller) -> None:
+    """Only people who could make every one of the changes learn what they would do.  Raises Refused."""
+    # many changes are about one role or object, and the right to change that is one
+    for change in {subject_of(change): change for change in changes}.values():
+        authority_for(change, top, caller.actor())
+
+
+def _moment(asked: datetime | None, changes: Sequence[Change]) -> datetime:
+    now = timezone.now()
+    if asked is not None and asked < now:
+        raise BadBody("at must not be in the past")
+    return asked or max([now, *(change.begins for change in changes if change.begins)])
+
+
+Case = tuple[Principal | None, str, Node]
+"""Who, what and on which object; None for somebody who is not known."""
+
+
+def _questions(sent: Sequence[Mapping[str, Any]], top: Node, viewer: Principal) -> list[Case]:
+    """The questions, about the caller or where they may see the access of others.  Raises Forbidden."""
+    within = governed(viewer, top) or frozenset()
+    reader = Reader(viewer, top)
+    cases = []
+    for asked in sent:
+        subject, resource = asked["subject"], asked["resource"]
+        node = reader.object((resource["type"], resource["id"]))
+        who = named.somebody(f"{subject['type']}:{subject['id']}")
+        if who != viewer and within.isdisjoint(node.lineage):
+            raise Forbidden(ELSEWHERE)
+        if who is not None and who.kind not in (Principal.Kind.USER, Principal.Kind.SERVICE):
+            raise BadBody("subject must be a user or a service")
+        cases.append((who, asked["action"]["name"], node))
+    return cases
+
+
+def _decided(simulation: Simulation, asked: Mapping[str, Any], case: Case) -> dict[str, Any]:
+    who, action, node = case
+    told = {name: asked[name] for name in ("subject", "action", "resource")}
+    if who is None:
+        unknown = {"decision": False, "reason": "unknown"}
+        return {**told, "before": unknown, "after": unknown}
+    alike = simulation.of_person[who.pk]
+    operation, moment = ask.operation_for(node, action), simulation.at.timestamp()
+    lineage = simulation.proposed.lineage(node)
+    before = engine.decide(alike.before, operation, node.levels, now=moment)
+    after = engine.decide(alike.after, operation, lineage, now=moment) if lineage else None
+    return {**told, "before": _outcome(before), "after": _outcome(after)}
+
+
+def _outcome(decision: Decision | None) -> dict[str, Any]:
+    if decision is None:
+        return {"decision": False, "reason": "dropped"}
+    return {"decision": decision.allowed, "reason": decision.reason}
+
+
+def _difference(difference: Difference, body: Mapping[str, Any]) -> dict[str, Any]:
+    place = named.cursor(body, SALT) or [0, 0]
+    if not (len(place) == 2 and all(isinstance(key, int) for key in place)):
+        raise BadBody("cursor was not made here")
+    lines = difference.page(after=(place[0], place[1]), limit=body["limit"] + 1)  # type: ignore[arg-type]
+    lines, more = lines[: body["limit"]], len(lines) > body["limit"]
+    after = [lines[-1].node.id, lines[-1].person.pk] if more else None
+    return {
+        "totals": TotalsSerializer(difference.totals).data,
+        **named.listed([_access_change(line) for line in lines], after, SALT),
+    }
+
+
+def _access_change(line: AccessChange) -> dict[str, Any]:
+    return {
+        "principal": str(line.person),
+        "resource": _resource(line.node),
+        "gains": sorted(line.gains),
+        "loses": sorted(line.loses),
+    }
+
+
+def _replay(difference: Difference, days: int) -> dict[str, Any]:
+    replay = Replay(difference, days=days)
+    reported, objects = replay.coverage
+    return {
+        "days": days,
+        "since": replay.since.isoformat(),
+        "reported": reported,
+        "objects": objects,
+        "refused": _uses(replay.refused),
+        "allowed": _uses(replay.allowed),
+    }
+
+
+def _uses(uses: Sequence[ReplayedUse]) -> dict[str, Any]:
+    return {"count": len(uses), "results": [_use(use) for use in uses[:USES]]}
+
+
+def _use(use: ReplayedUse) -> dict[str, Any]:
+    return {
+        "principal": str(use.person),
+        "resource": _resource(use.node),
+        "action": use.action,
+        "jobs": [str(job) for job in use.jobs],
+        "times": use.times,
+        "last": use.last.isoformat(),
+    }
+
+
+def _resource(node: Node) -> dict[str, str]:
+    return {"type": node.type, "id": node.ref.id}

@@ -1,0 +1,196 @@
+"""Whose access to what would be another: decided for each class of people on each class of objects.
+
+An object of which no rule speaks is like every other of its type in the same container, so one of them is
+asked about for all of them.  The counts are exact.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Q, QuerySet
+
+from accounts.models import Principal
+from catalog.models import Placement
+from catalog.nodes import Node, nodes, on_or_below
+from lakewarden.law import engine
+from policies.decisions import personal_role_names
+from policies.errors import Invalid
+from policies.simulation.simulation import Alike, Simulation
+
+MOST = 2_000_000
+"""So many decisions at the most are made for one answer; who asks about more is told so."""
+
+
+@dataclass(frozen=True)
+class AccessChange:
+    """What somebody could do no longer, and what they could do then, on one object."""
+
+    person: Principal
+    node: Node
+    gains: frozenset[str]
+    loses: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Totals:
+    """How many people, objects and pairs of them gain something, and lose something."""
+
+    people_gaining: int = 0
+    people_losing: int = 0
+    objects_gaining: int = 0
+    objects_losing: int = 0
+    pairs_gaining: int = 0
+    pairs_losing: int = 0
+
+
+@dataclass(frozen=True)
+class _Effect:
+    """The same for a class of people on a class of objects."""
+
+    people: tuple[Principal, ...]
+    objects: tuple[int, ...]
+    gains: frozenset[str]
+    loses: frozenset[str]
+
+
+class Difference:
+    """The difference of effective access that a simulation makes.
+
+    `governed`: the objects on and below which the viewer may see the access of others; None for all.  Of what
+    else there is nothing is said, but to the viewer of themselves.
+    """
+
+    def __init__(
+        self,
+        simulation: Simulation,
+        *,
+        viewer: Principal | None = None,
+        governed: Collection[int] | None = None,
+    ) -> None:
+        self.simulation, self.viewer, self.governed = simulation, viewer, governed
+
+    @cached_property
+    def totals(self) -> Totals:
+        gaining = [effect for effect in self._effects if effect.gains]
+        losing = [effect for effect in self._effects if effect.loses]
+        return Totals(
+            _people(gaining),
+            _people(losing),
+            _objects(gaining),
+            _objects(losing),
+            _pairs(gaining),
+            _pairs(losing),
+        )
+
+    def page(self, *, after: tuple[int, int] = (0, 0), limit: int) -> list[AccessChange]:
+        """Who gains and loses what, by the numbers of object and person, from a place on."""
+        place, person = after
+        by_object: dict[int, list[_Effect]] = defaultdict(list)
+        for effect in self._effects:
+            for key in effect.objects:
+                if key >= place:
+                    by_object[key].append(effect)
+        lines = []
+        for key in sorted(by_object):
+            ordered = sorted(_persons(by_object[key]), key=lambda pair: pair[0].pk)
+            lines += [(key, who, effect) for who, effect in ordered if (key, who.pk) > (place, person)]
+            if len(lines) >= limit:
+                break
+        lines = lines[:limit]
+        named = nodes({key for key, _, _ in lines})
+        return [
+            AccessChange(who, named[key], effect.gains, effect.loses)
+            for key, who, effect in lines
+            if key in named
+        ]
+
+    def places(self) -> QuerySet[Placement, Any]:
+        """The numbers of the objects whose access may be another; not of personal roles."""
+        touched = self.simulation.touched
+        rows = Placement.objects.open().filter(securable__realm=self.simulation.root.realm_id)
+        if self.simulation.root.id not in touched:
+            rows = rows.filter(on_or_below(touched))
+        mine = Q(type="role") & Q(name__startswith=personal_role_names.MARK)
+        return rows.exclude(mine).values("securable")
+
+    @cached_property
+    def objects(self) -> dict[int, tuple[int | None, str]]:
+        """Parent and type of each of them."""
+        rows = self.places().values_list("securable", "parent", "type")
+        return {key: (parent, type_) for key, parent, type_ in rows}
+
+    @cached_property
+    def shown(self) -> frozenset[int]:
+        """Those of the objects of which the viewer may see others' access."""
+        if self.governed is None or self.simulation.root.id in self.governed:
+            return frozenset(self.objects)
+        rows = Placement.objects.open().filter(
+            on_or_below(self.governed), securable__realm=self.simulation.root.realm_id
+        )
+        return frozenset(rows.values_list("securable", flat=True)) & self.objects.keys()
+
+    @cached_property
+    def _effects(self) -> list[_Effect]:
+        groups = self._groups()
+        people = self.simulation.alike
+        if len(groups) * len(people) > MOST:
+            raise Invalid("These changes concern too much for one answer. Ask about fewer of them at once.")
+        named = nodes([keys[0] for keys in groups])
+        return [effect for keys in groups for alike in people for effect in self._effect(named, keys, alike)]
+
+    def _groups(self) -> list[list[int]]:
+        """The objects, those together that are decided alike."""
+        apart = self._with_facts()
+        alone = self.simulation.law.by_text
+        groups: dict[object, list[int]] = defaultdict(list)
+        for key, (parent, type_) in self.objects.items():
+            like = key if alone or key in apart else (parent, type_)
+            groups[like, key in self.shown].append(key)
+        return list(groups.values())
+
+    def _with_facts(self) -> frozenset[object]:
+        proposed = self.simulation.proposed
+        slices = [slice_ for alike in self.simulation.alike for slice_ in (alike.before, alike.after)]
+        spoken = {key for slice_ in slices for key in (*slice_.bits, *slice_.selves)}
+        return frozenset(spoken | proposed.gone | proposed.moved.keys())
+
+    def _effect(self, named: dict[int, Node], keys: list[int], alike: Alike) -> Iterator[_Effect]:
+        node = named.get(keys[0])
+        people = alike.people
+        if keys[0] not in self.shown:
+            people = tuple(person for person in people if self.viewer and person.pk == self.viewer.pk)
+        if node is None or not people:
+            return
+        before, after = self.abilities(alike, node)
+        if before != after:
+            yield _Effect(people, tuple(keys), after - before, before - after)
+
+    def abilities(self, alike: Alike, node: Node) -> tuple[frozenset[str], frozenset[str]]:
+        """What some people can do to an object, before and after."""
+        moment = self.simulation.at.timestamp()
+        lineage = self.simulation.proposed.lineage(node)
+        before = engine.abilities(alike.before, node.levels, now=moment)
+        after = engine.abilities(alike.after, lineage, now=moment) if lineage else frozenset[str]()
+        return before, after
+
+
+def _persons(effects: Iterable[_Effect]) -> Iterator[tuple[Principal, _Effect]]:
+    for effect in effects:
+        yield from ((person, effect) for person in effect.people)
+
+
+def _people(effects: Iterable[_Effect]) -> int:
+    return len({person.pk for effect in effects for person in effect.people})
+
+
+def _objects(effects: Iterable[_Effect]) -> int:
+    return len({key for effect in effects for key in effect.objects})
+
+
+def _pairs(effects: Iterable[_Effect]) -> int:
+    return sum(len(effect.people) * len(effect.objects) for effect in effects)

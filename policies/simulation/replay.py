@@ -1,0 +1,146 @@
+"""What was really used, decided again: which uses the changes would have refused, and which refusals not.
+
+Uses are those that jobs reported, refusals those of the access log.  How much of the data anybody reports
+on is said with them, as no use was seen where nobody reports.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from functools import cached_property
+from typing import Any
+
+from django.db.models import Count, Max, Q
+
+from accounts.models import Principal
+from catalog.nodes import Node, nodes
+from lakewarden.law import engine
+from lakewarden.spark.pipelines.reach_counts import data_types
+from policies.decisions.ask import operation_for
+from policies.models import AccessRecord, Use
+from policies.simulation.difference import Difference
+
+DAYS = 90
+"""So far back it is looked, unless said otherwise."""
+LONGEST = 400
+"""Older uses are not kept."""
+
+
+@dataclass(frozen=True)
+class ReplayedUse:
+    """What somebody did to an object, or tried to do: how often, last when, and by whose report."""
+
+    person: Principal
+    node: Node
+    action: str
+    jobs: tuple[Principal, ...]
+    times: int
+    last: datetime
+
+
+class Replay:
+    """Uses and refusals of the last days, decided on the facts as they are and as they would be.
+
+    A fixed number of queries, however many uses, people and objects.
+    """
+
+    def __init__(self, difference: Difference, *, days: int = DAYS) -> None:
+        self.difference, self.days = difference, days
+        self.simulation = difference.simulation
+        self.since = self.simulation.at - timedelta(days=days)
+        self._decided: dict[object, tuple[bool, bool]] = {}
+
+    @cached_property
+    def refused(self) -> list[ReplayedUse]:
+        """Reported uses that are allowed now and would be refused, the latest first."""
+        return [use for use in self._uses if self._decide(use) == (True, False)]
+
+    @cached_property
+    def allowed(self) -> list[ReplayedUse]:
+        """What was refused, or is by now, and would be allowed, the latest first."""
+        both = sorted((*self._uses, *self._refusals), key=lambda use: use.last, reverse=True)
+        return [use for use in both if self._decide(use) == (False, True)]
+
+    @cached_property
+    def coverage(self) -> tuple[int, int]:
+        """On how many of the objects with data somebody reports, and how many these are."""
+        types = data_types(self.simulation.law)
+        holding = {key for key in self.difference.shown if self.difference.objects[key][1] in types}
+        if not holding:
+            return 0, 0
+        reported = Use.objects.filter(self._of_realm, securable__in=self.difference.places())
+        return len(holding & set(reported.values_list("securable", flat=True).distinct())), len(holding)
+
+    @property
+    def _of_realm(self) -> Q:
+        return Q(realm=self.simulation.root.realm_id, at__gte=self.since)
+
+    @cached_property
+    def _uses(self) -> list[ReplayedUse]:
+        rows = (
+            Use.objects.filter(self._of_realm, executed=True, principal__in=list(self.simulation.people))
+            .filter(securable__in=self.difference.places())
+            .values("principal", "securable", "action", "reporter")
+            .annotate(times=Count("run", distinct=True), last=Max("at"))
+            .order_by("principal", "securable", "action", "-last")
+        )
+        found: dict[tuple[int, int, str], list[dict[str, Any]]] = {}
+        for row in rows:
+            found.setdefault((row["principal"], row["securable"], row["action"]), []).append(row)
+        jobs = Principal.objects.in_bulk({row["reporter"] for some in found.values() for row in some})
+        lines = (
+            (key, [jobs[row["reporter"]] for row in some], sum(row["times"] for row in some), some[0]["last"])
+            for key, some in found.items()
+        )
+        return self._named(lines)
+
+    @cached_property
+    def _refusals(self) -> list[ReplayedUse]:
+        """What the access log says was refused, by person, object and operation."""
+        who = {person.pseudonym: person.pk for person in self.simulation.people.values()}
+        rows = AccessRecord.objects.filter(
+            Q(lineage__0=self.simulation.root.id),
+            kind=AccessRecord.Kind.REFUSED,
+            realm=self.simulation.root.realm_id,
+            at__gte=self.since,
+            actor__in=list(who),
+        ).values_list("actor", "lineage", "operation", "repeat__count", "repeat__last", "at")
+        counts: dict[tuple[int, int, str], tuple[int, datetime]] = {}
+        for actor, lineage, operation, count, last, at in rows:
+            key = (who[actor], lineage[-1], operation)
+            times, latest = counts.get(key, (0, at))
+            counts[key] = (times + (count or 1), max(latest, last or at))
+        return self._named((key, [], times, last) for key, (times, last) in counts.items())
+
+    def _named(
+        self, lines: Iterable[tuple[tuple[int, int, str], list[Principal], int, datetime]]
+    ) -> list[ReplayedUse]:
+        """The lines that may be shown, with their people and objects, the latest first."""
+        kept = [line for line in lines if self._is_shown(*line[0][:2])]
+        there = nodes({key for (_, key, _), _, _, _ in kept})
+        uses = [
+            ReplayedUse(self.simulation.people[who], there[key], action, tuple(jobs), times, last)
+            for (who, key, action), jobs, times, last in kept
+            if key in there
+        ]
+        return sorted(uses, key=lambda use: use.last, reverse=True)
+
+    def _is_shown(self, person: int, key: int) -> bool:
+        viewer = self.difference.viewer
+        own = viewer is not None and viewer.pk == person and key in self.difference.objects
+        return own or key in self.difference.shown
+
+    def _decide(self, use: ReplayedUse) -> tuple[bool, bool]:
+        """Whether it is allowed before and after; worked out once for people who are alike."""
+        alike = self.simulation.of_person[use.person.pk]
+        key = (id(alike), use.node.id, use.action)
+        if key not in self._decided:
+            operation, moment = operation_for(use.node, use.action), self.simulation.at.timestamp()
+            lineage = self.simulation.proposed.lineage(use.node)
+            self._decided[key] = (
+                bool(engine.decide(alike.before, operation, use.node.levels, now=moment)),
+                lineage is not None and bool(engine.decide(alike.after, operation, lineage, now=moment)),
+            )
+        return self._decided[key]

@@ -1,0 +1,74 @@
+"""What is simulated is what happens: the difference of access before and after the same changes are made."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from policies.authority import OPERATOR
+from policies.errors import PolicyError
+from policies.record.change import change
+from policies.services import realm_of
+from policies.simulation.carrying_out import carry_out
+from policies.simulation.difference import Difference
+from policies.simulation.simulation import Simulation
+
+from .worlds import WORLDS, World, access, differing
+
+FEW, MANY = 2, 25
+
+
+def seeds(law: str) -> list[Any]:
+    few = [(law, seed) for seed in range(FEW)]
+    return [*few, *(pytest.param(law, seed, marks=pytest.mark.slow) for seed in range(FEW, MANY))]
+
+
+def made(world: World, changes: list[Any]) -> bool:
+    """Whether the changes could be made; then they are."""
+    try:
+        with change("grant.added", realm=realm_of(world.root), by=OPERATOR):
+            carry_out(changes, world.root, by=OPERATOR)
+    except PolicyError:
+        return False
+    return True
+
+
+@pytest.mark.parametrize(("law", "seed"), [case for law in WORLDS for case in seeds(law)])
+def test_what_is_simulated_is_what_happens(db: None, law: str, seed: int) -> None:
+    chance = random.Random(f"{law} {seed}")
+    world = WORLDS[law](chance)
+    really = 0
+    for _ in range(4):
+        now = timezone.now()
+        changes = [world.propose(chance, world) for _ in range(chance.randint(1, 4))]
+        simulated = simulate(world, changes, now)
+        before = access(world.root, now)
+        if not made(world, changes):
+            continue
+        happened = differing(before, access(world.root, now))
+        assert simulated == happened, [str(item) for item in changes]
+        really += bool(happened)
+    assert really or seed, "no change of these worlds did anything"
+
+
+def simulate(world: World, changes: list[Any], now: Any) -> Any:
+    try:
+        difference = Difference(Simulation(world.root, changes, at=now))
+        lines = difference.page(limit=100_000)
+    except PolicyError:
+        return None
+    totals = difference.totals
+    assert totals.pairs_gaining == sum(bool(line.gains) for line in lines)
+    assert totals.pairs_losing == sum(bool(line.loses) for line in lines)
+    assert totals.people_losing == len({line.person.pk for line in lines if line.loses})
+    pages, after = [], (0, 0)
+    while page := difference.page(after=after, limit=3):
+        pages += page
+        after = (page[-1].node.id, page[-1].person.pk)
+    assert pages == lines
+    return {
+        (str(line.person), f"{line.node.type} {line.node.id}"): (line.gains, line.loses) for line in lines
+    }
