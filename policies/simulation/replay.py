@@ -86,13 +86,13 @@ class Replay:
             .annotate(times=Count("run", distinct=True), last=Max("at"))
             .order_by("principal", "securable", "action", "-last")
         )
-        found: dict[tuple[int, int, str], list[dict[str, Any]]] = {}
+        by_use: dict[tuple[int, int, str], list[dict[str, Any]]] = {}
         for row in rows:
-            found.setdefault((row["principal"], row["securable"], row["action"]), []).append(row)
-        jobs = Principal.objects.in_bulk({row["reporter"] for some in found.values() for row in some})
+            by_use.setdefault((row["principal"], row["securable"], row["action"]), []).append(row)
+        jobs = Principal.objects.in_bulk({row["reporter"] for some in by_use.values() for row in some})
         lines = (
             (key, [jobs[row["reporter"]] for row in some], sum(row["times"] for row in some), some[0]["last"])
-            for key, some in found.items()
+            for key, some in by_use.items()
         )
         return self._named(lines)
 

@@ -121,18 +121,18 @@ class Simulation:
     @cached_property
     def _places_that_go(self) -> list[int]:
         """What is dropped or moved, with all around it that tells who could do something to it."""
-        found: set[int] = set()
+        keys: set[int] = set()
         for change in self.changes:
             if isinstance(change, DropObject | MoveObject):
-                found |= {
+                keys |= {
                     *change.node.lineage,
                     *all_below(change.node.id).values_list("securable", flat=True),
                 }
             if isinstance(change, MoveObject):
-                found |= set(change.parent.lineage)
+                keys |= set(change.parent.lineage)
             if isinstance(change, DeleteRole):
-                found |= set(change.role.lineage)
-        return sorted(found)
+                keys |= set(change.role.lineage)
+        return sorted(keys)
 
     def _holding_on(self, places: Sequence[int]) -> Q:
         on_them = any_of("securable_id", places) | Q(realm=self.root.realm_id)
@@ -164,11 +164,11 @@ class Simulation:
         """The facts as they would be."""
         held = Q(role__in=self._personal.values()) | Q(holder__in=[p.pk for p in self._named() if p.pk])
         by_hand = Grant.objects.open().filter(held, origin=Origin.HAND).values_list("pk", flat=True)
-        found = ProposedFacts(
+        proposed = ProposedFacts(
             self.root, copy_of(self.before), self.people, self._personal, frozenset(by_hand), self._joined()
         )
-        found.apply_all(self.changes)
-        return found
+        proposed.apply_all(self.changes)
+        return proposed
 
     def _joined(self) -> dict[tuple[int, int], tuple[str, Window]]:
         groups = [c.member.pk for c in self.changes if isinstance(c, AddMember | RemoveMember)]

@@ -148,7 +148,7 @@ def test_simulate_says_who_loses_what_and_leaves_with_1_where_a_use_would_be_ref
     assert code == 1 and "1 use would be refused" in out and "user:ana read table" in out
     (tmp_path / "changes.json").write_text(json.dumps([{"change": "delete_role", "role": "readers"}]))
     code, out = typed("simulate", "demo", "--file", str(tmp_path / "changes.json"), "--json")
-    assert code == 0 and json.loads(out)["difference"]["totals"]["people_losing"] == 1
+    assert code == 0 and json.loads(out)["difference"]["totals"]["people_losing"] == 2
     (tmp_path / "changes.json").write_text("no JSON")
     assert typed("simulate", "demo", "--file", str(tmp_path / "changes.json"))[0] == 2
     assert typed("simulate", "demo")[0] == 2
