@@ -28,14 +28,14 @@ KINDS = {
             "Nobody uses it",
             "Not used in {days} days; it gives {privilege} to {people}. Usage data covers {reported} "
             "of {objects} here{given}.",
-            "Take {privilege} back",
+            "Revoke {privilege}",
             REMOVE,
         ),
         Kind(
             "redundant_grant",
             "Given twice",
             "All its holders have {privilege} here anyway, by {others}.",
-            "Take {privilege} back; no one loses access",
+            "Revoke {privilege}; nobody loses access",
             REMOVE,
         ),
         Kind(
@@ -49,21 +49,21 @@ KINDS = {
             "idle_deny",
             "Denies nothing",
             "It denies {privilege} to {people}; none of them would have it here or below anyway{others}.",
-            "Take the denial back; no one gains access",
+            "Lift the denial; nobody gains access",
             REMOVE,
         ),
         Kind(
             "dormant_person",
-            "Access that sleeps",
+            "Sleeping access",
             "{why}, and still holds {holds} in this realm.",
-            "Take the access back",
+            "Revoke the access",
             LEAVE,
         ),
         Kind(
             "dormant_service",
-            "A service account that sleeps",
+            "Sleeping service account",
             "{why}, and still holds {holds} in this realm.",
-            "Take the access back",
+            "Revoke the access",
             LEAVE,
         ),
         Kind(
@@ -75,9 +75,9 @@ KINDS = {
         ),
         Kind(
             "near_roles",
-            "Two roles that are nearly one",
+            "Two similar roles",
             "{shared} of the {rules} rules of the two are the same; {only} are only in this one.",
-            "Make one role of the two",
+            "Merge the two roles",
             MERGE,
         ),
     )

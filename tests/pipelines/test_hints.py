@@ -77,7 +77,7 @@ def test_it_says_its_ground_and_what_mends_it(unused: Hint) -> None:
     assert told.ground == (
         "Not used in 90 days; it gives Read to 2 people. Usage data covers 3 of 3 objects here."
     )
-    assert (told.mends, told.at_once, told.label) == ("Take Read back", True, "Nobody uses it")
+    assert (told.mends, told.at_once, told.label) == ("Revoke Read", True, "Nobody uses it")
     assert told.role is not None
     assert told.role.name == "sales_read"
 

@@ -109,7 +109,7 @@ class MendHintView(HintChangeView):
         before = done_before(Actor(self.asker, "console", request_id=ConfirmForm(self.data).nonce))
         if before is None:
             return None
-        say(self.request, "It is taken back", undo=before)  # sent twice: the hint is gone by now
+        say(self.request, "It is revoked", undo=before)  # sent twice: the hint is gone by now
         return redirect(self.back())
 
     def refusal(self) -> HttpResponse | None:
@@ -133,7 +133,7 @@ class MendHintView(HintChangeView):
         return ""
 
     def done(self) -> str:
-        return f"{about_words(self.object)} on {what(self.object).name} is taken back"
+        return f"{about_words(self.object)} on {what(self.object).name} is revoked"
 
     def heading(self, form: ConfirmForm) -> str:
         return f"{self.object.mends.partition(';')[0]} on {what(self.object).name}?"
@@ -142,13 +142,13 @@ class MendHintView(HintChangeView):
         return f"{about_words(self.object)}. {self.object.ground} {found_words(self.object)}."
 
     def button(self, form: ConfirmForm) -> str:
-        return "Take it back"
+        return "Revoke"
 
 
 def _foretold(told: HintView) -> tuple[Tally | None, Diff]:
     row, node = told.row, told.node
     if row.pattern:
-        text = "is revoked on this name; access through another name stays"
+        text = "ends on this name; access through another name stays"
         return None, Diff((DiffLine("change", about_words(told), text),))
     if row.holder is not None and (told.role is None or is_personal(told.role.name)):
         shown = Shown(previews.of_removal(node, (row.holder,), (row.privilege,)), node, removal=True)

@@ -21,9 +21,9 @@ from policies.decisions.personal_role_names import is_personal
 
 REASON = "why-not-mend"
 BUTTONS = {
-    REMOVE: "Take it back",
+    REMOVE: "Revoke it",
     OWN: "Name an owner",
-    LEAVE: "Take the access back",
+    LEAVE: "Revoke the access",
     MERGE: "Compare the two",
     NARROW: "Give less",
 }

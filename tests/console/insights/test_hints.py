@@ -69,17 +69,17 @@ def test_filters_are_in_the_address(unused: Hint, shop: Node, signed_in: Callabl
 def test_one_is_mended_after_a_look_and_undone(unused: Hint, signed_in: Callable[[str], Client]) -> None:
     olivia, address = signed_in("olivia"), f"/hints/{unused.pk}/mend"
     page = text(olivia, address)
-    assert "Take Read back on sales?" in page
+    assert "Revoke Read on sales?" in page
     assert "loses" in page
     assert "it gives Read to 2 people" in page
     assert Grant.objects.open().filter(pk=unused.grant).exists()  # nothing is done by looking
     form = {"nonce": "a" * 24, "reason": "Not needed"}
     page = olivia.post(address, form, follow=True).content.decode()
-    assert "is taken back" in page
+    assert "is revoked" in page
     assert not Grant.objects.open().filter(pk=unused.grant).exists()
     assert Change.objects.latest("revision").reason == "Not needed"
     again = olivia.post(address, form, follow=True).content.decode()
-    assert "is taken back" in again  # the same form again says the same
+    assert "is revoked" in again  # the same form again says the same
     assert Event.objects.filter(kind="grant.removed").count() == 1
     olivia.post(f"/undo/{Change.objects.latest('revision').revision}")
     role = Grant.objects.get(pk=unused.grant).role_id
@@ -243,11 +243,11 @@ def test_they_stand_on_the_page_of_a_person(shop: Node, signed_in: Callable[[str
     people.make_account("marek")
     hint = a_hint(shop, kind="dormant_person", holder=mia, data=DATA)
     page = text(signed_in("marek"), f"/people/{mia.pk}")
-    assert "Access that sleeps" in page
+    assert "Sleeping access" in page
     assert f'href="/people/{mia.pk}/leaving"' in page
     assert f"/hints/{hint.pk}/dismiss" in page
-    assert "Access that sleeps" not in text(signed_in("mia"), f"/people/{mia.pk}")
-    assert "Access that sleeps" not in text(signed_in("olivia"), f"/people/{mia.pk}")
+    assert "Sleeping access" not in text(signed_in("mia"), f"/people/{mia.pk}")
+    assert "Sleeping access" not in text(signed_in("olivia"), f"/people/{mia.pk}")
 
 
 @pytest.mark.parametrize("where", ["object", "role", "person"])
