@@ -358,3 +358,5 @@ def _forget_slices() -> Iterator[None]:
         sys.modules["policies.record.inquiries"].tally.forget()
     if "authzsite.console.settings.modes" in sys.modules:
         sys.modules["authzsite.console.settings.modes"].modes.forget()
+    if "authzsite.console.kit.navigation" in sys.modules:
+        sys.modules["authzsite.console.kit.navigation"].known.forget()

@@ -96,15 +96,6 @@ for (const toast of document.querySelectorAll("[data-toast]")) {
   }, 1000);
 }
 
-// How much waits beside an entry: what was counted last stands there until it is counted again.
-for (const badge of document.querySelectorAll(".late[data-count]")) {
-  badge.innerHTML = sessionStorage.getItem(badge.dataset.count) ?? "";
-}
-document.addEventListener("htmx:afterSwap", event => {
-  const badge = event.detail.target;
-  if (badge.matches?.(".late[data-count]")) sessionStorage.setItem(badge.dataset.count, badge.innerHTML);
-});
-
 // Forms: sent once; a changed one asks before it is left.
 const sent = new WeakSet(), changed = new Set();
 document.addEventListener("input", event => {

@@ -14,7 +14,6 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite.console.history.tabs import tabs
 from authzsite.console.history.views import EXPORT_HISTORY, not_yours_to_take, someone, to_take_away
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
@@ -94,7 +93,6 @@ def access_log_page(request: Request) -> HttpResponse:
     context = {
         "heading": "History",
         "lead": LEAD,
-        "tabs": tabs("looks"),
         "kinds": KINDS,
         "asked": asked,
         "problem": problem,

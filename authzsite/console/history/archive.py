@@ -9,7 +9,6 @@ from datetime import datetime
 from django.http import HttpResponse
 
 from accounts.models import Principal
-from authzsite.console.history.tabs import tabs
 from authzsite.console.history.views import Question, fields, read
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
@@ -55,7 +54,6 @@ def archive_page(request: Request) -> HttpResponse:
     context = {
         "heading": "History",
         "lead": "Changes older than a realm's retention are in files of the same verified chain.",
-        "tabs": tabs("history_archive"),
         **fields(asked, places),
         "slow": Note("plain", "This is slower than the history that is live.", SLOW),
         "none": Empty(

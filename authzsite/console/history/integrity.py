@@ -10,7 +10,6 @@ from django.shortcuts import redirect, render
 
 from accounts.models import Principal
 from authzsite.console.history import unsealed_facts
-from authzsite.console.history.tabs import tabs
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Tile
@@ -42,7 +41,6 @@ def integrity_page(request: Request) -> HttpResponse:
     context = {
         "heading": "History",
         "lead": "Each change follows from the one before by its digest; the whole is signed at intervals.",
-        "tabs": tabs("integrity"),
         "tiles": _tiles(last),
         "reading": _reading(verifications.latest()),
         "unsealed": unsealed_facts.rows() if may else (),

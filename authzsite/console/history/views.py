@@ -15,7 +15,6 @@ from django.urls import reverse
 from accounts.models import Principal
 from authzsite.console.history import timeline
 from authzsite.console.history.kinds import KINDS, kinds_in
-from authzsite.console.history.tabs import tabs
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Pager
@@ -219,7 +218,7 @@ def history_list(request: Request) -> HttpResponse:
     return page(
         request,
         "console/history/history.html",
-        {**context, **_frame(place), **fields(asked, realms), "tabs": None if node else tabs("history")},
+        {**context, **_frame(place), **fields(asked, realms)},
         section="history",
         realm=_realm(realms),
         revision=revision_now(),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
@@ -11,12 +10,12 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.models import Principal, User
+from accounts.models import User
+from authzsite.console.kit import navigation
 from authzsite.console.kit.display import formats, words
 from authzsite.console.kit.display.parts import Note
 from authzsite.console.kit.http import Request
 from authzsite.console.settings.modes import banner_of
-from policies.decisions.facts import is_service_admin
 
 SHEETS = tuple(
     f"css/{name}.css"
@@ -29,70 +28,6 @@ TOAST = "toast"
 KINDS = {"metalake": "Metalake", "herd": "Herd", "instance": "CDAP instance"}
 """What a realm is called in its own kind's words, by the type of its root."""
 KEYS_OFF = "keys_off"
-
-
-@dataclass(frozen=True)
-class NavigationEntry:
-    """A place of the console; `key` follows `g` on the keyboard; `rest` lies under More on small screens;
-    `admins` is for site admins.  What waits in one that is `late` is counted after the page has come.
-    """
-
-    code: str
-    name: str
-    icon: str
-    key: str
-    rest: bool = False
-    admins: bool = False
-    late: bool = False
-
-    @property
-    def url(self) -> str:
-        return reverse(f"console:{self.code}")
-
-
-NAV = (
-    (
-        "Work",
-        (
-            NavigationEntry("home", "Home", "home", "h"),
-            NavigationEntry("requests", "Requests", "request", "r", late=True),
-            NavigationEntry("reviews", "Reviews", "review", "v", rest=True, late=True),
-            NavigationEntry("hints", "Hints", "hint", "u", rest=True),
-        ),
-    ),
-    (
-        "Look up",
-        (
-            NavigationEntry("catalog", "Catalog", "catalog", "c"),
-            NavigationEntry("people", "People", "user", "p"),
-            NavigationEntry("roles", "Roles", "role", "o", rest=True),
-            NavigationEntry("why", "Why", "why", "w"),
-            NavigationEntry("overview", "Overview", "chart", "m", rest=True),
-        ),
-    ),
-    (
-        "Record",
-        (
-            NavigationEntry("history", "History", "history", "t", rest=True),
-            NavigationEntry("sync", "Sync", "sync", "s", rest=True),
-            NavigationEntry("pipelines", "Pipelines", "flow", "d", rest=True),
-        ),
-    ),
-    (
-        "Set up",
-        (
-            NavigationEntry("realms", "Realms", "lake", "l", rest=True),
-            NavigationEntry("accounts", "Accounts", "key", "n", rest=True, admins=True),
-        ),
-    ),
-)
-
-
-def navigation_of(principal: Principal | None) -> list[tuple[str, tuple[NavigationEntry, ...]]]:
-    """What somebody may open; entries for site admins are shown to them alone."""
-    runs_the_site = principal is not None and is_service_admin(principal)
-    kept = [(head, tuple(item for item in some if runs_the_site or not item.admins)) for head, some in NAV]
-    return [(head, some) for head, some in kept if some]
 
 
 def page(
@@ -108,8 +43,9 @@ def page(
     status: int = 200,
 ) -> HttpResponse:
     """Render a page with the shell around it."""
-    shell = surroundings(request) | {
+    shell = surroundings(request, revision) | {
         "section": section,
+        "place": navigation.place_of(section),
         "realm": f"{KINDS[kind]} {realm}" if realm else "",
         "revision": words.number(revision),
         "banner": banner or banner_of(realm, revision),
@@ -126,15 +62,18 @@ def note(
     return answer
 
 
-def surroundings(request: Request) -> dict[str, Any]:
-    """The shell without queries beyond the signed-in person's own row."""
+def surroundings(request: Request, revision: int | None = None) -> dict[str, Any]:
+    """The shell: the signed-in person's own row, and what is open to them as of a revision."""
     user: User | None = getattr(request, "user", None)
     known = user if user is not None and user.is_authenticated else None
     principal = known.principal if known else None
     name = (principal.label if principal else known.get_username()) if known else ""
+    doors, found = navigation.doors_of(principal, revision), request.resolver_match
     return {
         "sheets": SHEETS,
-        "nav": navigation_of(principal),
+        "nav": doors.shown(),
+        "settings": doors.settings(),
+        "tabs": doors.tabs(found.url_name) if found is not None and found.url_name else None,
         "signed_in": known is not None,
         "person": name,
         "initials": words.initials(name),
@@ -145,9 +84,7 @@ def surroundings(request: Request) -> dict[str, Any]:
         "lang": formats.known(known.formats).language if known else "en-GB",
         "theme": known.theme if known and known.theme != "system" else "",
         "here": request.get_full_path(),
-        "asked": request.GET.get("q", "")
-        if request.resolver_match is not None and request.resolver_match.url_name == "search"
-        else "",
+        "asked": request.GET.get("q", "") if found is not None and found.url_name == "search" else "",
         "keys_off": known and request.session.get(KEYS_OFF, False),
         "toast": request.session.pop(TOAST, None)
         if known and request.method == "GET" and not request.htmx

@@ -15,6 +15,7 @@ from authzsite.console.history import timeline
 from authzsite.console.history.timeline import TimelineRow
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Fact, Facts, Lineage, Note, Reason, Station, Tab, Tabs
+from authzsite.console.kit.navigation import grouped
 from authzsite.console.objects.access import ObjectAccess
 from authzsite.console.objects.access_table import AccessTable, AccessTableFilter, able_words
 from authzsite.console.requests.links import ask_for
@@ -32,15 +33,13 @@ from policies.emergency import access as emergency_access
 from policies.record import history
 
 TABS = (
-    ("object", "Access"),
-    ("object_rules", "Rules"),
-    ("object_requests", "Requests"),
-    ("object_history", "History"),
-    ("object_then", "Past"),
-    ("object_sync", "Sync"),
-    ("object_columns", "Columns"),
-    ("object_duties", "Duties"),
+    ("Access", (("object", "Who has access"), ("object_rules", "Rules"), ("object_duties", "Duties"))),
+    ("Requests", (("object_requests", "Requests"),)),
+    ("History", (("object_history", "Changes"), ("object_then", "Past"))),
+    ("Sync", (("object_sync", "Sync"),)),
+    ("Columns", (("object_columns", "Columns"),)),
 )
+"""Each with the pages inside it; the first is where it leads."""
 
 
 @dataclass
@@ -284,7 +283,7 @@ class ObjectHeader:
     # Tabs
 
     def tabs(self) -> Tabs:
-        return Tabs(tuple(self._tab(code, label) for code, label in TABS if self._has(code)))
+        return grouped(TABS, self.tab, self._tab, self._has)
 
     def _has(self, code: str) -> bool:
         if code == "object_columns":

@@ -15,6 +15,7 @@ from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Action, Crumbs, Fact, Facts, Reason, Tab, Tabs
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of, realm_words
+from authzsite.console.kit.navigation import grouped
 from authzsite.console.kit.page import page
 from authzsite.console.people.reach import ReachFilter
 from authzsite.console.people.reach_pages import PagedReach
@@ -28,12 +29,11 @@ from policies.services.grants import revision_now
 
 NO_GIVING, NO_REMOVING = "why-not-give", "why-not-remove"
 TABS = (
-    ("person", "Reach"),
-    ("person_groups", "Groups and roles"),
-    ("person_history", "History"),
-    ("person_then", "Past"),
-    ("person_sees", "Check as"),
+    ("Access", (("person", "Reach"), ("person_sees", "Check as"))),
+    ("Groups and roles", (("person_groups", "Groups and roles"),)),
+    ("History", (("person_history", "Changes"), ("person_then", "Past"))),
 )
+"""Each with the pages inside it; the first is where it leads."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +55,7 @@ class PersonAccess:
             "actions": actions,
             "reasons": self.reasons(actions),
             "facts": self.facts(),
-            "tabs": Tabs(tuple(self._tab(*tab) for tab in TABS)),
+            "tabs": self._tabs(),
             "person": self.person,
             "own": self.own,
         }
@@ -154,8 +154,13 @@ class PersonAccess:
                 )
         return Fact("Last used", "Nothing told")
 
+    def _tabs(self) -> Tabs:
+        groups = TABS
+        if self.person.kind == Principal.Kind.GROUP:
+            groups = (TABS[0], ("People and roles", TABS[1][1]), TABS[2])
+        return grouped(groups, self.tab, self._tab)
+
     def _tab(self, code: str, label: str) -> Tab:
-        label = "People and roles" if code == "person_groups" and self.person.kind == "group" else label
         label = "What you see" if code == "person_sees" and self.own else label
         count = words.number(self.reach.many) if code == "person" else ""
         return Tab(label, reverse(f"console:{code}", args=[self.person.pk]), code == self.tab, count)

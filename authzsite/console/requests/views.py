@@ -24,6 +24,7 @@ from authzsite.console.kit.display.lists import Item, Pager
 from authzsite.console.kit.display.parts import Action, Empty, Tab, Tabs
 from authzsite.console.kit.http import Request, asker_of, number_in
 from authzsite.console.kit.methods import reads
+from authzsite.console.kit.navigation import MOST_COUNTED, counted
 from authzsite.console.kit.page import page
 from authzsite.console.requests import rows as requests_rows
 from authzsite.console.requests.deciding import risk
@@ -36,8 +37,6 @@ from policies.services.grants import revision_now
 SHOWN, CHUNK = 25, 500
 TABS = (("decide", "To decide"), ("mine", "Yours"), ("all", "All"), ("ended", "Ended"))
 """What stands in the address as `tab`."""
-MOST_COUNTED = 100
-"""More than this is not counted: how many more they are changes nothing."""
 
 
 @dataclass(frozen=True)
@@ -154,13 +153,6 @@ NOTHING = {
     ),
     "ended": ("None has ended yet", "Every request stays listed after its end."),
 }
-
-
-def counted(many: int) -> str:
-    """12; 100+; nothing for none."""
-    if not many:
-        return ""
-    return words.number(many) if many <= MOST_COUNTED else f"{words.number(MOST_COUNTED)}+"
 
 
 @reads

@@ -23,7 +23,7 @@ from authzsite.console.kit.display import terms
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
 from authzsite.console.kit.methods import reads
-from authzsite.console.kit.page import navigation_of
+from authzsite.console.kit.navigation import doors_of, found_by
 from authzsite.console.people.reach import main_action
 from catalog.nodes import Node, nodes
 from policies.decisions import ask, slices
@@ -150,8 +150,10 @@ class Sought:
             yield option("plus", url, f"Grant to {row.label}", self.text)
 
     def _pages(self) -> Iterable[Option]:
-        entered = [item for _, some in navigation_of(self.circle.asker) for item in some]
-        rooms = [(item.icon, item.url, item.name, f"g {item.key}") for item in entered]
+        rooms = [
+            (place.icon, url, name, f"g {place.key}" if url == place.url else "")
+            for place, url, name in found_by(doors_of(self.circle.asker))
+        ]
         more = [
             ("user", reverse("console:person", args=[self.circle.asker.pk]), "Your own access", ""),
             ("user", reverse("console:profile"), "Your settings", ""),

@@ -16,7 +16,7 @@ from authzsite.console.kit.display.parts import Action, Crumbs, Empty, State
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
 from authzsite.console.separation.context import SeparationContext, desk_at, locked, refused, side_words
-from authzsite.console.settings.realm import show
+from authzsite.console.settings.realm import realm_tabs, show
 from policies.separation.sides import sides_of
 
 
@@ -57,6 +57,7 @@ def rule_list(request: Request, id: int) -> HttpResponse:
                 reason="" if desk.writes else "why-not-write",
             )
         ],
+        "tabs": realm_tabs(desk.ward, "separation"),
         "rules": rules,
         "csv": reverse("console:separation_csv", args=[id]),
         "locked": locked(desk),

@@ -24,6 +24,8 @@ from authzsite.console.kit.display.parts import (
     Facts,
     Reason,
     State,
+    Tab,
+    Tabs,
     Who,
 )
 from authzsite.console.kit.http import Request, asker_of
@@ -47,6 +49,13 @@ from policies.record.archive import retention
 from policies.services.grants import revision_now
 from policies.sync.connections import registration
 
+TABS = (
+    ("realm", "Realm"),
+    ("object_duties", "Duties"),
+    ("separation", "Separation"),
+    ("request_rules", "Request rules"),
+    ("realm_retention", "Retention"),
+)
 CDAP = (
     ("authentication", "Authentication", "Off: CDAP's own calls answer that security is not enabled."),
     (
@@ -153,6 +162,7 @@ def realm_detail(request: Request, id: int) -> HttpResponse:
         "crumbs": Crumbs((("Realms", reverse("console:realms")),)),
         "actions": list(_actions(ward)),
         "facts": Facts(tuple(_facts(ward))),
+        "tabs": realm_tabs(ward, "realm"),
         "choices": list(_choices(ward)),
         "locked": None if ward.owns else _locked(ward),
         "settings": _settings(ward),
@@ -187,14 +197,21 @@ def _actions(ward: RealmAccess) -> Iterable[Action]:
     if not ward.inside:
         return
     root = ward.root
-    yield Action("Duties", reverse("console:object_duties", args=[root.id]), "plain")
-    yield Action("Separation", reverse("console:separation", args=[root.id]), "plain")
     reason = "" if ward.owns else "why-not-switch"
-    must_say = reverse("console:request_rules", args=[root.id])
-    yield Action("What requests must say", must_say, "plain", reason=reason)
-    yield Action("Retention", reverse("console:realm_retention", args=[root.id]), reason=reason)
     yield Action("Set owner", reverse("console:object_owner", args=[root.id]), reason=reason)
     yield Action(f"Open {root.name}", terms.page_of(root.id, root.type), "primary")
+
+
+def realm_tabs(ward: RealmAccess, current: str) -> Tabs | None:
+    """The settings of a realm, page by page; what only its owner may set is shown to its owner."""
+    if not ward.inside:
+        return None
+    owners = ("request_rules", "realm_retention")
+    shown = [(code, label) for code, label in TABS if ward.owns or code not in owners]
+    made = (
+        Tab(label, reverse(f"console:{code}", args=[ward.root.id]), code == current) for code, label in shown
+    )
+    return Tabs(tuple(made), f"Settings of {ward.root.name}")
 
 
 def _facts(ward: RealmAccess) -> Iterable[Fact]:

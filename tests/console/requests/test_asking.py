@@ -351,10 +351,10 @@ def test_the_list_goes_on_by_number(staff: Node, signed_in: SignedIn) -> None:
     assert f'href="/requests/{numbers[26]}/decide"' in second
 
 
-def test_the_number_that_waits_comes_after_the_page(staff: Node, signed_in: SignedIn) -> None:
+def test_the_number_that_waits_comes_with_the_page(staff: Node, signed_in: SignedIn) -> None:
     a_request()
     olivia = signed_in("olivia")
-    assert 'hx-get="/requests/count"' in olivia.get("/").content.decode()
+    assert '<span class="n due">1<span class="sr"> waiting</span></span>' in olivia.get("/").content.decode()
     assert text(olivia.get("/requests/count")) == "1 waiting"
     assert text(signed_in("mia").get("/requests/count")) == ""
 

@@ -79,7 +79,7 @@ def test_an_owner_decides_by_keys_alone(visit: Callable[..., Any]) -> None:
     keys.press("g")
     keys.press("r")
     page.get_by_role("heading", name="requests wait for you").wait_for()
-    page.locator(".nav .late .n").get_by_text("3").wait_for()
+    page.locator(".nav .n.due").get_by_text("3").wait_for()
     for key in "jjk":
         keys.press(key)
     keys.press("j")

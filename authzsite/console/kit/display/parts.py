@@ -114,8 +114,12 @@ class Tab:
 
 @dataclass(frozen=True)
 class Tabs:
+    """Parts of one page, each with its address; `inside` are those of the part that is open."""
+
     template: ClassVar[str] = "parts/tabs.html"
     tabs: tuple[Tab, ...]
+    label: str = "Parts of this page"
+    inside: tuple[Tab, ...] = ()
 
 
 @dataclass(frozen=True)
