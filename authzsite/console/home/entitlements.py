@@ -16,6 +16,7 @@ from policies.lifecycle import expirations
 from policies.lifecycle.expirations import Ending
 
 REACH = 12
+FAR = float("inf")
 
 
 @dataclass(frozen=True)
@@ -69,8 +70,11 @@ class Entitlements:
         kind, many = terms.kind_of(node.type), self.desk.inside.get(node.id, 0)
         return f"{kind} with {words.count(many, 'object')}" if many else kind
 
-    def reach(self) -> list[ReachSummary]:
-        """A line for each object and way: direct grants first, then by name."""
+    def reach(self, *, usable_first: bool = False) -> list[ReachSummary]:
+        """A line for each object and way: direct grants first, then by name.
+
+        `usable_first`: what ends soonest, then data before what holds it.
+        """
         ways: dict[tuple[Any, ...], list[Rule]] = {}
         for rule in self.desk.reached:
             ways.setdefault((rule.object, rule.via, rule.allow), []).append(rule)
@@ -80,6 +84,8 @@ class Entitlements:
             if key in self.desk.places
         ]
         known.sort(key=lambda one: (len(one[1]), one[0].names, one[0].type, not one[2][0].allow))
+        if usable_first:
+            known.sort(key=lambda item: (_end_of(item[2]) or FAR, item[0].type in terms.CONTAINERS))
         return [self._line(node, rules) for node, _, rules in known[:REACH]]
 
     def _line(self, node: Node, rules: Sequence[Rule]) -> ReachSummary:
@@ -87,16 +93,20 @@ class Entitlements:
         can = terms.sentence_list(list(labels))
         face = Face("thing", terms.icon_of(node.type))
         above = " / ".join(node.names[:-1]) or terms.kind_of(node.type)
-        ends = [rule.valid_until for rule in rules if rule.valid_until]
         return ReachSummary(
             Who(node.name, face, above, terms.page_of(node.id, node.type)),
             can if rules[0].allow else "Nothing",
             terms.path(rules, node, self.desk.groups),
-            terms.ends_chip(min(ends)) if ends else None,
+            terms.ends_chip(_end_of(rules)),
         )
 
     def coming(self) -> list[Coming]:
         return comings(self.desk.coming, self.desk.places)[:REACH]
+
+
+def _end_of(rules: Sequence[Rule]) -> float | None:
+    """When the first of what they give ends."""
+    return min((rule.valid_until for rule in rules if rule.valid_until), default=None)
 
 
 def holder_of(ending: Ending) -> Who:

@@ -12,6 +12,7 @@ from authzsite.console.accounts import site_admins
 from authzsite.console.history import timeline, unsealed_facts
 from authzsite.console.home import first_steps
 from authzsite.console.home import waiting as home_waiting
+from authzsite.console.home.asking import own_requests
 from authzsite.console.home.attention import Attention
 from authzsite.console.home.entitlements import Entitlements
 from authzsite.console.home.figures import Numbers
@@ -27,6 +28,8 @@ from authzsite.console.requests.recent import lately
 from policies.record import history
 from policies.record.history import Filter
 from policies.services.grants import revision_now
+
+ASKS = "Find the data, then ask its owner for access. What you have already stands below."
 
 
 @dataclass
@@ -57,6 +60,13 @@ class Waiting:
     def heading(self) -> str:
         return home_waiting.heading(self.areas, len(self.here))
 
+    @property
+    def only_asks(self) -> bool:
+        """Whether nothing is theirs to give and nothing waits: then they came to ask, or to look."""
+        return (
+            bool(self.desk.realms) and not self.desk.owned and not self.items and not self.desk.sight.objects
+        )
+
     def lead(self) -> str:
         leads = [area.waits.lead for area in self.areas if area.waits.lead]
         if leads:
@@ -76,6 +86,7 @@ def home_page(request: Request) -> HttpResponse:
     desk = HomeSummary(asker_of(request))
     waits, has = Waiting(desk), Entitlements(desk)
     latest = history.page(Filter(kinds=timeline.ABOUT_ACCESS), desk.sight, limit=5, lines=timeline.LINES)
+    asks = waits.only_asks
     context = {
         "heading": waits.heading(),
         "lead": waits.lead(),
@@ -88,9 +99,11 @@ def home_page(request: Request) -> HttpResponse:
         ),
         "ending": has.ending(),
         "owned": has.own(),
-        "reach": has.reach(),
+        "reach": has.reach(usable_first=asks),
         "coming": has.coming(),
-        "lately": lately(desk.asker),
+        "lately": None if asks else lately(desk.asker),
+        "own": own_requests(desk.asker) if asks else None,
+        "own_id": desk.asker.pk,
         "latest": timeline.timeline(timeline.rows(latest.entries)[:6]),
         "latest_heading": "Latest on your objects" if desk.owned else "Latest changes",
     }
@@ -100,6 +113,9 @@ def home_page(request: Request) -> HttpResponse:
         step = Action(new.link, new.url, "primary")
         context |= {"heading": new.strong.rstrip("."), "lead": new.text, "actions": [step]}
         new = None
+    elif asks:
+        step = Action("Ask for access", reverse("console:request_new"), "primary")
+        context |= {"heading": "What do you need?", "lead": ASKS, "actions": [step]}
     context["new_site"] = (unsealed_facts.note() if site_admins.may(request) else None) or new
     return page(
         request, "console/home/home.html", context, section="home", realm=realm, revision=revision_now()

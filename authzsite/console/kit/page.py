@@ -68,12 +68,12 @@ def surroundings(request: Request, revision: int | None = None) -> dict[str, Any
     known = user if user is not None and user.is_authenticated else None
     principal = known.principal if known else None
     name = (principal.label if principal else known.get_username()) if known else ""
-    doors, found = navigation.doors_of(principal, revision), request.resolver_match
+    doors, match = navigation.doors_of(principal, revision), request.resolver_match
     return {
         "sheets": SHEETS,
         "nav": doors.shown(),
         "settings": doors.settings(),
-        "tabs": doors.tabs(found.url_name) if found is not None and found.url_name else None,
+        "tabs": doors.tabs(match.url_name) if match is not None and match.url_name else None,
         "signed_in": known is not None,
         "person": name,
         "initials": words.initials(name),
@@ -84,7 +84,7 @@ def surroundings(request: Request, revision: int | None = None) -> dict[str, Any
         "lang": formats.known(known.formats).language if known else "en-GB",
         "theme": known.theme if known and known.theme != "system" else "",
         "here": request.get_full_path(),
-        "asked": request.GET.get("q", "") if found is not None and found.url_name == "search" else "",
+        "asked": request.GET.get("q", "") if match is not None and match.url_name == "search" else "",
         "keys_off": known and request.session.get(KEYS_OFF, False),
         "toast": request.session.pop(TOAST, None)
         if known and request.method == "GET" and not request.htmx
