@@ -27,7 +27,14 @@ class Proxy(_External):
     authenticator = "proxy"
 
 
+class OpenIDConnect(_External):
+    """An identity provider knows them."""
+
+    authenticator = "oidc"
+
+
 PROXY = f"{Proxy.__module__}.{Proxy.__qualname__}"
+OIDC = f"{OpenIDConnect.__module__}.{OpenIDConnect.__qualname__}"
 
 
 def began_by(request: HttpRequest, backend: str) -> bool:

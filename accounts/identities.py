@@ -13,3 +13,12 @@ class Identity:
     display_name: str = ""
     mail: str = ""
     groups: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True)
+class Subject:
+    """Who somebody is to an identity provider, for good; names there may change and go to others."""
+
+    provider: str
+    issuer: str
+    id: str

@@ -16,5 +16,10 @@ def token_mark(token: Token) -> str:
     return _mark(f"token:{token.digest}")
 
 
+def subject_mark(issuer: str, subject: str) -> str:
+    """The mark of whom an identity provider knows."""
+    return _mark(f"subject:{issuer}|{subject}")
+
+
 def _mark(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:32]

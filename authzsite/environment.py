@@ -23,7 +23,7 @@ from authzsite.runtime.keys import kept_secret
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 LOOPBACK = ("localhost", "127.0.0.0/8", "::1/128")
-AUTHENTICATORS = ("session", "token", "simple", "anonymous", "proxy")
+AUTHENTICATORS = ("session", "token", "simple", "anonymous", "proxy", "oidc")
 _HOST = re.compile(r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")
 _ALLOWED_HOST = re.compile(r"^(\*|\[[0-9A-Fa-f:.]+\]|\.?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)$")
 _NAME = re.compile(r"^[^\s,\x00/]{1,150}$")
@@ -83,6 +83,7 @@ class Environment:
     monitors: tuple[str, ...] = ()
     proxy_headers: Mapping[str, str] = field(default_factory=dict)
     proxy_sign_out: str = ""
+    oidc: tuple[single_sign_on.Provider, ...] = ()
 
 
 def dangers(authenticators: Collection[str], hosts: Collection[str], *, debug: bool) -> list[str]:
@@ -151,9 +152,12 @@ def read() -> Environment:
         monitors=_addresses(env, "LAKEWARDEN_MONITOR_ADDRESSES"),
         proxy_headers=_told(single_sign_on.proxy_headers, env.str),
         proxy_sign_out=_told(single_sign_on.sign_out_path, env.str),
+        oidc=_told(single_sign_on.oidc_providers, os.environ),
     )
     if "proxy" in found.authenticators:
         _told(single_sign_on.check_proxies, found.proxies)
+    if "oidc" in found.authenticators:
+        _told(single_sign_on.check_oidc, found.oidc)
     return _refuse_dangers(found)
 
 

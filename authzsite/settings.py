@@ -27,6 +27,7 @@ LAKEWARDEN_INSECURE = ENVIRONMENT.insecure
 LAKEWARDEN_PROXY_ADDRESSES = ENVIRONMENT.proxies
 LAKEWARDEN_PROXY_HEADERS = ENVIRONMENT.proxy_headers
 LAKEWARDEN_PROXY_SIGN_OUT = ENVIRONMENT.proxy_sign_out
+LAKEWARDEN_OIDC = ENVIRONMENT.oidc
 LAKEWARDEN_MONITOR_ADDRESSES = ENVIRONMENT.monitors
 LAKEWARDEN_SERVICE_ADMINS = ENVIRONMENT.service_admins
 LAKEWARDEN_HERD_REALM = ENVIRONMENT.herd_realm
@@ -63,6 +64,11 @@ INSTALLED_APPS = [
     "axes",
     "csp",
     "django_htmx",
+    # for its parts, which the console's own pages use; none of its pages is mounted
+    "allauth",
+    "allauth.account",
+    "allauth.socialaccount",
+    "allauth.socialaccount.providers.openid_connect",
     "accounts",
     "catalog",
     "policies",
@@ -84,6 +90,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
     "django_htmx.middleware.HtmxMiddleware",
     "axes.middleware.AxesMiddleware",
+    "allauth.account.middleware.AccountMiddleware",
     "authzsite.runtime.middleware.BusyAnswers",
 ]
 
@@ -239,6 +246,7 @@ AUTHENTICATION_BACKENDS = [
     "django.contrib.auth.backends.ModelBackend",
     "guardian.backends.ObjectPermissionBackend",
     "accounts.backends.Proxy",
+    "accounts.backends.OpenIDConnect",
 ]
 PASSWORD_HASHERS = ["accounts.sign_in_limits.Hasher"]
 AUTH_PASSWORD_VALIDATORS = [
@@ -251,6 +259,9 @@ GUARDIAN_AUTO_PREFETCH = False
 LOGIN_URL = "console:sign_in"
 LOGIN_REDIRECT_URL = "console:home"
 LOGOUT_REDIRECT_URL = "console:sign_in"
+
+ACCOUNT_EMAIL_VERIFICATION = "none"
+SOCIALACCOUNT_REQUESTS_TIMEOUT = 10
 
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_HTTPONLY = True

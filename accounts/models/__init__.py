@@ -1,5 +1,6 @@
 """Principals, the users behind them, memberships, tokens, and sign-ins."""
 
+from accounts.models.external_sign_ins import ExternalSignIn
 from accounts.models.keeping import Keeping
 from accounts.models.membership import Membership
 from accounts.models.principals import Principal
@@ -7,4 +8,4 @@ from accounts.models.sign_ins import SignIn
 from accounts.models.tokens import Token
 from accounts.models.users import User
 
-__all__ = ["Keeping", "Membership", "Principal", "SignIn", "Token", "User"]
+__all__ = ["ExternalSignIn", "Keeping", "Membership", "Principal", "SignIn", "Token", "User"]

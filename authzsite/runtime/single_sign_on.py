@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from ipaddress import ip_network
+from urllib.parse import urlsplit
 
 HEADERS = {
     "user": ("LAKEWARDEN_PROXY_USER_HEADER", "X-Forwarded-User"),
@@ -49,3 +51,94 @@ def check_proxies(addresses: Sequence[str]) -> None:
                 f"LAKEWARDEN_PROXY_ADDRESSES: {address} is everybody; with proxy among the authenticators "
                 "each of them could sign in as anybody"
             )
+
+
+@dataclass(frozen=True)
+class Provider:
+    """An OpenID Connect provider, and how much of what it says counts."""
+
+    name: str
+    issuer: str
+    client_id: str
+    client_secret: str = field(default="", repr=False)
+    title: str = ""
+    user_claim: str = "preferred_username"
+    groups_claim: str = ""
+    domains: tuple[str, ...] = ()
+    """Of these alone a confirmed mail address is let in; empty asks for none."""
+    joins: bool = False
+    """Whether the name alone joins an account that has a password here."""
+
+
+_OIDC = re.compile(
+    r"^LAKEWARDEN_OIDC_([A-Z0-9]+(?:_[A-Z0-9]+)*?)_"
+    r"(ISSUER|CLIENT_ID|CLIENT_SECRET|TITLE|USER_CLAIM|GROUPS_CLAIM|DOMAINS|JOINS)$"
+)
+_DOMAIN = re.compile(r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$")
+
+
+def oidc_providers(variables: Mapping[str, str]) -> tuple[Provider, ...]:
+    """The providers of the variables `LAKEWARDEN_OIDC_<NAME>_…`, by name."""
+    parts: dict[str, dict[str, str]] = {}
+    for variable, value in variables.items():
+        if not variable.startswith("LAKEWARDEN_OIDC_"):
+            continue
+        match = _OIDC.match(variable)
+        if match is None:
+            raise ValueError(
+                f"{variable} is not known; it ends with ISSUER, CLIENT_ID, CLIENT_SECRET and so on"
+            )
+        parts.setdefault(match[1], {})[match[2].lower()] = value.strip()
+    return tuple(_provider(name, given) for name, given in sorted(parts.items()))
+
+
+def _provider(name: str, given: Mapping[str, str]) -> Provider:
+    prefix = f"LAKEWARDEN_OIDC_{name}"
+    if not given.get("client_id"):
+        raise ValueError(f"{prefix}_CLIENT_ID must be set")
+    if given.get("joins", "0") not in ("0", "1"):
+        raise ValueError(f"{prefix}_JOINS={given['joins']!r} is not understood; use 0 or 1")
+    domains = [part.strip().lower() for part in given.get("domains", "").split(",") if part.strip()]
+    for domain in domains:
+        if not _DOMAIN.match(domain):
+            raise ValueError(f"{prefix}_DOMAINS: {domain!r} is not a domain, such as example.org")
+    return Provider(
+        name=name.lower().replace("_", "-"),
+        issuer=_issuer(f"{prefix}_ISSUER", given.get("issuer", "")),
+        client_id=given["client_id"],
+        client_secret=given.get("client_secret", ""),
+        title=given.get("title") or name.replace("_", " ").capitalize(),
+        user_claim=given.get("user_claim") or Provider.user_claim,
+        groups_claim=given.get("groups_claim", ""),
+        domains=tuple(domains),
+        joins=given.get("joins") == "1",
+    )
+
+
+def is_safe(url: str) -> bool:
+    """Whether nobody on the way can read or change what is asked there: TLS, or this machine."""
+    parts = urlsplit(url)
+    return (parts.scheme == "https" and bool(parts.hostname)) or (
+        parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1", "::1")
+    )
+
+
+def _issuer(variable: str, text: str) -> str:
+    try:
+        wrong = not is_safe(text) or "?" in text or "#" in text
+    except ValueError:
+        wrong = True
+    if wrong:
+        raise ValueError(
+            f"{variable} must be the provider's address, such as https://login.example.org/realms/lake"
+        )
+    return text
+
+
+def check_oidc(providers: Sequence[Provider]) -> None:
+    """Whether there is a provider at all."""
+    if not providers:
+        raise ValueError(
+            "LAKEWARDEN_AUTHENTICATORS has oidc: LAKEWARDEN_OIDC_<NAME>_ISSUER and _CLIENT_ID must name a "
+            "provider"
+        )

@@ -9,12 +9,16 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
 from accounts import people
-from accounts.identities import Identity
-from accounts.models import Membership, Principal, User
+from accounts.identities import Identity, Subject
+from accounts.marks import subject_mark
+from accounts.models import ExternalSignIn, Membership, Principal, User
 from accounts.record import Origin
 from accounts.text import recordable
-from policies.authority import DIRECTORY, of_system
+from policies.authority import DIRECTORY, Actor, of_system
 from policies.errors import AlreadyExists, Invalid, PolicyError
+from policies.events import ACCOUNT_JOINED, ACCOUNT_PARTED
+from policies.record.change import change
+from policies.record.event_drafts import make_event
 from policies.services import accounts, members
 
 log = logging.getLogger(__name__)
@@ -27,16 +31,92 @@ def admit(identity: Identity) -> User:
 
     Raises Invalid for those who stay out, with the reason.
     """
-    if identity.groups is not None and len(identity.groups) > MOST_GROUPS:
-        raise Invalid(f"You are in more than {MOST_GROUPS} groups; name fewer to the console.")
     account = _account_of(identity.name) or _made(identity)
+    _bring_up_to_date(account, _person_of(account), identity)
+    return account
+
+
+def admit_subject(subject: Subject, identity: Identity, *, joins: bool) -> User:
+    """The account that a provider's subject is joined to; at the first time it is joined by the name.
+
+    An account that somebody can come into already is not joined by a name alone: another might have taken it
+    there.  Its owner connects the two (`connect`), unless `joins` says that the settings trust the name.
+    Raises Invalid for those who stay out, with the reason.
+    """
+    row = ExternalSignIn.objects.filter(issuer=subject.issuer, subject=subject.id).first()
+    account = User.objects.select_related("principal").get(pk=row.account_id) if row else None
+    if account is None:
+        account = _account_of(identity.name) or _made(identity)
+        _person_of(account)
+        _refuse_the_taken(account, subject, joins=joins)
+        _join(account, subject, by=DIRECTORY)
+    _bring_up_to_date(account, _person_of(account), identity)
+    return account
+
+
+def _refuse_the_taken(account: User, subject: Subject, *, joins: bool) -> None:
+    known = ExternalSignIn.objects.filter(account=account)
+    if known.filter(issuer=subject.issuer).exists():
+        raise Invalid(
+            f"{subject.provider} used this name for somebody else before. A site admin can disconnect them."
+        )
+    if not joins and (account.has_usable_password() or known.exists()):
+        raise Invalid(
+            f"There is an account of this name already. If it is yours, sign in as before, then connect "
+            f"{subject.provider} under Your settings."
+        )
+
+
+def connect(account: User, subject: Subject, *, by: Actor) -> bool:
+    """Join an account to a provider's subject by the word of who is signed in to both; False when it was.
+
+    Raises Invalid.
+    """
+    row = ExternalSignIn.objects.filter(issuer=subject.issuer, subject=subject.id).first()
+    if row is not None and row.account_id == account.pk:
+        return False
+    if row is not None:
+        raise Invalid(f"Who you are at {subject.provider} is connected to another account.")
+    if ExternalSignIn.objects.filter(account=account, issuer=subject.issuer).exists():
+        raise Invalid(
+            f"Your account is connected to somebody else at {subject.provider}; disconnect that first."
+        )
+    _join(account, subject, by=by)
+    return True
+
+
+def disconnect(account: User, number: int, *, by: Actor) -> bool:
+    """End that an account is signed in to so; False when it was not.  Raises Invalid for the only way in."""
+    with change(ACCOUNT_PARTED, realm=None, by=by) as current:
+        rows = ExternalSignIn.objects.filter(account=account)
+        row = rows.filter(pk=number).first()
+        if row is None:
+            return False
+        if not account.has_usable_password() and not rows.exclude(pk=number).exists():
+            raise Invalid("This is your only way to sign in.")
+        mark = subject_mark(row.issuer, row.subject)
+        told = make_event(ACCOUNT_PARTED, None, _person_of(account), provider=row.provider, mark=mark)
+        current.say(told, by=of_system("own sign-in"))
+        row.delete()
+    return True
+
+
+def _join(account: User, subject: Subject, *, by: Actor) -> None:
+    with change(ACCOUNT_JOINED, realm=None, by=by) as current:
+        mark = subject_mark(subject.issuer, subject.id)
+        told = make_event(ACCOUNT_JOINED, None, _person_of(account), provider=subject.provider, mark=mark)
+        current.say(told, by=of_system(GROUND))
+        ExternalSignIn.objects.create(
+            account=account, provider=subject.provider, issuer=subject.issuer, subject=subject.id
+        )
+
+
+def _person_of(account: User) -> Principal:
     if not account.is_active:
         raise Invalid("Your account is disabled.")
-    principal = account.principal
-    if principal is None or principal.kind != Principal.Kind.USER:
+    if account.principal is None or account.principal.kind != Principal.Kind.USER:
         raise Invalid("This name belongs to no person.")
-    bring_up_to_date(account, principal, identity)
-    return account
+    return account.principal
 
 
 def _account_of(name: str) -> User | None:
@@ -54,7 +134,7 @@ def _made(identity: Identity) -> User:
         return User.objects.select_related("principal").get(username=identity.name)
 
 
-def bring_up_to_date(account: User, principal: Principal, identity: Identity) -> None:
+def _bring_up_to_date(account: User, principal: Principal, identity: Identity) -> None:
     """Take over the mail, the name to show and the groups; what nothing is said about stays as it is."""
     shown = recordable(identity.display_name, 255)
     if shown and shown != principal.display_name:
@@ -64,6 +144,10 @@ def bring_up_to_date(account: User, principal: Principal, identity: Identity) ->
         User.objects.filter(pk=account.pk).update(email=identity.mail)
         account.email = identity.mail
     if identity.groups is not None:
+        if len(identity.groups) > MOST_GROUPS:
+            raise Invalid(
+                f"You are in more than {MOST_GROUPS} groups; have fewer of them named to the console."
+            )
         _follow_groups(principal, identity.groups)
 
 
@@ -88,10 +172,10 @@ def _follow_groups(person: Principal, names: Sequence[str]) -> None:
             members.leave_group(row.group, person, by=DIRECTORY, authority=of_system(GROUND))
     for name in names:
         if name not in held:
-            _join(name, person)
+            _put_in(name, person)
 
 
-def _join(name: str, person: Principal) -> None:
+def _put_in(name: str, person: Principal) -> None:
     by, authority = DIRECTORY, of_system(GROUND)
     try:
         group = people.find(Principal.Kind.GROUP, name) or members.make_group(

@@ -72,6 +72,19 @@ WRONG = {
     ),
     "a proxy's header": ({"LAKEWARDEN_PROXY_USER_HEADER": "X_User"}, "LAKEWARDEN_PROXY_USER_HEADER='X_User'"),
     "a proxy's way out": ({"LAKEWARDEN_PROXY_SIGN_OUT": "//evil"}, "LAKEWARDEN_PROXY_SIGN_OUT='//evil'"),
+    "no provider": ({"LAKEWARDEN_AUTHENTICATORS": "session,oidc"}, "must name a provider"),
+    "a provider's address": (
+        {"LAKEWARDEN_OIDC_KC_ISSUER": "http://login.example.org", "LAKEWARDEN_OIDC_KC_CLIENT_ID": "lake"},
+        "LAKEWARDEN_OIDC_KC_ISSUER must be the provider's address",
+    ),
+    "a provider's unknown variable": (
+        {"LAKEWARDEN_OIDC_KC_SECRET": "geheim"},
+        "LAKEWARDEN_OIDC_KC_SECRET is not",
+    ),
+    "half a provider": (
+        {"LAKEWARDEN_OIDC_KC_ISSUER": "https://h"},
+        "LAKEWARDEN_OIDC_KC_CLIENT_ID must be set",
+    ),
     "a folder": ({"LAKEWARDEN_VAR": "/proc/nowhere"}, "cannot use /proc/nowhere"),
 }
 

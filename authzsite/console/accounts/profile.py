@@ -28,9 +28,10 @@ from authzsite.console.kit.forms import ConsoleForm
 from authzsite.console.kit.http import Request, account_of, asker_of, number_in
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
+from authzsite.console.kit.sign_in import providers
 from policies.authority import Actor
 from policies.errors import Invalid
-from policies.services import accounts
+from policies.services import accounts, external_accounts
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,7 @@ def profile_page(request: Request) -> HttpResponse:
         "sign_out_others": _sign_out_others,
         "sign_out_one": _sign_out_one,
         "password": _password,
+        "disconnect": _disconnect,
     }
     done = answers.get(request.POST.get("do", ""))
     return done(request) if done else redirect("console:profile")
@@ -158,6 +160,21 @@ def browser(agent: str) -> str:
     return f"{name} on {system}" if system else name
 
 
+# The identity providers
+
+
+def _disconnect(request: Request) -> HttpResponse:
+    number = number_in(request.POST.get("way", ""))
+    by = Actor(asker_of(request), "console")
+    try:
+        ended = number is not None and external_accounts.disconnect(account_of(request), number, by=by)
+    except Invalid as refusal:
+        say(request, f"Nothing was changed. {refusal}")
+    else:
+        say(request, "Disconnected" if ended else "That was disconnected before")
+    return redirect("console:profile")
+
+
 # The password
 
 
@@ -206,6 +223,7 @@ def _password(request: Request) -> HttpResponse:
 def _show(request: Request, form: TokenForm, wrong: str = "", *, status: int = 200) -> HttpResponse:
     account, asker, this = account_of(request), asker_of(request), request.session.session_key or ""
     places = [_place(row, this) for row in sessions.of(account)]
+    joined = list(account.external_sign_ins.order_by("joined")) if providers() else []
     context = {
         "heading": "Your settings",
         "lead": f"{asker.label}, {asker}.",
@@ -217,6 +235,8 @@ def _show(request: Request, form: TokenForm, wrong: str = "", *, status: int = 2
         "places": places,
         "elsewhere": any(not place.this for place in places),
         "kept": _kept(asker),
+        "joined": joined,
+        "more_providers": [item for item in providers() if item.issuer not in {row.issuer for row in joined}],
         "has_password": account.has_usable_password(),
         "wrong": wrong,
         **tokens.shown(asker, form, who="you"),

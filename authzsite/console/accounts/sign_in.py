@@ -19,7 +19,7 @@ from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.http import Request, account_of
 from authzsite.console.kit.methods import reads, reads_and_writes, writes
 from authzsite.console.kit.page import KEYS_OFF, page
-from authzsite.console.kit.sign_in import SignInForm, sign_in_page
+from authzsite.console.kit.sign_in import SignInForm, asked_next, sign_in_page
 
 
 @never_cache
@@ -27,7 +27,7 @@ from authzsite.console.kit.sign_in import SignInForm, sign_in_page
 @reads_and_writes
 def sign_in(request: Request) -> HttpResponse:
     """A password, and back to where one wanted to go, with the form one had begun."""
-    next_ = _next(request)
+    next_ = asked_next(request)
     if request.method == "GET":
         return (
             redirect(next_)
@@ -45,12 +45,6 @@ def sign_in(request: Request) -> HttpResponse:
     return redirect(form_resume.restore(request, request.POST.get("kept", "")) or next_)
 
 
-def _next(request: Request) -> str:
-    asked = request.POST.get("next") or request.GET.get("next") or ""
-    own = asked and form_resume.is_own(request, asked) and not asked.startswith(reverse("console:sign_in"))
-    return asked if own else reverse("console:home")
-
-
 def locked_out(
     request: Request, response: HttpResponse | None, credentials: dict[str, Any] | None
 ) -> HttpResponse:
@@ -63,7 +57,7 @@ def locked_out(
     return sign_in_page(
         request,
         SignInForm(request.POST),
-        next_=_next(request),
+        next_=asked_next(request),
         packed=form_resume.earlier(request),
         problem=problem,
         status=429,

@@ -2,11 +2,13 @@
 
 from django.urls import path
 
-from authzsite.console.accounts import account, profile, service_account, sign_in, welcome
+from authzsite.console.accounts import account, oidc, profile, service_account, sign_in, welcome
 from authzsite.console.accounts import views as accounts_views
 
 urlpatterns = [
     path("sign-in", sign_in.sign_in, name="sign_in"),
+    path("sign-in/with/<slug:name>", oidc.begin, name="oidc_begin"),
+    path("sign-in/with/<slug:name>/callback", oidc.callback, name="oidc_callback"),
     path("sign-out", sign_in.sign_out, name="sign_out"),
     path("resume", sign_in.resume, name="resume"),
     path("preferences", sign_in.preferences, name="preferences"),

@@ -6,11 +6,13 @@ from django import forms
 from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.urls import reverse
 
 from accounts.entering import any_password
 from authzsite.console.kit import form_resume
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.page import surroundings
+from authzsite.runtime import single_sign_on
 
 
 class SignInForm(forms.Form):
@@ -20,15 +22,38 @@ class SignInForm(forms.Form):
     password = forms.CharField(max_length=1000, strip=False)
 
 
+def providers() -> tuple[single_sign_on.Provider, ...]:
+    """The identity providers that people can sign in by."""
+    on = "oidc" in settings.LAKEWARDEN_AUTHENTICATORS
+    return tuple(settings.LAKEWARDEN_OIDC) if on else ()
+
+
+def asked_next(request: Request) -> str:
+    """Where they wanted to go, as far as that is a page of this site."""
+    asked = request.POST.get("next") or request.GET.get("next") or ""
+    own = asked and form_resume.is_own(request, asked) and not asked.startswith(reverse("console:sign_in"))
+    return asked if own else reverse("console:home")
+
+
 def sign_in_page(
-    request: Request, form: SignInForm, *, next_: str, packed: str = "", problem: str = "", status: int = 200
+    request: Request,
+    form: SignInForm,
+    *,
+    next_: str,
+    packed: str = "",
+    problem: str = "",
+    refusal: str = "",
+    status: int = 200,
 ) -> HttpResponse:
+    """The page; `problem` is said beside the password, `refusal` of another way in above the form."""
     context = {
         "shell": surroundings(request),
         "form": form,
         "next": next_,
         "kept": packed,
         "problem": problem,
+        "refusal": refusal,
+        "providers": providers(),
         "demo": getattr(settings, "LAKEWARDEN_DEMO_SIGN_INS", ()),
         "empty_site": not any_password(),
         "contact": getattr(settings, "LAKEWARDEN_ADMIN_CONTACT", ""),

@@ -1,0 +1,151 @@
+"""Signing in by an identity provider, and connecting an account to one."""
+
+from __future__ import annotations
+
+import logging
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from django.conf import settings
+from django.contrib.auth import login
+from django.http import Http404, HttpResponse
+from django.shortcuts import redirect, render
+from django.urls import reverse
+from django.views.decorators.cache import never_cache
+
+from accounts.backends import OIDC
+from accounts.identities import Identity, Subject
+from accounts.models import User
+from accounts.people import BadName, checked_name
+from authzsite.console.accounts.oidc_client import Client, NotProved
+from authzsite.console.kit import form_resume
+from authzsite.console.kit.error_pages import show
+from authzsite.console.kit.http import Request, account_of, asker_of
+from authzsite.console.kit.methods import reads, writes
+from authzsite.console.kit.page import say, surroundings
+from authzsite.console.kit.sign_in import SignInForm, asked_next, sign_in_page
+from authzsite.runtime.single_sign_on import Provider
+from policies.authority import Actor
+from policies.errors import Invalid
+from policies.services import external_accounts
+
+log = logging.getLogger(__name__)
+LONGEST_SUBJECT = 255
+
+
+def _provider(name: str) -> Provider:
+    on = settings.LAKEWARDEN_OIDC if "oidc" in settings.LAKEWARDEN_AUTHENTICATORS else ()
+    known = next((item for item in on if item.name == name), None)
+    if known is None:
+        raise Http404
+    return known
+
+
+@never_cache
+@writes
+def begin(request: Request, name: str) -> HttpResponse:
+    """On to the provider; what one wanted to do here waits until they are back."""
+    known = _provider(name)
+    account = request.user.pk if isinstance(request.user, User) else None
+    data = {"next": asked_next(request), "kept": form_resume.earlier(request), "account": account}
+    try:
+        address = Client(request, known).begin(data, secrets.token_urlsafe(32))
+    except NotProved as problem:
+        return _refused(request, known, data, problem)
+    # a form may lead to this site alone; going on from a page is no part of the form
+    context = {"shell": surroundings(request), "title": known.title, "address": address}
+    page = render(request, "console/accounts/going_on.html", context)
+    page.headers["Refresh"] = f"0; url={address}"
+    return page
+
+
+@never_cache
+@reads
+def callback(request: Request, name: str) -> HttpResponse:
+    """Back from the provider: in, or the reason why not."""
+    known = _provider(name)
+    data: Mapping[str, Any] = {"next": "", "kept": "", "account": None}
+    try:
+        data, claims = Client(request, known).finish()
+        subject, identity = _subject(known, claims), _identity(known, claims)
+        if data["account"] is not None:
+            return _connect(request, data["account"], subject)
+        account = external_accounts.admit_subject(subject, identity, joins=known.joins)
+    except (NotProved, BadName, Invalid) as problem:
+        return _refused(request, known, data, problem)
+    login(request, account, backend=OIDC)
+    return redirect(form_resume.restore(request, data["kept"]) or data["next"] or reverse("console:home"))
+
+
+def _connect(request: Request, number: int, subject: Subject) -> HttpResponse:
+    """Join who is signed in here to whom the provider knows.  Raises Invalid."""
+    account = account_of(request) if isinstance(request.user, User) else None
+    if account is None or account.pk != number:
+        raise Invalid("You are not signed in as when you began.")
+    by = Actor(asker_of(request), "console")
+    if external_accounts.connect(account, subject, by=by):
+        say(request, f"You can sign in by {subject.provider} from now on")
+    else:
+        say(request, f"{subject.provider} was connected before")
+    return redirect("console:profile")
+
+
+def _refused(request: Request, known: Provider, data: Mapping[str, Any], problem: Exception) -> HttpResponse:
+    log.warning("sign-in by %s was refused: %s", known.name, problem)
+    text = (
+        f"{known.title} did not prove who you are. Try again."
+        if isinstance(problem, NotProved)
+        else str(problem)
+    )
+    if isinstance(request.user, User):
+        return show(request, 403, heading="Not connected", text=f"{text} Nothing was changed.")
+    return sign_in_page(
+        request, SignInForm(), next_=data["next"], packed=data["kept"], refusal=text, status=403
+    )
+
+
+# What the provider says
+
+
+def _subject(known: Provider, claims: Mapping[str, Any]) -> Subject:
+    subject = claims["sub"]
+    if not isinstance(subject, str) or not 0 < len(subject) <= LONGEST_SUBJECT:
+        raise NotProved("its subject is no text of 1 to 255 characters")
+    return Subject(known.title, known.issuer, subject)
+
+
+def _identity(known: Provider, claims: Mapping[str, Any]) -> Identity:
+    """Who they are here by the claims that the settings name.  Raises BadName, Invalid."""
+    mail = _confirmed_mail(claims)
+    if known.domains and mail.rpartition("@")[2].lower() not in known.domains:
+        raise Invalid(
+            f"{known.title} lets in people with a confirmed address at {' or '.join(known.domains)}."
+        )
+    name = claims.get(known.user_claim)
+    if known.user_claim == "email":
+        name = mail
+    if not isinstance(name, str) or not name:
+        raise Invalid(f"{known.title} does not say your name ({known.user_claim}). Tell the operator.")
+    shown = claims.get("name", "")
+    return Identity(
+        checked_name(name),
+        display_name=shown if isinstance(shown, str) else "",
+        mail=mail,
+        groups=_groups(known, claims),
+    )
+
+
+def _confirmed_mail(claims: Mapping[str, Any]) -> str:
+    mail = claims.get("email")
+    return mail if isinstance(mail, str) and claims.get("email_verified") is True else ""
+
+
+def _groups(known: Provider, claims: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Their groups; None where the settings name no claim for them.  Raises Invalid."""
+    if not known.groups_claim:
+        return None
+    groups = claims.get(known.groups_claim, [])
+    if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
+        raise Invalid(f"{known.title} does not say your groups as a list of names. Tell the operator.")
+    return tuple(dict.fromkeys(filter(None, (group.removeprefix("/") for group in groups))))
