@@ -3,37 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
-from urllib.parse import urlencode
 
-from django.db.models import Q, QuerySet
-from django.http import HttpResponse, QueryDict
-from django.shortcuts import redirect
-from django.urls import reverse
+from django.db.models import Q
 
 from accounts.models import Principal
 from authzsite.console.accounts import site_admins
-from authzsite.console.kit.auth import login_required
+from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Chip, Empty, Fact, Facts, Note, Who
-from authzsite.console.kit.http import Request
-from authzsite.console.kit.inputs.principal_picker import Among
-from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, realm_words
-from authzsite.console.kit.methods import reads_and_writes
-from authzsite.console.kit.page import page, say
-from authzsite.console.lifecycle import effects
-from authzsite.console.lifecycle.done import done_by
-from authzsite.console.lifecycle.leaver import crumbs_of, leaver_or_404
+from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, PrincipalField, ReasonField
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
+from authzsite.console.lifecycle.effects import LifecycleEffects, gives, what
+from authzsite.console.lifecycle.lifecycle_change import LifecycleView
 from lakewarden.law import dialects
 from policies.authority import Actor
 from policies.decisions.lookups.visible_objects import realms_of
 from policies.lifecycle.actions import COPY, LifecycleAction, Outcome, copy_all
 from policies.lifecycle.entitlements import COPIED, SITE, Entitlement, Holdings, askable
 from policies.models import Grant
-from policies.record import access_log
-from policies.services.grants import revision_now
 
 SHOWN = 60
 FAR = ("write", "manage")
@@ -55,36 +45,13 @@ class JoinerRow:
 
 
 @dataclass
-class Alike:
-    """Compare two people, and what of the one is picked for the other."""
+class Comparison:
+    """Two people, and what of the one is picked for the other; `picks` is None until somebody looked."""
 
     circle: VisiblePrincipals
     person: Principal
-    data: QueryDict
-    outcomes: Sequence[Outcome] = ()
-    notes: list[Note] = field(default_factory=list)
-
-    @cached_property
-    def asked(self) -> Among:
-        told_ = "You know nobody of that name."
-        return Among(self._named, search=self._colleagues, nobody_words=told_, at_most=1)
-
-    @cached_property
-    def _named(self) -> QueryDict:
-        """An address says `as`, a form `who`."""
-        if "as" not in self.data or "who" in self.data:
-            return self.data
-        named = self.data.copy()
-        named.setlist("who", self.data.getlist("as"))
-        return named
-
-    def _colleagues(self, text: str) -> QuerySet[Principal]:
-        rows = self.circle.people(text).exclude(pk=self.person.pk)
-        return rows.filter(Q(kind="user") | Q(kind="service"))
-
-    @property
-    def like(self) -> Principal | None:
-        return next(iter(self.asked.chosen), None)
+    like: Principal | None
+    picks: frozenset[str] | None = None
 
     def _of(self, principal: Principal) -> Holdings:
         circle = self.circle
@@ -138,8 +105,8 @@ class Alike:
 
     @cached_property
     def _chosen(self) -> frozenset[str]:
-        if self.data.get("step"):
-            return frozenset(self.data.getlist("pick"))
+        if self.picks is not None:
+            return self.picks
         return frozenset(item.code for item in self.may if item.code not in self.far)
 
     @cached_property
@@ -168,24 +135,24 @@ class Alike:
         return [LifecycleAction(item, COPY, self.person) for item in self.picked]
 
     @cached_property
-    def told(self) -> effects.LifecycleEffects | None:
+    def effects(self) -> LifecycleEffects | None:
         if self.like is None or not self.deeds:
             return None
         realms = {realm.id: realm for realm in self.circle.realms}
         if self.circle.runs_the_site:
             realms |= {item.id: item for item in realms_of(self.like)}
-        return effects.LifecycleEffects(self.like, self.deeds, list(realms.values()))
+        return LifecycleEffects(self.like, self.deeds, list(realms.values()))
 
     # What is shown
 
-    def lines(self) -> list[JoinerRow]:
-        return [self._line(item) for item in self.lacking[:SHOWN]]
+    def rows(self, outcomes: Sequence[Outcome]) -> list[JoinerRow]:
+        return [self._row(item, outcomes) for item in self.lacking[:SHOWN]]
 
-    def _line(self, entitlement: Entitlement) -> JoinerRow:
+    def _row(self, entitlement: Entitlement, outcomes: Sequence[Outcome]) -> JoinerRow:
         base = (
             entitlement.code,
-            effects.what(entitlement),
-            effects.gives(entitlement),
+            what(entitlement),
+            gives(entitlement),
             terms.ends_chip(entitlement.until),
         )
         far = entitlement.code in self.far
@@ -194,7 +161,7 @@ class Alike:
         needed = entitlement.kind == "member" and any(
             it.realm_id == entitlement.realm_id for it in self.picked if it != entitlement
         )
-        trouble = next((it.trouble for it in self.outcomes if it.deed.holding.code == entitlement.code), "")
+        trouble = next((it.trouble for it in outcomes if it.deed.holding.code == entitlement.code), "")
         return JoinerRow(*base, entitlement in self.picked, far, needed, "", trouble)
 
     def _reason(self, entitlement: Entitlement) -> str:
@@ -216,86 +183,93 @@ def _key(entitlement: Entitlement) -> tuple[object, ...]:
     return (entitlement.kind, entitlement.code)
 
 
-@reads_and_writes
-@login_required
-def joiner_form(request: Request, id: int) -> HttpResponse:
+class JoinerForm(ConsoleForm):
+    """As whom, which of it, and why.  An address says `as`, a form `who`."""
+
+    who = PrincipalField(
+        label="The same as",
+        required=False,
+        at_most=1,
+        nobody="You know nobody of that name.",
+    )
+    reason = ReasonField(help_text=REASON_HELP)
+    outcomes: Sequence[Outcome] = ()
+
+    def __init__(self, data: Any, *, circle: VisiblePrincipals, person: Principal, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        if "as" in self.data and "who" not in self.data:
+            self.data = self.data.copy()
+            self.data.setlist("who", self.data.getlist("as"))
+        colleagues = Q(kind="user") | Q(kind="service")
+        self.fields["who"].search = lambda text: circle.people(text).exclude(pk=person.pk).filter(colleagues)
+        picks = frozenset(self.data.getlist("pick")) if self.data.get("step") else None
+        self.comparison = Comparison(circle, person, next(iter(self["who"].chosen), None), picks)
+
+    def clean(self) -> dict[str, Any]:
+        if self.cleaned_data.get("who") == []:
+            self.add_error("who", "Name the colleague to copy from.")
+        return self.cleaned_data
+
+    @property
+    def deeds(self) -> list[LifecycleAction]:
+        return self.comparison.deeds
+
+
+class JoinerView(LifecycleView):
     """As whom; what differs; what it changes; then it is given, each realm as one change."""
-    circle, person = leaver_or_404(request, id)
-    alike = Alike(circle, person, request.POST if request.method == "POST" else request.GET)
-    _looked_at(alike)
-    if request.method != "POST" or not alike.asked.saving:
-        alike.asked.tell_nobody()
-        return _show(request, alike)
-    if alike.asked.find or alike.like is None:
-        alike.asked.problems["who"] = "Name the colleague to copy from."
-    elif not alike.deeds:
-        alike.notes = [Note("", "Nothing is picked.", "Mark what is to be given.")]
-    if alike.asked.problems or alike.notes:
-        return _show(request, alike)
-    return _give(request, alike)
 
+    template_name = "console/lifecycle/joiner.html"
+    nothing = Note("", "Nothing is picked.", "Mark what is to be given.")
 
-def _looked_at(alike: Alike) -> None:
-    if alike.like is None or alike.circle.is_own(alike.like):
-        return
-    for realm in alike.circle.realms:
-        about = f"access of {alike.like.pseudonym}"
-        access_log.looked(alike.circle.asker, about, realm, via="console")
+    def make_form(self, data: Any) -> JoinerForm:
+        form = JoinerForm(data, circle=self.circle, person=self.object)
+        if form.comparison.like is not None:
+            self.record_look(form.comparison.like)
+        return form
 
+    def plan(self, form: JoinerForm) -> Plan:
+        foretold = form.comparison.effects
+        if foretold is None:
+            return Plan(empty="Name a colleague: the preview shows what it allows, object by object.")
+        return Plan(tally=foretold.tally(), diff=foretold.diff(), sum=foretold.sum())
 
-def _give(request: Request, alike: Alike) -> HttpResponse:
-    asked, like = alike.asked, alike.like
-    actor = Actor(alike.circle.asker, "console", request_id=asked.nonce)
-    outcomes = copy_all(alike.person, alike.deeds, by=actor, reason=asked.reason)
-    failed = [outcome for outcome in outcomes if outcome.trouble]
-    if failed:
+    def carry_out(self, form: JoinerForm, actor: Actor) -> list[Outcome]:
+        return copy_all(self.object, form.deeds, by=actor, reason=form.cleaned_data["reason"])
+
+    def note_of_failed(self, outcomes: Sequence[Outcome], failed: Sequence[Outcome]) -> Note:
         strong = f"{words.count(len(failed), 'line')} not given."
         why = f"{failed[0].trouble} The rest of that realm was left out with it. Your form is kept."
-        again = Alike(alike.circle, alike.person, alike.data, outcomes, [Note("bad", strong, why)])
-        return _show(request, again)
-    name = like.label if like else ""
-    say(request, f"{alike.person.label} has {words.count(len(outcomes), 'line')} more of what {name} has")
-    url = reverse("console:person_done", args=[asked.nonce])
-    return redirect(f"{url}?{urlencode({'who': alike.person.pk})}")
+        return Note("bad", strong, why)
 
+    def success_message(self, form: JoinerForm) -> str:
+        like, many = form.comparison.like, words.count(len(self.result or form.deeds), "line")
+        if self.result is None or like is None:
+            return f"{self.object.label} was given it already"
+        return f"{self.object.label} has {many} more of what {like.label} has"
 
-def _show(request: Request, alike: Alike) -> HttpResponse:
-    asked, person, like = alike.asked, alike.person, alike.like
-    foretold = alike.told
-    done = done_by(alike.circle.asker, asked.nonce if alike.outcomes else "")
-    name = person.label
-    heading = f"Give {name} the same as {like.label}" if like else f"Give {name} the same as a colleague"
-    context: dict[str, Any] = {
-        "crumbs": crumbs_of(person),
-        "heading": heading,
-        "lead": LEAD,
-        "facts": Facts(tuple(_facts(alike))) if like else None,
-        "notes": alike.notes,
-        "person": person,
-        "like": like,
-        "lines": alike.lines(),
-        "more": words.number(len(alike.lacking) - SHOWN) if len(alike.lacking) > SHOWN else "",
-        "here": reverse("console:person_same", args=[person.pk]),
-        "back": reverse("console:person", args=[person.pk]),
-        "nonce": asked.nonce,
-        **asked.fields(),
-        "who_label": "The same as",
-        "reason": asked.reason,
-        "problems": asked.problems,
-        "tally": foretold.tally() if foretold else None,
-        "diff": foretold.diff() if foretold else None,
-        "sum": foretold.sum() if foretold else "",
-        "preview_empty": "Name a colleague: the preview shows what it allows, object by object.",
-        "button": f"Give {words.count(len(alike.deeds), 'line')} to {name}" if alike.deeds else "Give it",
-        "done": done,
-        "empty": _empty(alike),
-    }
-    failed = bool(asked.problems) and asked.data.get("step") == "save"
-    bad = any(note.kind == "bad" for note in alike.notes)
-    realm, revision = realm_words(alike.circle), revision_now()
-    template = "console/lifecycle/joiner.html"
-    status = 422 if failed or bad else 200
-    return page(request, template, context, section="people", realm=realm, revision=revision, status=status)
+    def heading(self, form: JoinerForm) -> str:
+        like = form.comparison.like
+        return f"Give {self.object.label} the same as {like.label if like else 'a colleague'}"
+
+    def lead(self) -> str:
+        return LEAD
+
+    def button(self, form: JoinerForm) -> str:
+        if not form.deeds:
+            return "Give it"
+        return f"Give {words.count(len(form.deeds), 'line')} to {self.object.label}"
+
+    def page_context(self, form: JoinerForm) -> dict[str, Any]:
+        comparison = form.comparison
+        more = len(comparison.lacking) - SHOWN
+        return {
+            **super().page_context(form),
+            "facts": Facts(tuple(_facts(comparison))) if comparison.like else None,
+            "like": comparison.like,
+            "lines": comparison.rows(form.outcomes),
+            "more": words.number(more) if more > 0 else "",
+            "empty": _empty(comparison),
+        }
 
 
 LEAD = (
@@ -304,19 +278,19 @@ LEAD = (
 )
 
 
-def _facts(alike: Alike) -> Iterable[Fact]:
-    yield Fact("Has already", words.count(alike.same, "line") if alike.same else "Nothing of it")
-    yield Fact("Lacks", words.count(len(alike.lacking), "line") if alike.lacking else "Nothing")
-    waits = len(alike.lacking) - len(alike.may)
+def _facts(comparison: Comparison) -> Iterable[Fact]:
+    yield Fact("Has already", words.count(comparison.same, "line") if comparison.same else "Nothing of it")
+    yield Fact("Lacks", words.count(len(comparison.lacking), "line") if comparison.lacking else "Nothing")
+    waits = len(comparison.lacking) - len(comparison.may)
     if waits:
         yield Fact("You cannot give this", words.count(waits, "line"))
-    if alike.owned:
-        yield Fact("Owned by the colleague", words.count(alike.owned, "object"), note="stays so")
+    if comparison.owned:
+        yield Fact("Owned by the colleague", words.count(comparison.owned, "object"), note="stays so")
 
 
-def _empty(alike: Alike) -> Empty | None:
-    if alike.like is None:
+def _empty(comparison: Comparison) -> Empty | None:
+    if comparison.like is None:
         return None
     text = "They may still differ in access that you cannot see."
-    heading = f"{alike.person.label} has all that {alike.like.label} has, as far as you can see"
+    heading = f"{comparison.person.label} has all that {comparison.like.label} has, as far as you can see"
     return Empty(heading, text, level=2)
