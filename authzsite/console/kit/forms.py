@@ -144,6 +144,28 @@ class NumberInput(forms.TextInput):
         super().__init__(attrs={"class": "input fit", "inputmode": "numeric", "size": size})
 
 
+class WholeNumberField(TextField):
+    """A whole number from `least` to `most`; an empty field stands for `empty`."""
+
+    def __init__(
+        self, *, wrong: str = "", least: int = 0, most: int = 0, empty: int | None = None, **kwargs: Any
+    ) -> None:
+        wrong = wrong or f"A number from {least} to {most}."
+        kwargs.setdefault("error_messages", {"required": wrong, "max_length": wrong})
+        kwargs.setdefault("widget", NumberInput(kwargs.get("max_length", 6)))
+        super().__init__(**kwargs)
+        self.wrong, self.least, self.most, self.empty = wrong, least, most, empty
+
+    def clean(self, value: Any) -> int | None:
+        text = super().clean(value)
+        number = number_in(text)
+        if not text:
+            return self.empty
+        if number is None or number < self.least or (self.most and number > self.most):
+            raise ValidationError(self.wrong, code="invalid")
+        return number
+
+
 # Choices
 
 

@@ -6,14 +6,12 @@ from functools import cached_property
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.utils.html import format_html
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Crumbs
-from authzsite.console.kit.forms import PLAIN, ConsoleForm, TextField
-from authzsite.console.kit.http import number_in
+from authzsite.console.kit.forms import PLAIN, ConsoleForm, TextField, WholeNumberField
 from authzsite.console.kit.object_change import ObjectChangeView
 from authzsite.console.kit.refusal import refused
 from catalog.nodes import Node
@@ -39,21 +37,14 @@ class RuleField(TextField):
         return str(value) or "none"
 
 
-class RuleNumberField(RuleField):
+class RuleNumberField(RuleField, WholeNumberField):
     """A rule that is a number of some unit."""
 
     def __init__(self, label: str, unit: str, text: str) -> None:
         full_label = format_html('{} <span class="muted">({})</span>', label, unit)
         widget = forms.TextInput(attrs={"class": "input", "inputmode": "numeric"})
-        super().__init__(full_label, text, max_length=6, widget=widget)
+        super().__init__(full_label, text, wrong=NOT_WHOLE, max_length=6, widget=widget)
         self.unit = unit
-
-    def clean(self, value: Any) -> int | None:
-        text = super().clean(value)
-        number = number_in(text)
-        if text and number is None:
-            raise ValidationError(NOT_WHOLE, code="invalid")
-        return number
 
     def words(self, value: Any) -> str:
         return f"{words.number(value)} {self.unit}" if value else "no limit"

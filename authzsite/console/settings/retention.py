@@ -11,7 +11,7 @@ from django.http import HttpResponse
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Note
-from authzsite.console.kit.forms import ConsoleForm, SegmentsField, TextField
+from authzsite.console.kit.forms import ConsoleForm, SegmentsField, WholeNumberField
 from authzsite.console.settings.realm_settings import RealmChangeView, not_yours
 from policies.authority import Actor
 from policies.decisions import live_history, site_permissions
@@ -32,22 +32,21 @@ class RetentionForm(ConsoleForm):
         choices=(("for-ever", "For ever"), ("days", "For some days")),
         otherwise="days",
     )
-    days = TextField(
+    days = WholeNumberField(
         max_length=6,
         required=False,
+        wrong=WRONG,
         help_text=HELP,
         widget=forms.TextInput(attrs={"class": "input", "inputmode": "numeric", "autocomplete": "off"}),
     )
 
     def clean(self) -> dict[str, Any]:
-        days = self.cleaned_data.get("days", "")
         if self.cleaned_data.get("keep") == "for-ever":
-            return {"days": None}
-        if not (days.isascii() and days.isdigit()):
             self.errors.pop("days", None)
+            return {"days": None}
+        if self.cleaned_data.get("days", 0) is None:
             self.add_error("days", ValidationError(WRONG))
-            return {}
-        return {"days": int(days)}
+        return self.cleaned_data
 
 
 class RetentionView(RealmChangeView):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django import forms
-from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -14,7 +13,7 @@ from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Crumbs, Note
-from authzsite.console.kit.forms import ConsoleForm, MomentField, NumberInput, ReasonField, TextField
+from authzsite.console.kit.forms import ConsoleForm, MomentField, ReasonField, TextField, WholeNumberField
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads, writes
 from authzsite.console.kit.page import page, say
@@ -56,15 +55,6 @@ class OperateForm(ConsoleForm):
             self.fields[name] = field
             self.order_fields(self.field_order)
 
-    def clean_rate(self) -> int:
-        return _whole(
-            self.cleaned_data["rate"] or "0", 9, "Give a whole number of changes a second, or none."
-        )
-
-    def clean_share(self) -> int:
-        typed = self.cleaned_data["share"].removesuffix("%").strip()
-        return _whole(typed, 3, "Give a share of people from 0 to 100 per cent.")
-
 
 def _until() -> MomentField:
     help_text = f"In {words.zone()}. Empty until somebody resumes it."
@@ -72,33 +62,35 @@ def _until() -> MomentField:
     return MomentField(label="Until", required=False, help_text=help_text, error_messages=wrong)
 
 
-def _rate(row: Backend) -> TextField:
-    return TextField(
+def _rate(row: Backend) -> WholeNumberField:
+    return WholeNumberField(
         label="Most changes a second",
         max_length=9,
         required=False,
+        empty=0,
+        wrong="Give a whole number of changes a second, or none.",
         initial=row.rate or "",
         help_text="Rights and memberships, such as 50. Empty for no limit.",
-        widget=NumberInput(9),
     )
 
 
-def _share(row: Backend) -> TextField:
+class ShareField(WholeNumberField):
+    """A share per cent, with or without its sign."""
+
+    def to_python(self, value: Any) -> str:
+        return str(super().to_python(value)).removesuffix("%").strip()
+
+
+def _share(row: Backend) -> ShareField:
     few = f"A plan that takes from {loss_limit.FEW} people or fewer is never held; at 100 no plan is."
-    return TextField(
+    return ShareField(
         label="Share of people who would lose something, per cent",
         max_length=4,
+        most=100,
+        wrong="Give a share of people from 0 to 100 per cent.",
         initial=row.share,
         help_text=f"Of all who have something there by ours. {few}",
-        error_messages={"required": "Give a share of people from 0 to 100 per cent."},
-        widget=NumberInput(4),
     )
-
-
-def _whole(typed: str, longest: int, wrong: str) -> int:
-    if not (typed.isascii() and typed.isdecimal() and len(typed) <= longest):
-        raise ValidationError(wrong)
-    return int(typed)
 
 
 class OperateView(ChangeView):
