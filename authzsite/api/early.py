@@ -43,6 +43,8 @@ def _in_form(request: HttpRequest, status: int, text: str) -> HttpResponse | Non
         return HttpResponse(body, status=status, content_type=bodies.JSON)
     if path.startswith(("/v1/execute/", "/v3/")):
         return HttpResponse(text, status=status, content_type="text/plain; charset=utf-8")
+    if path.startswith("/v1/data/"):
+        return respond({"code": "refused", "message": text}, status)
     if path.startswith(("/access/", "/.well-known/")):
         return respond(text, status)
     if path.startswith(("/authz/", "/api/", "/configs", "/health/", "/metrics")):

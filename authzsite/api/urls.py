@@ -11,5 +11,6 @@ urlpatterns = [
     path("", include("authzsite.api.authzen.urls")),
     path("", include("authzsite.api.herd.urls")),
     path("", include("authzsite.api.cdap.urls")),
+    path("", include("authzsite.api.trino.urls")),
     path("", include("authzsite.api.v1.urls")),
 ]
