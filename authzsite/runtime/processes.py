@@ -206,8 +206,6 @@ class Run:
         say(f"  {name:<9} {what}, embedded in {_shown(server.home)}")
 
     def _prepare(self) -> None:
-        # the demo is minutes old: its hints need not wait until things have been given for a month
-        os.environ.setdefault("LAKEWARDEN_UNUSED_AFTER", "0")
         steps = (["migrate", "--no-input", "--verbosity=0"], ["facts", "--if-new"], ["demo"])
         for words in steps:
             done = subprocess.run(

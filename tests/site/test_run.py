@@ -42,7 +42,7 @@ def status(port: int) -> int:
         return 0
 
 
-def soon(true: Callable[[], bool], seconds: float = 120.0) -> bool:
+def soon(true: Callable[[], bool], seconds: float = 300.0) -> bool:
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline:

@@ -2,37 +2,49 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any
 
 from django.conf import settings
+from django.utils import timezone
 
-from authzsite.demo import lake, passwords, shop, world
+from authzsite.demo import happened, lake, passwords, shop, six_months, world
+from authzsite.demo.six_months import SixMonths
 from authzsite.management.base import OperatorCommand
 from catalog.nodes import node
+from catalog.queries import realm_named
+from policies.models import Change
+from policies.sync import worker
 from policies.sync.connections.sources import opened
 from policies.sync.discovery.objects import discover
-from policies.sync.reconcile import reconcile
 
 
 class Command(OperatorCommand):
-    help = "Prepare the demo: the shop's database, connected as catalog shop of metalake demo.  Idempotent."
+    help = (
+        "Prepare the demo: the shop's database, connected as catalog shop of metalake demo, with six months "
+        "of history on a site without any.  Idempotent."
+    )
 
     def run(self, **_: Any) -> None:
-        there = shop.ensure()
-        world.accounts({item.user: item.password for item in passwords.load(settings.VAR).console})
-        place = world.realm()
-        row = world.connection(place, there.url_for())
-        catalog = node(row.catalog_id)
-        if catalog is None:
-            self.fail("catalog shop could not be made")
-        with opened(row, catalog) as source:
-            seen = source.observe()
-        found = discover(catalog, seen, by=self.by, authority=self.authority)
-        world.access(place)
-        lake.ensure(place, settings.VAR, there.superuser_url)
+        there, now = shop.ensure(), timezone.now()
+        is_new = realm_named(world.REALM) is None and not Change.objects.exists()
+        with six_months.beginning(now) if is_new else nullcontext():
+            world.accounts({item.user: item.password for item in passwords.load(settings.VAR).console})
+            place = world.realm()
+            row = world.connection(place, there.url_for())
+            catalog = node(row.catalog_id)
+            if catalog is None:
+                self.fail("catalog shop could not be made")
+            with opened(row, catalog) as source:
+                seen = source.observe()
+            found = discover(catalog, seen, by=self.by, authority=self.authority)
+            world.access(place)
+            lake.ensure(place, settings.VAR, there.superuser_url)
+        if is_new:
+            SixMonths(place, row, there.superuser_url, now).live(happened.STEPS)
         world.questions(place)
         world.report_uses(place)
-        report = reconcile(row)
+        report = worker.now(row)
         self.stdout.write(
             f"demo: {found.added} objects read from the shop, {report.applied} steps applied, "
             f"{report.foreign} grants made by others left as they are"
