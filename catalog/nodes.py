@@ -173,17 +173,17 @@ class Node:
     def realm(self) -> str:
         return self.names[0]
 
-    @property
+    @cached_property
     def path(self) -> tuple[str, ...]:
         """The parts of its full name."""
         below = zip(self.levels[1:], self.names[1:], strict=True)
         return path_of([(level.type, name) for level, name in below])
 
-    @property
+    @cached_property
     def ref(self) -> ObjectRef:
         return ObjectRef(self.type, self.realm, self.path)
 
-    @property
+    @cached_property
     def lineage(self) -> tuple[int, ...]:
         return tuple(number(level) for level in self.levels if isinstance(level.key, int))
 

@@ -24,8 +24,9 @@ from catalog.models import Realm
 from lakewarden.law import dialects, engine
 from lakewarden.law.dialects.cdap import by_settings
 from lakewarden.law.facts import OWNER, Key, Rule, Slice, Station, Window, contains
-from policies.decisions import live_history
+from policies.decisions import live_history, role_facts
 from policies.decisions.cache_versions import principal_key, realm_key, role_key
+from policies.decisions.role_facts import ALWAYS, GrantRow, RoleFacts, overlap, rules_from
 from policies.decisions.seals import unsealed
 from policies.decisions.seals.sealed_rows import MODELS, SealedRow, content_of_row, key_of_row
 
@@ -59,7 +60,7 @@ assignment AS (
       FROM policies_assignment a JOIN holders ON holders.id = a.holder_id
       JOIN catalog_securable r ON r.id = a.role_id AND r.realm_id = %(realm)s
      WHERE {a}),
-roles AS (SELECT role_id FROM assignment UNION SELECT unnest(%(roles)s::bigint[]))
+roles AS (SELECT role_id FROM assignment UNION SELECT unnest(%(roles)s::bigint[])){unheld}
 SELECT 'revision', (SELECT revision FROM policies_counter),
        (SELECT max(upto) FROM policies_archive WHERE realm_id = %(realm)s AND state <> 'written'),
        NULL::text, NULL::text, NULL::timestamptz, NULL::timestamptz, NULL::bigint, NULL::bigint, NULL::text,
@@ -91,7 +92,7 @@ UNION ALL
 SELECT 'grant', g.role_id, g.securable_id, g.privilege, g.effect,
        g.valid_from, g.valid_until, g.opened, g.id, g.pattern,
        g.closed, g.seal, g.origin, g.written, g.realm_id
-  FROM policies_grant g JOIN roles ON roles.role_id = g.role_id WHERE {g}{on_g}
+  FROM policies_grant g JOIN {roles} ON roles.role_id = g.role_id WHERE {g}{on_g}
 UNION ALL
 SELECT 'alias', a.id, a.holder_id, a.name, a.kind, {nothing} FROM alias a
 UNION ALL
@@ -112,12 +113,31 @@ SELECT 'owner', o.owner_id, o.securable_id, NULL, NULL, o.valid_from, o.valid_un
        o.closed, o.seal, o.origin, NULL, NULL
   FROM policies_ownership o JOIN holders ON holders.id = o.owner_id
   JOIN catalog_securable s ON s.id = o.securable_id AND s.realm_id = %(realm)s
- WHERE {o}{on_o}
+ WHERE {o}{on_o}{asked}
 """
+
+_UNHELD = """,
+unheld AS (
+    SELECT r.role_id FROM roles r
+      LEFT JOIN unnest(%(held)s::bigint[], %(since)s::bigint[]) h(id, revision) ON h.id = r.role_id
+      LEFT JOIN policies_touch t ON t.key = 's:' || r.role_id
+     WHERE %(held)s::bigint[] IS NOT NULL
+       AND (h.id IS NULL OR t.revision > h.revision
+            OR EXISTS (SELECT FROM policies_unsealedfact u WHERE u.key = 's:' || r.role_id)))"""
+_ASKED = """
+UNION ALL
+SELECT 'touched', r.role_id, coalesce(t.revision, 0), NULL, NULL, {nothing}
+  FROM roles r LEFT JOIN policies_touch t ON t.key = 's:' || r.role_id
+UNION ALL
+SELECT 'unheld', u.role_id, NULL, NULL, NULL, {nothing} FROM unheld u
+UNION ALL
+SELECT 'doubted', NULL, NULL, u.key, NULL, {nothing} FROM policies_unsealedfact u
+"""
+"""Where roles may be held in `role_facts`: their grants come only of those that are not, or were touched."""
 
 
 @cache
-def _statement(*, past: bool, narrowed: bool) -> str:
+def _statement(*, past: bool, narrowed: bool, sharing: bool = False) -> str:
     def true(alias: str) -> str:
         if past:
             started, open_ = f"{alias}.opened <= %(revision)s", f"{alias}.closed IS NULL"
@@ -127,16 +147,19 @@ def _statement(*, past: bool, narrowed: bool) -> str:
     def on(alias: str) -> str:
         on_these = f"{alias}.securable_id = ANY(%(objects)s)"
         by_text = " OR g.securable_id IS NULL" if alias == "g" else ""
-        return f" AND ({on_these}{by_text})" if narrowed else ""
+        # shared roles and a person's own denials come whole, as their seals speak of the whole
+        return f" AND ({on_these}{by_text})" if narrowed and (alias == "o" or not sharing) else ""
 
-    narrow = {f"on_{alias}": on(alias) for alias in "gdo"}
     nothing = ", ".join(["NULL"] * 10)
-    return _STATEMENT.format(nothing=nothing, **narrow, **{alias: true(alias) for alias in "macgdnot"})
+    parts = {
+        "unheld": _UNHELD if sharing else "",
+        "roles": "unheld roles" if sharing else "roles",
+        "asked": _ASKED.format(nothing=nothing) if sharing else "",
+    }
+    parts |= {f"on_{alias}": on(alias) for alias in "gdo"} | {alias: true(alias) for alias in "macgdnot"}
+    return _STATEMENT.format(nothing=nothing, **parts)
 
 
-ALWAYS: Window = (None, None)
-GrantRow = tuple[Any, str, bool, Window, int, int]
-"""The object or text, the privilege, whether it is allowed, when, since which revision, the fact's number."""
 OwnedRow = tuple[int, Window, int, int]
 Signature = tuple[
     int, bool, tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...], tuple[Any, ...]
@@ -171,6 +194,33 @@ class Loaded:
     settings: dict[str, Any] = field(default_factory=dict)
     unsealed: list[SealedRow] = field(default_factory=list)
     shut: dict[int, frozenset[str]] = field(default_factory=dict)
+    touched: dict[int, int] = field(default_factory=dict)
+    unheld: set[int] = field(default_factory=set)
+    doubted: set[str] = field(default_factory=set)
+    shared: dict[int, RoleFacts] = field(default_factory=dict)
+    """What is held of roles, of the same snapshot as the rest."""
+
+    def read(self, statement: str, values: Mapping[str, Any]) -> None:
+        """Ask, sort what comes, and note what was written past the console."""
+        with connection.cursor() as cursor:
+            cursor.execute(statement, values)
+            self.take(cursor.fetchall())
+        if self.unsealed:
+            unsealed.note(self.unsealed, self.realm.pk)
+
+    def is_current(self, held: Mapping[int, RoleFacts]) -> bool:
+        """Whether of every role that was come upon the facts held are those of this snapshot."""
+        return all(
+            role in held and held[role].revision >= touched and role_key(role) not in self.doubted
+            for role, touched in self.touched.items()
+        )
+
+    def share(self, held: Mapping[int, RoleFacts]) -> None:
+        """Use what is held of roles, and have held what was read of others."""
+        new = {role: RoleFacts(self.revision, tuple(self.grants.get(role, ()))) for role in self.unheld}
+        self.shared = {role: held[role] for role in self.touched.keys() - self.unheld} | new
+        doubted = self.doubted | {key_of_row(row) for row in self.unsealed}
+        role_facts.keep((role, facts) for role, facts in new.items() if role_key(role) not in doubted)
 
     def take(self, rows: Iterable[tuple[Any, ...]]) -> None:
         """Sort all rows of the statement; what has no good seal is left out."""
@@ -193,6 +243,12 @@ class Loaded:
                 self.root, self.settings = row.one, json.loads(row.text)
             case "mode":
                 self.mode = row.text
+            case "touched":
+                self.touched[row.one] = row.other
+            case "unheld":
+                self.unheld.add(row.one)
+            case "doubted":
+                self.doubted.add(row.text)
             case "member":
                 self.admitted.add(row.one)
                 if row.one in self.asked and contains(window, self.now):
@@ -229,15 +285,20 @@ class Loaded:
             for held in (self.groups, self.outside, self.roles, self.direct, self.aliases, self.owned):
                 held.pop(principal, None)
 
-    def slice_of(self, principal: Principal, number: int | None = None) -> Slice:
-        """The slice of one of the principals asked for; a stranger's by the number it was asked under."""
+    def slice_of(
+        self, principal: Principal, number: int | None = None, *, objects: Collection[Key] | None = None
+    ) -> Slice:
+        """The slice of one of the principals asked for; a stranger's by the number it was asked under.
+
+        With `objects` it has what roles give on those only.
+        """
         number = principal.pk if number is None else number
         return engine.build(
             principal.ref,
             self.realm_name,
             self.realm.law,
             self.revision,
-            (*self.rules_of(number), *self._by_office(principal, number)),
+            (*self.rules_of(number, objects), *self._by_office(principal, number)),
             member=number in self.members,
             service_admin=is_service_admin(principal),
             mode=self._mode_for(number),
@@ -265,11 +326,11 @@ class Loaded:
             tuple(self.aliases.get(principal, ())),
         )
 
-    def rules_of(self, principal: int) -> Iterable[Rule]:
+    def rules_of(self, principal: int, objects: Collection[Key] | None = None) -> Iterable[Rule]:
         """Every rule that reaches a principal, by every path."""
-        yield from self._held(principal, (), ALWAYS)
+        yield from self._held(principal, (), ALWAYS, objects)
         for group, name, window in self.groups.get(principal, ()):
-            yield from self._held(group, (Station("group", name, group),), window)
+            yield from self._held(group, (Station("group", name, group),), window, objects)
         for holder, kind, name in self.aliases.get(principal, ()):
             # the same name in another case is the same person; a pattern is a way of its own
             via = (Station(kind, name, holder),) if kind == Principal.Kind.PATTERN else ()
@@ -282,21 +343,22 @@ class Loaded:
             groups = self.groups.get(number, ())
             yield from by_settings.rules(self.root, self.realm.law, self.settings, principal.ref, groups)
 
-    def _held(self, holder: int, via: tuple[Station, ...], window: Window) -> Iterable[Rule]:
+    def _held(
+        self, holder: int, via: tuple[Station, ...], window: Window, objects: Collection[Key] | None
+    ) -> Iterable[Rule]:
         for securable, own, opened, pk in self.owned.get(holder, ()):
-            start, end = _overlap(window, own)
+            start, end = overlap(window, own)
             yield Rule(securable, OWNER, True, via, start, end, opened, f"ownership:{pk}")
         yield from self._given(holder, via, window)
         for role, name, held in self.roles.get(holder, ()):
-            path = (*via, Station("role", name, role))
-            for securable, privilege, allow, own, opened, pk in self.grants.get(role, ()):
-                start, end = _overlap(_overlap(window, held), own)
-                yield Rule(securable, privilege, allow, path, start, end, opened, f"grant:{pk}")
+            path, both = (*via, Station("role", name, role)), overlap(window, held)
+            if role in self.shared:
+                yield from self.shared[role].rules(path, both, objects)
+            else:
+                yield from rules_from(self.grants.get(role, ()), path, both)
 
     def _given(self, holder: int, via: tuple[Station, ...], window: Window) -> Iterable[Rule]:
-        for securable, privilege, allow, own, opened, pk in self.direct.get(holder, ()):
-            start, end = _overlap(window, own)
-            yield Rule(securable, privilege, allow, via, start, end, opened, f"grant:{pk}")
+        return rules_from(self.direct.get(holder, ()), via, window)
 
     def _selves(self, principal: int) -> Iterable[Key]:
         holders = [
@@ -354,28 +416,61 @@ def load(
     """
     now = now or timezone.now()
     asked = frozenset([*principals, *(strangers or ())])
-    loaded, law = Loaded(realm, realm_name, now.timestamp(), asked), dialects.get(realm.law)
-    values: dict[str, Any] = {
-        "principals": list(principals),
-        "realm": realm.pk,
-        "revision": as_of,
-        "objects": list(objects or ()),
-        "strangers": list(strangers or ()),
-        "names": list((strangers or {}).values()),
-        "roles": list(roles),
-        "open": law.open_to_all,
-        "by_name": law.ignores_case,
-        "by_text": law.by_text,
-    }
-    with connection.cursor() as cursor:
-        cursor.execute(_statement(past=as_of is not None, narrowed=objects is not None), values)
-        loaded.take(cursor.fetchall())
-    if loaded.unsealed:
-        unsealed.note(loaded.unsealed, realm.pk)
+    loaded = Loaded(realm, realm_name, now.timestamp(), asked)
+    values = _values(realm, principals, strangers or {}, objects)
+    values |= {"revision": as_of, "roles": list(roles)}
+    loaded.read(_statement(past=as_of is not None, narrowed=objects is not None), values)
     if as_of is not None:
         live_history.check(as_of, loaded.live_from)
         loaded.revision = min(as_of, loaded.revision)
     return loaded
+
+
+def load_sharing(
+    realm: Realm,
+    realm_name: str,
+    principals: Collection[int],
+    *,
+    now: datetime,
+    owned: Collection[int] | None = None,
+) -> Loaded:
+    """The same as it is now, with what is held of roles; never inside a change.
+
+    `owned` are the objects whose owners matter, None for all.  One statement where all roles are held and
+    untouched, two where some are not: the second one alone counts then.
+    """
+
+    def read(held: Mapping[int, RoleFacts] | None) -> Loaded:
+        loaded = Loaded(realm, realm_name, now.timestamp(), frozenset(principals))
+        values = _values(realm, principals, {}, owned)
+        values["roles"] = []
+        values["held"] = None if held is None else list(held)
+        values["since"] = None if held is None else [item.revision for item in held.values()]
+        loaded.read(_statement(past=False, narrowed=owned is not None, sharing=True), values)
+        return loaded
+
+    loaded = read(None)
+    held = role_facts.find(loaded.touched)
+    if not loaded.is_current(held):
+        loaded = read(held)
+    loaded.share(held)
+    return loaded
+
+
+def _values(
+    realm: Realm, principals: Collection[int], strangers: Mapping[int, str], objects: Collection[int] | None
+) -> dict[str, Any]:
+    law = dialects.get(realm.law)
+    return {
+        "principals": list(principals),
+        "realm": realm.pk,
+        "objects": list(objects or ()),
+        "strangers": list(strangers),
+        "names": list(strangers.values()),
+        "open": law.open_to_all,
+        "by_name": law.ignores_case,
+        "by_text": law.by_text,
+    }
 
 
 def is_service_admin(principal: Principal) -> bool:
@@ -384,14 +479,3 @@ def is_service_admin(principal: Principal) -> bool:
 
 def _seconds(moment: datetime | None) -> float | None:
     return moment.timestamp() if moment else None
-
-
-def _overlap(window: Window, other: Window) -> Window:
-    # most of what there is has no end, and some own a hundred thousand objects
-    if window == ALWAYS:
-        return other
-    if other == ALWAYS:
-        return window
-    starts = [edge for edge in (window[0], other[0]) if edge is not None]
-    ends = [edge for edge in (window[1], other[1]) if edge is not None]
-    return (max(starts, default=None), min(ends, default=None))

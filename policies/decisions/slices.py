@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar, cast
@@ -20,9 +20,17 @@ from catalog.models import Realm
 from catalog.nodes import Node
 from lakewarden.law import dialects, engine
 from lakewarden.law.facts import Slice
-from policies.decisions import facts
+from policies.decisions import facts, role_facts
 
 KEPT = 2_000
+KEPT_RULES = 500_000
+"""So many rules the kept slices have at most together; some own a hundred thousand objects."""
+WORTH_KEEPING = 3
+"""Whoever is asked about so many times gets a slice that is kept; before, the facts asked for are enough."""
+MET = 4_000
+"""So many of whom a few questions were asked are remembered."""
+MADE_AT_ONCE = 4
+"""So many slices to be kept one call makes at most; the next ones make more."""
 Made = TypeVar("Made")
 
 
@@ -34,6 +42,8 @@ class _Kept:
 
 
 _kept: OrderedDict[tuple[int, int], _Kept] = OrderedDict()
+_met: OrderedDict[tuple[int, int], int] = OrderedDict()
+_rules = 0
 _lock = threading.Lock()
 
 
@@ -52,15 +62,56 @@ def about(principal: Principal, node: Node, objects: Iterable[int], *, now: date
     return loaded.slice_of(principal)
 
 
-def currents(principals: list[Principal], node: Node, *, now: datetime | None = None) -> dict[int, Slice]:
-    """The slices of several principals in one realm.  At most two queries."""
+def currents(
+    principals: list[Principal],
+    node: Node,
+    *,
+    now: datetime | None = None,
+    objects: Mapping[int, Collection[int]] | None = None,
+) -> dict[int, Slice]:
+    """The slices of several principals in one realm.  At most three queries.
+
+    With `objects`, for each of them those on which alone the caller will ask, whoever is seldom asked about
+    gets the facts on those, and nothing is kept of that.
+    """
     now = now or timezone.now()
     kept = {principal.pk: _take(node.realm_id, principal.pk) for principal in principals}
     good = _still_good({pk: entry for pk, entry in kept.items() if entry and _lasts(entry, now)})
     stale = [principal for principal in principals if principal.pk not in good]
+    # where names themselves give rights, facts on other objects count too
+    if stale and objects is not None and not dialects.get(node.kind).by_text:
+        often = [principal for principal in stale if _is_often(node.realm_id, principal.pk)][:MADE_AT_ONCE]
+        good |= _narrowed([item for item in stale if item not in often], node, objects, now)
+        stale = [principal for principal in stale if principal.pk not in good]
     if stale:
         good |= _load(stale, node, now)
     return {pk: engine.at(slice_, now.timestamp()) for pk, slice_ in good.items()}
+
+
+def _narrowed(
+    principals: list[Principal], node: Node, objects: Mapping[int, Collection[int]], now: datetime
+) -> dict[int, Slice]:
+    """The facts on some objects, of those of whom no row is known to lack a good seal: such a row on any
+    object counts."""
+    if not principals:
+        return {}
+    numbers = [principal.pk for principal in principals]
+    on = {number: frozenset(objects.get(number, ())) for number in numbers}
+    loaded = _read(numbers, node, now, owned=frozenset().union(*on.values()))
+    return {
+        item.pk: loaded.slice_of(item, objects=on[item.pk])
+        for item in principals
+        if item.pk not in loaded.shut and loaded.doubted.isdisjoint(loaded.keys_of(item.pk))
+    }
+
+
+def _read(
+    numbers: list[int], node: Node, now: datetime, *, owned: Collection[int] | None = None
+) -> facts.Loaded:
+    realm = Realm(pk=node.realm_id, kind=node.kind)
+    if _inside_a_change():
+        return facts.load(realm, node.realm, numbers, now=now)
+    return facts.load_sharing(realm, node.realm, numbers, now=now, owned=owned)
 
 
 def _lasts(entry: _Kept, now: datetime) -> bool:
@@ -96,8 +147,7 @@ set right."""
 
 
 def _load(principals: list[Principal], node: Node, now: datetime) -> dict[int, Slice]:
-    realm = Realm(pk=node.realm_id, kind=node.kind)
-    loaded = facts.load(realm, node.realm, [principal.pk for principal in principals], now=now)
+    loaded = _read([principal.pk for principal in principals], node, now)
     slices = {principal.pk: loaded.slice_of(principal) for principal in principals}
     if not _inside_a_change():
         for pk, slice_ in slices.items():
@@ -149,14 +199,31 @@ def _take(realm: int, principal: int) -> _Kept | None:
         return entry
 
 
-def _keep(realm: int, principal: int, entry: _Kept) -> None:
+def _is_often(realm: int, principal: int) -> bool:
+    """Whether somebody was asked about several times lately; counts this time."""
     with _lock:
+        _met[realm, principal] = met = _met.pop((realm, principal), 0) + 1
+        while len(_met) > MET:
+            _met.popitem(last=False)
+        return met >= WORTH_KEEPING
+
+
+def _keep(realm: int, principal: int, entry: _Kept) -> None:
+    global _rules
+    with _lock:
+        old = _kept.pop((realm, principal), None)
+        _rules += len(entry.slice.rules) - (len(old.slice.rules) if old else 0)
         _kept[realm, principal] = entry
-        while len(_kept) > KEPT:
-            _kept.popitem(last=False)
+        while len(_kept) > KEPT or (_rules > KEPT_RULES and len(_kept) > 1):
+            _, gone = _kept.popitem(last=False)
+            _rules -= len(gone.slice.rules)
 
 
 def forget_all() -> None:
     """Drop every kept slice; for tests, where databases come and go under one process."""
+    global _rules
     with _lock:
         _kept.clear()
+        _met.clear()
+        _rules = 0
+    role_facts.forget_all()

@@ -58,8 +58,13 @@ def flipper(transactional_db: None) -> Iterator[subprocess.Popen[str]]:
     assert process.returncode == 0
 
 
-@pytest.mark.parametrize("flips", [200, pytest.param(1000, marks=pytest.mark.slow)])
-def test_no_stale_answer_after_a_commit_is_acknowledged(flipper: subprocess.Popen[str], flips: int) -> None:
+@pytest.mark.parametrize("often", [True, False], ids=["kept slices", "kept roles"])
+@pytest.mark.parametrize("flips", [100, pytest.param(1000, marks=pytest.mark.slow)])
+def test_no_stale_answer_after_a_commit_is_acknowledged(
+    flipper: subprocess.Popen[str], flips: int, often: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whoever is asked about often has a slice that is kept; of others, what their roles give is held."""
+    monkeypatch.setattr(slices, "WORTH_KEEPING", 1 if often else 10**9)
     caller = Caller(token("user", "ana"))
 
     def may_read() -> bool:

@@ -159,14 +159,21 @@ class Inquiry:
 
     @cached_property
     def _slices(self) -> dict[tuple[int, int], Slice]:
-        """Everybody's facts in every realm that is named: at most two queries a realm."""
+        """Everybody's facts on what is named in every realm: at most two queries a realm."""
         people = {case.subject.pk: case.subject for case in self.named if case.subject and case.subject.pk}
         people[self.asker.pk] = self.asker
         roots = {case.places[0].realm_id: case.places[0] for case in self.named if case.places}
+        asked: dict[int, dict[int, set[int]]] = {realm: {} for realm in roots}
+        for case in self.named:
+            for place in case.places:
+                for pk in (self.asker.pk, case.subject.pk if case.subject else None):
+                    asked[place.realm_id].setdefault(pk or 0, set()).update(place.lineage)
         return {
             (realm, pk): slice_
             for realm, root in roots.items()
-            for pk, slice_ in slices.currents(list(people.values()), root, now=self.now).items()
+            for pk, slice_ in slices.currents(
+                list(people.values()), root, now=self.now, objects=asked[realm]
+            ).items()
         }
 
     def slice_of(self, case: Case) -> Slice | None:

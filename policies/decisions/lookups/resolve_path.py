@@ -49,8 +49,12 @@ def _ways(ref: ObjectRef) -> list[ObjectRef]:
 
 def steps(node: Node) -> Places:
     """The objects on the way to one, itself the last, as far as they are parts of its name."""
+    way = (*node.above(), node)
+    types = [level.type for level in node.levels]
+    if types.count("schema") < 2:
+        return way
     # a nested schema `A:B` stands below `A`, but `A` is no part of its name
-    return tuple(place for place in (*node.above(), node) if place.path == node.path[: len(place.path)])
+    return tuple(place for place in way if place.path == node.path[: len(place.path)])
 
 
 def named_by(ref: ObjectRef, known: Places) -> Node | None:

@@ -1,0 +1,105 @@
+"""What roles were given, read once, held in this process and shared by the slices of all who hold them.
+
+It is good as long as nothing touched the role, which the one statement of `facts` says of every role it comes
+upon: what is held here and what that statement brings are of one snapshot.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Collection, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+from lakewarden.law.facts import Key, Rule, Station, Window
+
+ALWAYS: Window = (None, None)
+GrantRow = tuple[Any, str, bool, Window, int, int]
+"""The object or text, the privilege, whether it is allowed, when, since which revision, the fact's number."""
+KEPT_ROWS = 500_000
+"""So many grants the roles held here have at most together."""
+
+
+@dataclass(frozen=True)
+class RoleFacts:
+    """The grants of one role as of a revision."""
+
+    revision: int
+    rows: tuple[GrantRow, ...]
+    made: dict[tuple[tuple[Station, ...], Window], tuple[Rule, ...]] = field(default_factory=dict)
+
+    def rules(
+        self, path: tuple[Station, ...], held: Window, objects: Collection[Key] | None
+    ) -> Iterable[Rule]:
+        """The role's rules for whoever holds it by a path, on all objects or only some."""
+        if objects is not None:
+            rows = [row for key in self.by_object.keys() & set(objects) for row in self.by_object[key]]
+            return rules_from(rows, path, held)
+        # most hold a role themselves and without an end, so that one tuple serves them all
+        if held != ALWAYS:
+            return rules_from(self.rows, path, held)
+        if (path, held) not in self.made:
+            self.made[path, held] = tuple(rules_from(self.rows, path, held))
+        return self.made[path, held]
+
+    @cached_property
+    def by_object(self) -> dict[Key, list[GrantRow]]:
+        found: dict[Key, list[GrantRow]] = {}
+        for row in self.rows:
+            found.setdefault(row[0], []).append(row)
+        return found
+
+
+def rules_from(rows: Iterable[GrantRow], path: tuple[Station, ...], held: Window) -> Iterator[Rule]:
+    """The rules of grants, for as long as both the grant and what leads to it last."""
+    for on, privilege, allow, own, opened, pk in rows:
+        start, end = overlap(held, own)
+        yield Rule(on, privilege, allow, path, start, end, opened, f"grant:{pk}")
+
+
+def overlap(window: Window, other: Window) -> Window:
+    # most of what there is has no end, and some own a hundred thousand objects
+    if window == ALWAYS:
+        return other
+    if other == ALWAYS:
+        return window
+    starts = [edge for edge in (window[0], other[0]) if edge is not None]
+    ends = [edge for edge in (window[1], other[1]) if edge is not None]
+    return (max(starts, default=None), min(ends, default=None))
+
+
+_held: OrderedDict[int, RoleFacts] = OrderedDict()
+_rows = 0
+_lock = threading.Lock()
+
+
+def find(roles: Iterable[int]) -> dict[int, RoleFacts]:
+    """Those of the roles that are held here, as they were."""
+    with _lock:
+        found = {role: _held[role] for role in roles if role in _held}
+        for role in found:
+            _held.move_to_end(role)
+        return found
+
+
+def keep(roles: Iterable[tuple[int, RoleFacts]]) -> None:
+    """Hold what was read of roles; never what a transaction that is still open has written."""
+    global _rows
+    with _lock:
+        for role, facts in roles:
+            old = _held.pop(role, None)
+            _rows += len(facts.rows) - (len(old.rows) if old else 0)
+            _held[role] = facts
+        while _rows > KEPT_ROWS and len(_held) > 1:
+            _, gone = _held.popitem(last=False)
+            _rows -= len(gone.rows)
+
+
+def forget_all() -> None:
+    """Drop everything held; for tests, where databases come and go under one process."""
+    global _rows
+    with _lock:
+        _held.clear()
+        _rows = 0
