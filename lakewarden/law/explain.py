@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any, cast
 
 from lakewarden.law import dialects, pattern_levels
 from lakewarden.law.conditions import (
@@ -29,7 +30,7 @@ from lakewarden.law.conditions import OWNER as OWNS
 from lakewarden.law.dialects.base import WEIGHTS, Dialect, Test
 from lakewarden.law.dialects.patterns import TextDialect
 from lakewarden.law.engine import Decision, at, decide, each_of
-from lakewarden.law.facts import OWNER, Key, Level, Lineage, Rule, Slice, Station
+from lakewarden.law.facts import NOTHING, OWNER, Key, Level, Lineage, Rule, Slice, Station
 
 EVIDENCE = (RIGHT, HELD, BELOW, OWNS)
 """What rules give; the rest is what the principal is."""
@@ -115,6 +116,46 @@ def explain(
     return _together(decision, test, [_alone(decision, one, its) for one, its in [(ground, test), *pairs]])
 
 
+def missing(
+    slice: Slice,
+    operation: str,
+    lineage: Lineage,
+    *,
+    now: float,
+    also: Lineage = (),
+    inside: Sequence[Lineage] | None = None,
+) -> tuple[Lack, ...]:
+    """What `explain` says is missing, alone.
+
+    Refusals are much alike: without a denial, what is missing follows from the types on the way and from what
+    is held there, so it is worked out once for all of a kind.
+    """
+    slice = at(slice, now)
+    law = dialects.get(slice.dialect)
+    held = [slice.bits.get(level.key, NOTHING) for level in lineage]
+    if law.by_text or also or inside is not None or not lineage or any(bits.deny for bits in held):
+        return explain(slice, operation, lineage, now=now, also=also, inside=inside).missing
+    types, itself = tuple(level.type for level in lineage), lineage[-1].key in slice.selves
+    like = (law.code, operation, types, tuple(held), slice.member, slice.service_admin, slice.mode, itself)
+    if like not in _MISSING:
+        if len(_MISSING) >= MOST_MISSING:
+            _MISSING.clear()
+        places = {level.key: depth for depth, level in enumerate(lineage)}
+        lacks = explain(slice, operation, lineage, now=now).missing
+        _MISSING[like] = [(lack.kind, lack.privilege, places.get(lack.object)) for lack in lacks]
+    return tuple(_lack_at(*told, lineage) for told in _MISSING[like])
+
+
+MOST_MISSING = 5_000
+_MISSING: dict[tuple[Any, ...], list[tuple[str, str, int | None]]] = {}
+
+
+def _lack_at(kind: str, privilege: str, depth: int | None, lineage: Lineage) -> Lack:
+    if depth is None:
+        return Lack(kind, privilege)
+    return Lack(kind, privilege, lineage[depth].key, lineage[depth].type)
+
+
 def _ground(
     slice: Slice, law: Dialect, lineage: Lineage, also: Lineage, names: Mapping[Key, str], now: float
 ) -> _Ground:
@@ -138,6 +179,18 @@ def _together(decision: Decision, test: Test, parts: Sequence[Explanation]) -> E
     return Explanation(decision, tree, tuple(dict.fromkeys(because)), tuple(dict.fromkeys(missing)))
 
 
+def _by_object(slice: Slice) -> dict[Key, list[Rule]]:
+    """The rules by what they are on; sorted once for a slice, which may have ten thousand."""
+    bits, by_key = slice.followed.get("rules by object", (None, {}))
+    # a slice that was made out of this one may have other facts
+    if bits is not slice.bits:
+        by_key = {}
+        for rule in slice.rules:
+            by_key.setdefault(rule.object, []).append(rule)
+        slice.followed["rules by object"] = (slice.bits, by_key)
+    return cast("dict[Key, list[Rule]]", by_key)
+
+
 class _Ground:
     """The levels that a question is about and the rules that are true on them."""
 
@@ -154,7 +207,8 @@ class _Ground:
         self.asked = lineage[-1].key if lineage else None
         self.levels = levels = (*lineage, *also[1:])
         depth = {level.key: place for place, level in enumerate(levels)}
-        live = [rule for rule in slice.rules if rule.object in depth and rule.holds_at(now)]
+        on_them = _by_object(slice)
+        live = [rule for key in depth for rule in on_them.get(key, ()) if rule.holds_at(now)]
         # nearest path and nearest object first: the plainest evidence
         live.sort(key=lambda rule: (len(rule.via), -depth[rule.object], rule.opened))
         self.rules = [rule for rule in live if self._counts(rule, levels[depth[rule.object]])]

@@ -46,14 +46,14 @@ class RoleFacts:
 
     @cached_property
     def by_object(self) -> dict[Key, list[GrantRow]]:
-        found: dict[Key, list[GrantRow]] = {}
+        grants: dict[Key, list[GrantRow]] = {}
         for row in self.rows:
-            found.setdefault(row[0], []).append(row)
-        return found
+            grants.setdefault(row[0], []).append(row)
+        return grants
 
 
 def rules_from(rows: Iterable[GrantRow], path: tuple[Station, ...], held: Window) -> Iterator[Rule]:
-    """The rules of grants, for as long as both the grant and what leads to it last."""
+    """The rules of grants, while both the grant and what leads to it last."""
     for on, privilege, allow, own, opened, pk in rows:
         start, end = overlap(held, own)
         yield Rule(on, privilege, allow, path, start, end, opened, f"grant:{pk}")
@@ -78,10 +78,10 @@ _lock = threading.Lock()
 def find(roles: Iterable[int]) -> dict[int, RoleFacts]:
     """Those of the roles that are held here, as they were."""
     with _lock:
-        found = {role: _held[role] for role in roles if role in _held}
-        for role in found:
+        known = {role: _held[role] for role in roles if role in _held}
+        for role in known:
             _held.move_to_end(role)
-        return found
+        return known
 
 
 def keep(roles: Iterable[tuple[int, RoleFacts]]) -> None:

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from lakewarden.law import dialects, engine
+from lakewarden.law.explain import explain, missing
 from lakewarden.law.facts import OWNER, Level, Rule
 
 from .worlds import LAW, NAMES, TREE, fact, may, of_rules, questions, random_rules, random_slice, world
@@ -269,3 +270,14 @@ def test_facts_are_read_from_sentences():
         ("group", "analysts"),
         ("role", "clerk"),
     ]
+
+
+def test_what_is_missing_alone_is_what_the_explanation_says():
+    refused = 0
+    for rng, slice in random_worlds(8, 40):
+        for operation, lineage, also in rng.sample(questions(rng), 60):
+            told = explain(slice, operation, lineage, now=0.0, also=also).missing
+            alone = missing(slice, operation, lineage, now=0.0, also=also)
+            assert alone == told, (operation, lineage)
+            refused += bool(told)
+    assert refused > 200

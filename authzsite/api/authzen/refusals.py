@@ -14,9 +14,9 @@ from typing import Any
 from authzsite.api.authzen.question_names import Case
 from authzsite.api.authzen.questions import Question
 from catalog.nodes import Node
-from lakewarden.law import dialects
+from lakewarden.law import dialects, explain
 from lakewarden.law.engine import decide
-from lakewarden.law.explain import Explanation, explain
+from lakewarden.law.explain import missing
 from lakewarden.law.facts import Key, Lineage, Slice
 from lakewarden.law.objects import ObjectRef
 from lakewarden.law.patterns import parts_of
@@ -115,9 +115,12 @@ def _by_law(refusal: Refusal, slice_: Slice, ref: ObjectRef, operation: str, now
     lineage, names = way(refusal, ref)
     if not refusal.whole and _would_be_seen(slice_, lineage, now):
         return [Lack("object", ref=ref)]
-    explanation = explain(slice_, operation, lineage, now=now, also=refusal.case.also, inside=refusal.inside)
-    found = list(_explained(explanation, lineage, names))
-    return found or [Lack(explanation.decision.reason, ref=ref)]
+    also, inside = refusal.case.also, refusal.inside
+    lacks = missing(slice_, operation, lineage, now=now, also=also, inside=inside)
+    if not lacks:
+        decision = decide(slice_, operation, lineage, now=now, also=also, inside=inside)
+        return [Lack(decision.reason, ref=ref)]
+    return list(_named(lacks, lineage, names))
 
 
 def way(refusal: Refusal, ref: ObjectRef) -> tuple[Lineage, dict[Key, ObjectRef]]:
@@ -134,9 +137,9 @@ def _would_be_seen(slice_: Slice, lineage: Lineage, now: float) -> bool:
     return operation is not None and bool(decide(slice_, operation, lineage, now=now))
 
 
-def _explained(explanation: Explanation, lineage: Lineage, names: Mapping[Key, ObjectRef]) -> Iterator[Lack]:
+def _named(lacks: Iterable[explain.Lack], lineage: Lineage, names: Mapping[Key, ObjectRef]) -> Iterator[Lack]:
     keys = [level.key for level in lineage]
-    for lack in explanation.missing:
+    for lack in lacks:
         depth = keys.index(lack.object) if lack.object in keys else 0
         through = tuple(key for key in keys[: depth + 1] if isinstance(key, int))
         ref, text = names.get(lack.object), lack.name if ":" in lack.name else ""
