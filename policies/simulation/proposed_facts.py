@@ -17,7 +17,8 @@ from catalog.nodes import Node
 from catalog.queries import all_below
 from lakewarden.law import dialects
 from lakewarden.law.facts import Lineage, Window
-from policies.decisions.facts import GrantRow, Loaded
+from policies.decisions.facts import Loaded
+from policies.decisions.role_facts import GrantRow
 from policies.errors import Invalid
 from policies.models.grants import Effect
 from policies.services import entities, roles

@@ -6,7 +6,7 @@ on is said with them, as no use was seen where nobody reports.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -86,7 +86,7 @@ class Replay:
             .annotate(times=Count("run", distinct=True), last=Max("at"))
             .order_by("principal", "securable", "action", "-last")
         )
-        by_use: dict[tuple[int, int, str], list[dict[str, Any]]] = {}
+        by_use: dict[tuple[int, int, str], list[Mapping[str, Any]]] = {}
         for row in rows:
             by_use.setdefault((row["principal"], row["securable"], row["action"]), []).append(row)
         jobs = Principal.objects.in_bulk({row["reporter"] for some in by_use.values() for row in some})
