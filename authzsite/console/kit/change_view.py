@@ -32,8 +32,6 @@ else:
     View = FormView  # has no type arguments at run time
 
 RESUMED = Note("warn", "Your form is kept, and nothing was saved.", "Look at it again, then save.")
-NAMING_BUTTONS = {"add", "drop"}
-"""Buttons that change who is named; they never save."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +70,10 @@ class ChangeView(View):
     """What is drawn where the view is routed a second time with `preview_only=True`."""
     preview_only = False
     looks_first: ClassVar[bool] = False
-    """Whether the form has a button to look at the plan; then only `step=save` saves."""
+    """Whether the form has a button to look at the plan; then only the `saving_steps` save."""
+    saving_steps: ClassVar[frozenset[str]] = frozenset({"save"})
+    naming_buttons: ClassVar[frozenset[str]] = frozenset({"add", "drop"})
+    """Buttons that change who or what is named; they never save."""
     not_saved: ClassVar[str] = "Not saved."
     fields_of_errors: ClassVar[Mapping[type[Exception], str]] = {BadName: "name"}
     """Errors of services that belong to one field of the form."""
@@ -154,8 +155,9 @@ class ChangeView(View):
         return self.look(self.make_form(self.data), begin=self.resumed is None)
 
     def post(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
-        form, looking = self.make_form(request.POST), request.POST.get("step") != "save"
-        if self.preview_only or (self.looks_first and (looking or NAMING_BUTTONS & set(request.POST))):
+        form, looking = self.make_form(request.POST), request.POST.get("step") not in self.saving_steps
+        self.actor = Actor(self.asker, "console", request_id=form.nonce)
+        if self.preview_only or (self.looks_first and (looking or self.naming_buttons & set(request.POST))):
             return self.look(form, begin="nonce" not in request.POST)
         return self.form_valid(form) if form.is_valid() else self.form_invalid(form)
 
@@ -174,7 +176,6 @@ class ChangeView(View):
 
     def form_valid(self, form: Any) -> HttpResponse:
         """Save once: a form that comes again is answered like the first time."""
-        self.actor = Actor(self.asker, "console", request_id=form.nonce)
         if done_before(self.actor) is None:
             try:
                 self.result = self.save(form, self.actor)
@@ -210,9 +211,8 @@ class ChangeView(View):
 
         A form that comes again is led on, also when what it asks for cannot be asked any more.
         """
-        saved = done_before(Actor(self.asker, "console", request_id=form.nonce))
-        if saved is not None:
-            say(self.request, "It was saved already", undo=saved if self.may_undo() else None)
+        if done_before(self.actor) is not None:
+            say(self.request, "It was saved already", undo=self.revision if self.may_undo() else None)
             return self.leave(self.get_success_url())
         self.notes.append(Note("bad", self.not_saved, "See what is marked below."))
         return self.show(form, 422)

@@ -186,16 +186,16 @@ class Choices(forms.CheckboxSelectMultiple):
 class SegmentsField(forms.ChoiceField):
     """One of a few; what is none of them counts as `otherwise`, where that is given."""
 
-    def __init__(self, *, otherwise: str = "", **kwargs: Any) -> None:
+    def __init__(self, *, otherwise: str | None = None, **kwargs: Any) -> None:
         kwargs.setdefault("widget", Segments)
-        if otherwise:
+        if otherwise is not None:
             kwargs.setdefault("initial", otherwise)
         super().__init__(**kwargs)
         self.otherwise = otherwise
 
     def to_python(self, value: Any) -> str:
         asked = super().to_python(value)
-        return asked if not self.otherwise or self.valid_value(asked) else self.otherwise
+        return asked if self.otherwise is None or self.valid_value(asked) else self.otherwise
 
     def bound_data(self, data: Any, initial: Any) -> Any:
         return self.to_python(data)

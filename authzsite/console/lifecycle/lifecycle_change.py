@@ -58,15 +58,14 @@ class LifecycleView(ChangeView):
         raise NotImplementedError
 
     def form_valid(self, form: Any) -> HttpResponse:
-        actor = Actor(self.asker, "console", request_id=form.nonce)
         if form.deeds:
-            outcomes = self.carry_out(form, actor)
+            outcomes = self.carry_out(form, self.actor)
             failed = [outcome for outcome in outcomes if outcome.trouble]
             if failed:
                 self.notes.append(self.note_of_failed(outcomes, failed))
                 return self._show_again(outcomes)
             self.result = outcomes
-        elif done_before(actor) is None:
+        elif done_before(self.actor) is None:
             self.notes.append(self.nothing)
             return self.show(form, 422)
         say(self.request, self.success_message(form))

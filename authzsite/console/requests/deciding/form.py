@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from django.http import QueryDict
+from django import forms
 from django.utils import timezone
 
 from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.forms import ChoicesField, ConsoleForm, ExpirationField, SegmentsField, TextField
 from authzsite.console.kit.http import number_in
-from authzsite.console.kit.inputs.dates import When
 from authzsite.console.requests import rows as requests_rows
 from policies.models import RequestPart
 from policies.requests import durations
@@ -25,13 +24,27 @@ ASKED = "asked"
 LONGEST = 4000
 
 
-@dataclass
-class Choice:
-    """The form of a decision; `problems` name, by field, why it cannot be sent."""
+class DecisionForm(ConsoleForm):
+    """Yes, yes to less, no, or a question; `step` says which."""
 
-    seen: VisibleRequest
-    data: QueryDict
-    problems: dict[str, str] = field(default_factory=dict)
+    part = ChoicesField(required=False)
+    give = forms.Field(required=False, widget=forms.SelectMultiple)
+    lasts = SegmentsField(otherwise=ASKED, required=False)
+    date = ExpirationField(required=False)
+    role = TextField(required=False)
+    text = TextField(
+        label="Note, reason or question",
+        required=False,
+        max_length=LONGEST,
+        help_text="Required to refuse or to ask back; optional to approve. Kept for ever.",
+        widget=forms.Textarea(attrs={"class": "input", "rows": 3, "maxlength": LONGEST}),
+    )
+
+    def __init__(self, data: Any = None, *, about: VisibleRequest, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        self.about = about
+        self.fields["part"].choices = [(str(part.number), "") for part in self.mine]
+        self.fields["lasts"].choices = self._lengths()
 
     @property
     def sent(self) -> bool:
@@ -39,21 +52,20 @@ class Choice:
 
     @property
     def step(self) -> str:
-        return self.data.get("step", "")
+        return str(self.data.get("step", ""))
 
     @cached_property
     def mine(self) -> list[RequestPart]:
-        return sorted((mandate.part for mandate in self.seen.mandates), key=lambda part: part.number)
+        return sorted((mandate.part for mandate in self.about.mandates), key=lambda part: part.number)
 
     @cached_property
     def parts(self) -> list[int]:
         """The parts decided now; all that the viewer may decide, until the form says otherwise."""
-        numbers = [part.number for part in self.mine]
-        asked = {number_in(text) for text in self.data.getlist("part")}
-        return [number for number in numbers if not self.sent or number in asked]
+        asked = self.fields["part"].to_python(self.data.getlist("part"))
+        return [part.number for part in self.mine if not self.sent or str(part.number) in asked]
 
     @cached_property
-    def give(self) -> dict[int, Collection[str]]:
+    def give_by_part(self) -> dict[int, Collection[str]]:
         """Of each part the privileges that are given."""
         if not self.sent:
             return {}
@@ -66,30 +78,23 @@ class Choice:
         with_privileges = {part.number for part in self.mine if part.privileges}
         return {number: codes for number, codes in given.items() if number in with_privileges}
 
-    @cached_property
+    @property
     def lasting(self) -> str:
-        asked = self.data.get("lasts", "")
-        return asked if asked in (ASKED, *self.offered, "date") else ASKED
+        return str(self["lasts"].value())
 
     @property
-    def lasts(self) -> str:
+    def length(self) -> str:
+        """How long it lasts, where a length is chosen and no date."""
         return self.lasting if self.lasting.startswith("P") else ""
-
-    @cached_property
-    def when(self) -> When:
-        data = self.data.copy()
-        data["until"] = "date" if self.lasting == "date" else "never"
-        data["from"] = "now"
-        return When(data)
 
     @property
     def until(self) -> datetime | None:
-        return self.when.end
+        return self.cleaned_data["date"] if self.lasting == "date" else None
 
     @cached_property
     def offered(self) -> list[str]:
         """The lengths that are shorter than what was asked for."""
-        row, now = self.seen.request, timezone.now()
+        row, now = self.about.request, timezone.now()
         asked = durations.ends(now, row.lasts, row.until, row.zone)
         found = []
         for item in SHORTER:
@@ -98,52 +103,45 @@ class Choice:
                 found.append(item)
         return found
 
-    @cached_property
-    def role(self) -> int | None:
+    @property
+    def asked_role(self) -> int | None:
         return number_in(self.data.get("role", ""))
 
-    @cached_property
-    def text(self) -> str:
-        return self.data.get("text", "").strip()[:LONGEST].replace("\0", "")
-
-    def check(self) -> bool:
-        """Whether it can be sent as far as the form knows; else the problems are named."""
+    def clean(self) -> dict[str, Any]:
+        """Whether it can be sent as far as the form knows."""
+        if self.lasting != "date" or self.step != "approve":
+            self.errors.pop("date", None)
+        elif self.cleaned_data.get("date", 0) is None:
+            self.add_error("date", ExpirationField.wrong)
         if not self.parts:
-            self.problems["part"] = "Choose at least one of the decisions that are yours."
-        if self.step == "approve":
-            if any(not codes for codes in self.give.values()):
-                self.problems["part"] = "Give at least one right of each part, or refuse it."
-            self.problems |= self.when.check()
-        elif len(self.text) < 3:
-            self.problems["text"] = (
-                "Say why it is refused." if self.step == "refuse" else "Write what you want to know."
-            )
-        return not self.problems
+            self.add_error("part", "Choose at least one of the decisions that are yours.")
+        elif self.step == "approve" and any(not codes for codes in self.give_by_part.values()):
+            self.add_error("part", "Give at least one right of each part, or refuse it.")
+        if self.step != "approve" and len(self.cleaned_data.get("text", "")) < 3:
+            why = "Say why it is refused." if self.step == "refuse" else "Write what you want to know."
+            self.add_error("text", why)
+        return self.cleaned_data
 
     def said(self) -> str:
         """What the toast names: Read on orders and 1 more."""
-        law = requests_rows.law_of(self.seen.request)
+        law = requests_rows.law_of(self.about.request)
         chosen = [part for part in self.mine if part.number in self.parts]
         return words.listed([requests_rows.part_words(part, law) for part in chosen], 2)
 
     # What the page draws
 
-    def fields(self, roles: Sequence[Proposal]) -> dict[str, Any]:
+    def drawn(self, roles: Sequence[Proposal]) -> dict[str, Any]:
+        """What the template needs beside the fields."""
+        asked = self.asked_role
         return {
             "parts": [self._part(part) for part in self.mine],
-            "lasts_known": self._lasts_known(),
-            "lasts": self.lasting,
-            "date": self.data.get("date", "")[:40],
             "zone": words.zone(),
             "roles": [self._role(role) for role in roles],
-            "role": self.role if self.role in {role.role.id for role in roles} else None,
-            "text": self.text,
-            "button": self._button(),
-            "problems": {**self.when.problems, **self.problems},
+            "role": asked if asked in {role.role.id for role in roles} else None,
         }
 
     def _part(self, part: RequestPart) -> dict[str, Any]:
-        law, given = requests_rows.law_of(self.seen.request), self.give.get(part.number)
+        law, given = requests_rows.law_of(self.about.request), self.give_by_part.get(part.number)
         return {
             "number": part.number,
             "what": requests_rows.part_words(part, law),
@@ -160,8 +158,8 @@ class Choice:
             "question": part.state == "asked_back",
         }
 
-    def _lasts_known(self) -> list[tuple[str, str]]:
-        asked = requests_rows.lasts_words(self.seen.request)
+    def _lengths(self) -> list[tuple[str, str]]:
+        asked = requests_rows.lasts_words(self.about.request)
         known = [(ASKED, f"As asked, {asked}")]
         known += [(item, requests_rows.lasting_words(item)) for item in self.offered]
         return [*known, ("date", "A date")]
@@ -172,5 +170,5 @@ class Choice:
         )
         return {"id": proposal.role.id, "name": proposal.role.name, "note": held}
 
-    def _button(self) -> str:
+    def button(self) -> str:
         return "Approve" if len(self.mine) == 1 else f"Approve {words.count(len(self.mine), 'decision')}"

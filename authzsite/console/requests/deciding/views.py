@@ -8,17 +8,17 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 
-from authzsite.console.kit.auth import login_required
+from authzsite.console.kit.change_view import ChangeView, Plan
+from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display.parts import Action, Crumbs, Note, Verdict
 from authzsite.console.kit.http import Request
-from authzsite.console.kit.methods import reads_and_writes
-from authzsite.console.kit.page import page, say
+from authzsite.console.kit.page import page
 from authzsite.console.requests import rows as requests_rows
 from authzsite.console.requests.deciding import considerations
-from authzsite.console.requests.deciding.form import Choice
-from authzsite.console.requests.request import decisions, facts, seen_by
+from authzsite.console.requests.deciding.form import DecisionForm
+from authzsite.console.requests.request import decisions, facts, seen_by, shown
 from policies.authority import Actor
-from policies.errors import Conflict, Invalid, NotFound, PolicyError, Refused
+from policies.errors import Conflict, NotFound, Refused
 from policies.requests import decision_context, parties, visibility
 from policies.requests import decisions as requests_decisions
 from policies.requests.visibility import VisibleRequest
@@ -27,62 +27,112 @@ from policies.services.grants import revision_now
 DONE = {"approve": "approved", "refuse": "refused", "ask": "asked back"}
 
 
-@reads_and_writes
-@login_required
-def decide_form(request: Request, id: int) -> HttpResponse:
+class DecideView(ChangeView):
     """The form with all that a decider wants to know; decided, it leads back to the request."""
-    seen = seen_by(request, id)
-    if not seen.mandates:
-        return _not_yours(request, seen)
-    choice = Choice(seen, request.POST if request.method == "POST" else request.GET)
-    if request.method != "POST" or choice.step not in DONE:
-        return _show(request, seen, choice, [])
-    if not choice.check():
-        return _show(request, seen, choice, [])
-    try:
-        _decide(seen, choice)
-    except (NotFound, Refused):
-        raise Http404 from None
-    except Conflict as problem:
-        return _too_late(request, id, choice, problem)
-    except Invalid as problem:
-        return _show(request, seen, choice, [_not_saved(problem)])
-    say(request, f"Request {id}: {choice.said()} {DONE[choice.step]}")
-    return redirect("console:request", id=id)
 
+    template_name = "console/requests/decide.html"
+    looks_first = True
+    saving_steps = frozenset(DONE)
+    not_saved = "Not decided."
+    object: VisibleRequest
 
-def _decide(seen: VisibleRequest, choice: Choice) -> None:
-    number, by, parts = seen.request.pk, Actor(seen.viewer, "console"), choice.parts
-    if choice.step == "refuse":
-        requests_decisions.refuse(number, choice.text, by=by, parts=parts)
-    elif choice.step == "ask":
-        requests_decisions.ask_back(number, choice.text, by=by, parts=parts)
-    else:
-        requests_decisions.approve(
-            number,
-            by=by,
-            parts=parts,
-            give=choice.give,
-            lasts=choice.lasts,
-            until=choice.until,
-            role=choice.role,
-            note=choice.text,
+    def get_object(self) -> VisibleRequest:
+        return seen_by(self.request, self.kwargs["id"])
+
+    def refusal(self) -> HttpResponse | None:
+        if self.object.mandates:
+            return None
+        nonce = self.request.POST.get("nonce", "")
+        if nonce and done_before(Actor(self.asker, "console", request_id=nonce)) is not None:
+            return redirect(self.get_success_url())
+        return _not_yours(self.request, self.object)
+
+    def make_form(self, data: Any) -> DecisionForm:
+        return DecisionForm(data, about=self.object)
+
+    def plan(self, form: DecisionForm) -> Plan:
+        self.weighed = considerations.weighed(decision_context.consider(self.object), self.object)
+        return Plan(notes=tuple(self.weighed.notes))
+
+    def save(self, form: DecisionForm, actor: Actor) -> None:
+        number, parts, text = self.object.request.pk, form.parts, form.cleaned_data["text"]
+        if form.step == "refuse":
+            requests_decisions.refuse(number, text, by=actor, parts=parts)
+        elif form.step == "ask":
+            requests_decisions.ask_back(number, text, by=actor, parts=parts)
+        else:
+            requests_decisions.approve(
+                number,
+                by=actor,
+                parts=parts,
+                give=form.give_by_part,
+                lasts=form.length,
+                until=form.until,
+                role=form.asked_role,
+                note=text,
+            )
+
+    def form_refused(self, form: DecisionForm, problem: Exception) -> HttpResponse:
+        if isinstance(problem, (NotFound, Refused)):
+            raise Http404 from None
+        return (
+            self._too_late(problem) if isinstance(problem, Conflict) else super().form_refused(form, problem)
         )
 
+    def _too_late(self, problem: Conflict) -> HttpResponse:
+        """Somebody else was first: how it stands now, with what was typed kept where it can still be used."""
+        self.object = visibility.get(self.object.request.pk, self.object.viewer)
+        self.notes.append(Note("bad", self.not_saved, str(problem)))
+        if not self.object.mandates:
+            return shown(self.request, self.object, self.notes, status=409)
+        form = self.make_form(self.request.POST)
+        form.look()
+        return self.show(form, 409)
 
-def _too_late(request: Request, id: int, choice: Choice, problem: Conflict) -> HttpResponse:
-    """Somebody else was first: how it stands now, with what was typed kept where it can still be used."""
-    seen = visibility.get(id, choice.seen.viewer)
-    note = Note("bad", "Not decided.", str(problem))
-    if not seen.mandates:
-        from authzsite.console.requests.request import shown
+    def success_message(self, form: DecisionForm) -> str:
+        return f"Request {self.object.request.pk}: {form.said()} {DONE[form.step]}"
 
-        return shown(request, seen, [note], status=409)
-    return _show(request, seen, Choice(seen, request.POST), [note], status=409)
+    def may_undo(self) -> bool:
+        return False
 
+    def get_success_url(self) -> str:
+        return reverse("console:request", args=[self.object.request.pk])
 
-def _not_saved(problem: PolicyError) -> Note:
-    return Note("bad", "Not decided.", f"{problem} Your form is kept.")
+    def heading(self, form: DecisionForm) -> str:
+        row, wants = self.object.request, requests_rows.wants_words(self.object.wants)
+        lasts = requests_rows.lasts_words(row)
+        return f"{row.asker.label} asks to {wants}{requests_rows.for_words(row)} {lasts}"
+
+    def button(self, form: DecisionForm) -> str:
+        return form.button()
+
+    def back(self) -> str:
+        return reverse("console:requests")
+
+    def page_context(self, form: DecisionForm) -> dict[str, Any]:
+        row = self.object.request
+        number = (f"Request {row.pk}", requests_rows.url_of(row))
+        return {
+            "crumbs": Crumbs((("Requests", reverse("console:requests")), number)),
+            "kind": "",
+            "reason": row.reason,
+            "facts": facts(self.object),
+            "weighed": self.weighed,
+            "others": [decision for decision in decisions(self.object) if not decision.mine],
+            **form.drawn(self.weighed.roles),
+            **_next(self.object),
+        }
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        return page(
+            self.request,
+            self.template_name,
+            context,
+            section="requests",
+            realm=self.object.request.realm_name,
+            revision=revision_now(),
+            status=status,
+        )
 
 
 def _not_yours(request: Request, seen: VisibleRequest) -> HttpResponse:
@@ -95,42 +145,6 @@ def _not_yours(request: Request, seen: VisibleRequest) -> HttpResponse:
     }
     return page(
         request, "errors/refused.html", context, section="requests", revision=revision_now(), status=403
-    )
-
-
-def _show(
-    request: Request, seen: VisibleRequest, choice: Choice, notes: list[Note], *, status: int = 0
-) -> HttpResponse:
-    row = seen.request
-    weighed = considerations.weighed(decision_context.consider(seen), seen)
-    wants, lasts = requests_rows.wants_words(seen.wants), requests_rows.lasts_words(row)
-    asks = f"asks to {wants}{requests_rows.for_words(row)} {lasts}"
-    context: dict[str, Any] = {
-        "crumbs": Crumbs(
-            (("Requests", reverse("console:requests")), (f"Request {row.pk}", requests_rows.url_of(row)))
-        ),
-        "heading": f"{row.asker.label} {asks}",
-        "kind": "",
-        "lead": "",
-        "notes": [*notes, *weighed.notes],
-        "here": reverse("console:request_decide", args=[row.pk]),
-        "back": reverse("console:requests"),
-        "reason": row.reason,
-        "facts": facts(seen),
-        "weighed": weighed,
-        "others": [decision for decision in decisions(seen) if not decision.mine],
-        **choice.fields(weighed.roles),
-        **_next(seen),
-    }
-    failed = bool(choice.problems) or bool(notes)
-    return page(
-        request,
-        "console/requests/decide.html",
-        context,
-        section="requests",
-        realm=row.realm_name,
-        revision=revision_now(),
-        status=status or (422 if failed else 200),
     )
 
 
