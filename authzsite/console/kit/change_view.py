@@ -155,11 +155,16 @@ class ChangeView(View):
         return self.look(self.make_form(self.data), begin=self.resumed is None)
 
     def post(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
-        form, looking = self.make_form(request.POST), request.POST.get("step") not in self.saving_steps
+        form = self.make_form(request.POST)
         self.actor = Actor(self.asker, "console", request_id=form.nonce)
-        if self.preview_only or (self.looks_first and (looking or self.naming_buttons & set(request.POST))):
+        if self.preview_only or (self.looks_first and self.only_looks(form)):
             return self.look(form, begin="nonce" not in request.POST)
         return self.form_valid(form) if form.is_valid() else self.form_invalid(form)
+
+    def only_looks(self, form: Any) -> bool:
+        """Whether a form that was sent is to be looked at and not yet saved."""
+        sent = self.request.POST
+        return sent.get("step") not in self.saving_steps or bool(self.naming_buttons & set(sent))
 
     def make_form(self, data: Any) -> Any:
         """The form over what was sent, over an address, or over a form that was kept."""

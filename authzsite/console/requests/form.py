@@ -6,16 +6,24 @@ An address says `resource`, `type` and `action`, each once for every thing wante
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from django import forms
 from django.http import QueryDict
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.forms import (
+    BoundWindow,
+    ConsoleForm,
+    SegmentsField,
+    TextField,
+    WindowField,
+    WindowInput,
+)
 from authzsite.console.kit.inputs.dates import When
 from authzsite.console.requests.links import usual
 from lakewarden.law import dialects
@@ -25,7 +33,8 @@ from policies.requests.submission import Asking
 
 LASTS = (("P7D", "7 days"), ("P30D", "30 days"), ("P90D", "90 days"), ("date", "A date"), ("never", "No end"))
 USUAL = "P30D"
-LONGEST = {"resource": 1500, "type": 24, "action": 64, "reason": 4000, "ticket": 64}
+LONGEST = {"resource": 1500, "type": 24, "action": 64}
+LONGEST_REASON, LONGEST_TICKET = 4000, 64
 SHAPES = {0: "metalake", 1: "catalog", 2: "schema", 3: "table"}
 FIRST = ("use", "read", "write", HOLD)
 """What people ask for first; all else that can be done follows."""
@@ -52,17 +61,12 @@ class RequestedObject:
         return self.name.partition("/")[2] or self.name
 
 
-@dataclass
-class Form:
-    """A request in the making; `kinds` says what law each realm has that may be spoken of."""
+@dataclass(frozen=True)
+class RequestedObjects:
+    """The objects that an address or a form names; `kinds` says what law each realm has."""
 
     data: QueryDict
-    asker: Principal
-    holders: Sequence[Principal]
-    kinds: Mapping[str, str] = field(default_factory=dict)
-    problems: dict[str, str] = field(default_factory=dict)
-
-    # What
+    kinds: Mapping[str, str]
 
     @cached_property
     def things(self) -> list[RequestedObject]:
@@ -77,7 +81,7 @@ class Form:
         return [RequestedObject(type_, name, tuple(found[type_, name])) for type_, name in kept[:MOST_WANTED]]
 
     def _asked(self) -> Iterator[WantedAction]:
-        if "nonce" in self.data:
+        if {"nonce", "on"} & set(self.data):
             yield from self._ticked()
         else:
             yield from self._linked()
@@ -112,46 +116,111 @@ class Form:
         type_ = _told(self.data.get("more_type", ""), "type") or shape_of(name)
         return WantedAction(type_, name, usual(type_))
 
+
+class LengthInput(WindowInput):
+    """Reads `from`, `begin`, `lasts` and `date`."""
+
+    def value_from_datadict(self, data: Any, files: Any, name: str) -> When:
+        window = data.copy()
+        window["until"] = "date" if data.get("lasts") == "date" else "never"
+        return When(window)
+
+
+class BoundLength(BoundWindow):
+    """From when, and how long, as a page draws it."""
+
+    @cached_property
+    def data(self) -> When:
+        return LengthInput().value_from_datadict(self.form.data, {}, self.name)
+
+
+class LengthField(WindowField):
+    """From when something is asked for, and until when where a date is chosen."""
+
+    widget = LengthInput
+
+    def get_bound_field(self, form: Any, field_name: str) -> BoundLength:
+        return BoundLength(form, self, field_name)
+
+
+class RequestForm(ConsoleForm):
+    """A request in the making: what, for whom, how long and why."""
+
+    do = forms.Field(required=False, widget=forms.SelectMultiple)
+    more = TextField(required=False, max_length=LONGEST["resource"])
+    lasts = SegmentsField(choices=LASTS, otherwise=USUAL, required=False)
+    window = LengthField()
+    reason = TextField(
+        label="Why",
+        required=False,
+        max_length=LONGEST_REASON,
+        widget=forms.Textarea(attrs={"class": "input", "rows": 3, "maxlength": LONGEST_REASON}),
+    )
+    ticket = TextField(
+        label="Ticket",
+        required=False,
+        max_length=LONGEST_TICKET,
+        widget=forms.TextInput(
+            attrs={
+                "class": "input",
+                "maxlength": LONGEST_TICKET,
+                "autocapitalize": "characters",
+                "spellcheck": "false",
+            }
+        ),
+    )
+
+    def __init__(
+        self,
+        data: Any = None,
+        *,
+        asker: Principal,
+        holders: Sequence[Principal],
+        kinds: Mapping[str, str],
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(data, **kwargs)
+        self.asker, self.holders, self.kinds = asker, holders, kinds
+        self.objects = RequestedObjects(self.data, kinds)
+        self.fields["for"] = SegmentsField(
+            label="For",
+            choices=[(str(holder), _holder_words(holder, asker)) for holder in holders],
+            otherwise=str(asker),
+            required=False,
+            help_text="Yourself, a group you are in, or a service account you answer for.",
+            widget=forms.Select(attrs={"class": "input"}),
+        )
+
+    def clean(self) -> dict[str, Any]:
+        if not self.things:
+            self.add_error("more", "Name at least one object.")
+        elif not all(thing.actions for thing in self.things):
+            self.add_error("do", "Choose the access you need on each of these.")
+        return self.cleaned_data
+
+    @property
+    def things(self) -> list[RequestedObject]:
+        return self.objects.things
+
     @property
     def wanted(self) -> tuple[WantedAction, ...]:
         return tuple(
             WantedAction(thing.type, thing.name, action) for thing in self.things for action in thing.actions
         )
 
-    # Who, until when, why
-
-    @cached_property
+    @property
     def holder(self) -> Principal:
-        asked = self.data.get("for", "")
+        asked = self["for"].value()
         return next((holder for holder in self.holders if str(holder) == asked), self.asker)
 
-    @cached_property
+    @property
     def when(self) -> When:
-        data = self.data.copy()
-        data["until"] = "date" if self.lasts == "date" else "never"
-        return When(data)
-
-    @cached_property
-    def lasts(self) -> str:
-        asked = self.data.get("lasts", "")
-        return asked if asked in dict(LASTS) else USUAL
-
-    @cached_property
-    def reason(self) -> str:
-        return _told(self.data.get("reason", ""), "reason").strip()
-
-    @cached_property
-    def ticket(self) -> str:
-        return _told(self.data.get("ticket", ""), "ticket").strip()
-
-    @cached_property
-    def nonce(self) -> str:
-        asked = self.data.get("nonce", "")
-        return asked if 10 <= len(asked) <= 40 and asked.isalnum() else secrets.token_hex(12)
+        when: When = self["window"].data
+        return when
 
     @property
-    def sending(self) -> bool:
-        return self.data.get("step") == "send" and "drop" not in self.data and not self.named
+    def lasting(self) -> str:
+        return str(self["lasts"].value())
 
     @property
     def complete(self) -> bool:
@@ -160,52 +229,36 @@ class Form:
 
     @property
     def asking(self) -> Asking:
+        typed = self.cleaned_data
         return Asking(
             self.wanted,
             self.holder,
-            reason=self.reason,
-            ticket=self.ticket,
-            lasts=self.lasts if self.lasts.startswith("P") else "",
+            reason=typed.get("reason", ""),
+            ticket=typed.get("ticket", ""),
+            lasts=self.lasting if self.lasting.startswith("P") else "",
             until=self.when.end,
             starts=self.when.begin,
             zone=words.zone(),
-            key=f"console:{self.nonce}",
+            key=self.key,
         )
 
-    def check(self) -> bool:
-        """Whether it can be sent as far as the form knows; else the problems are named."""
-        if not self.things:
-            self.problems["more"] = "Name at least one object."
-        elif not all(thing.actions for thing in self.things):
-            self.problems["do"] = "Choose the access you need on each of these."
-        self.problems |= self.when.check()
-        return not self.problems
+    @property
+    def key(self) -> str:
+        return f"console:{self.nonce}"
 
     # What the page draws
 
-    def fields(self) -> dict[str, Any]:
+    def drawn(self) -> dict[str, Any]:
+        """What the template needs beside the fields."""
         when = self.when.fields()
         return {
-            "nonce": self.nonce,
-            "things": [self._thing(at, one) for at, one in enumerate(self.things)],
-            "holders": [
-                {
-                    "code": str(holder),
-                    "name": _holder_words(holder, self.asker),
-                    "chosen": holder == self.holder,
-                }
-                for holder in self.holders
-            ],
+            "things": [self._thing(at, item) for at, item in enumerate(self.things)],
             "starts": (("now", "When it is approved"), ("date", "A date")),
             "start": when["start"],
             "begin": when["begin"],
-            "lasts_known": LASTS,
-            "lasts": self.lasts,
             "date": when["date"],
             "zone": words.zone(),
-            "reason": self.reason,
-            "ticket": self.ticket,
-            "problems": {**self.when.problems, **self.problems},
+            "problems": self["window"].problems,
         }
 
     def _thing(self, at: int, requested_object: RequestedObject) -> dict[str, Any]:

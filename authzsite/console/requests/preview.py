@@ -8,7 +8,7 @@ from typing import Any
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Face, Note
-from authzsite.console.requests.form import Form
+from authzsite.console.requests.form import RequestForm
 from authzsite.console.requests.links import ask
 from catalog.nodes import Node
 from lakewarden.law.objects import ObjectRef
@@ -33,7 +33,7 @@ class Step:
     nobody: bool = False
 
 
-def shown(form: Form, seen: Foresight | None, problem: str) -> dict[str, Any]:
+def shown(form: RequestForm, seen: Foresight | None, problem: str) -> dict[str, Any]:
     """What `console/requests/preview.html` draws."""
     if seen is None:
         empty = problem or "Name what you need and choose the access; the preview shows who is asked."
@@ -52,7 +52,7 @@ def shown(form: Form, seen: Foresight | None, problem: str) -> dict[str, Any]:
     }
 
 
-def _places(form: Form, seen: Foresight) -> list[decision_places.DecisionPlace | None]:
+def _places(form: RequestForm, seen: Foresight) -> list[decision_places.DecisionPlace | None]:
     """Where each decision is made, as far as that may be spoken of."""
     ways = [_way(need.ref, seen) for need in seen.needs]
     return [
@@ -62,7 +62,7 @@ def _places(form: Form, seen: Foresight) -> list[decision_places.DecisionPlace |
 
 
 def _role(
-    form: Form, seen: Foresight, found: Sequence[decision_places.DecisionPlace | None]
+    form: RequestForm, seen: Foresight, found: Sequence[decision_places.DecisionPlace | None]
 ) -> Action | None:
     """The smallest role that gives exactly this, if whoever asks may know of all of it."""
     whole = [
@@ -75,7 +75,9 @@ def _role(
     return Action(f"Ask for role {roles[0].name} instead", ask(wish, form.holder)) if roles else None
 
 
-def _steps(form: Form, seen: Foresight, found: Sequence[decision_places.DecisionPlace | None]) -> list[Step]:
+def _steps(
+    form: RequestForm, seen: Foresight, found: Sequence[decision_places.DecisionPlace | None]
+) -> list[Step]:
     """Each decision with those who come first: on the nearest level on which anybody but who asks decides."""
     ways = [_way(need.ref, seen) for need in seen.needs]
     every = iter(
@@ -90,7 +92,7 @@ def _first(found: Sequence[Approver]) -> list[Approver]:
     return [item for item in found if len(item.where.levels) == nearest]
 
 
-def _step(need: Need, way: tuple[Node, ...], found: Sequence[Approver], form: Form) -> Step:
+def _step(need: Need, way: tuple[Node, ...], found: Sequence[Approver], form: RequestForm) -> Step:
     text = need_words(need, form.kinds.get(need.ref.realm, "gravitino"))
     face = Face("thing", terms.icon_of(need.ref.type))
     if not _is_whole(need, way):
@@ -153,11 +155,11 @@ def _denied(seen: Foresight) -> Note | None:
     )
 
 
-def _ends(form: Form, seen: Foresight) -> str:
+def _ends(form: RequestForm, seen: Foresight) -> str:
     begins = f"It begins {words.on(form.when.begin)}. " if form.when.begin else ""
     if seen.end is None:
         return f"{begins}It has no end."
-    if form.lasts == "date":
+    if form.lasting == "date":
         return f"{begins}It ends by itself {words.on(seen.end)}, {words.zone()}."
     counted = "" if form.when.begin else "If it were given now, "
     return f"{begins}{counted}{'it' if counted else 'It'} would end {words.on(seen.end)}, {words.zone()}."
