@@ -2,43 +2,42 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 from datetime import timedelta
 from functools import cached_property
 from typing import Any
 
-from django.db.models import QuerySet
-from django.http import HttpResponse, QueryDict
-from django.shortcuts import redirect
+from django import forms
+from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts.models import Principal
-from authzsite.console.kit.auth import login_required
-from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.parts import Action, Count, Crumbs, Diff, DiffLine, Note, Tally, Verdict
-from authzsite.console.kit.http import Request, numbers_in
-from authzsite.console.kit.inputs.principal_picker import Among
-from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of, giveable
-from authzsite.console.kit.methods import reads_and_writes
-from authzsite.console.kit.page import page, say
-from catalog.nodes import Node, nodes
+from authzsite.console.kit.change_view import ChangeView
+from authzsite.console.kit.change_view import Plan as PlanShown
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Action, Count, Crumbs, Diff, DiffLine, Tally, Verdict
+from authzsite.console.kit.forms import (
+    ChoicesField,
+    ConsoleForm,
+    NumberInput,
+    PrincipalField,
+    SegmentsField,
+    TextField,
+    WholeNumberField,
+)
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
+from authzsite.console.kit.page import page
+from authzsite.console.reviews.reviewed_objects import ObjectsField
 from policies.authority import Actor
-from policies.decisions import ask, slices
-from policies.decisions.lookups.visible_objects import search
-from policies.decisions.personal_role_names import is_personal
 from policies.errors import PolicyError
+from policies.models import Review
 from policies.record import access_log
 from policies.reviews import start
-from policies.reviews.campaign_plans import BY, RISKS, Plan, Scope, Stage
+from policies.reviews.campaign_plans import RISKS, Plan, Scope, Stage
 from policies.reviews.estimates import Estimate, estimate
-from policies.services import roles
 from policies.services.grants import revision_now
 
-OFFERED, MOST = 12, 40
-DAYS = (7, 14, 21, 30)
 EVERY = ((0, "Never"), (1, "Every month"), (3, "Every 3 months"), (6, "Every 6 months"), (12, "Every year"))
 SILENCE = (
     ("keep", "Access stays", "Rows without a decision stay as they are."),
@@ -62,192 +61,194 @@ WHO = (
     ("people", "People I name", ""),
     ("starter", "Only me", ""),
 )
+SECOND = (("", "Nobody: one round"), *((code, word) for code, word, _ in WHO if code != "people"))
+COUNT_FIRST = "Choose what to review: the preview counts it before anything begins."
 
 
-@dataclass
-class Form:
+def _one_of(known: Iterable[tuple[Any, ...]], usual: str, **kwargs: Any) -> SegmentsField:
+    choices = [(str(item[0]), item[1]) for item in known]
+    return SegmentsField(choices=choices, otherwise=usual, required=False, **kwargs)
+
+
+def _number(least: int, most: int, usual: int, **kwargs: Any) -> WholeNumberField:
+    kwargs.setdefault("initial", usual)
+    return WholeNumberField(
+        least=least, most=most, empty=usual, required=False, max_length=4, widget=NumberInput(4), **kwargs
+    )
+
+
+class ReviewForm(ConsoleForm):
     """What a review is to be, as it is filled in."""
 
-    circle: VisiblePrincipals
-    data: QueryDict
-    problems: dict[str, str] = field(default_factory=dict)
+    title = TextField(
+        label="Name of the review",
+        max_length=200,
+        error_messages={"required": "Give it a name that reviewers know it by."},
+        widget=forms.TextInput(attrs={"class": "input", "placeholder": "Sales data, 4th quarter"}),
+    )
+    what = ObjectsField()
+    risk = ChoicesField(required=False)
+    services = forms.BooleanField(required=False)
+    by = _one_of(WHO, "owner")
+    who = PrincipalField(label="Reviewers", required=False, nobody="Nobody of that name can be asked.")
+    days = _number(1, 366, 14, label="Days")
+    every = _one_of(EVERY, "0", label="Repeat", widget=forms.Select(attrs={"class": "input"}))
+    silence = _one_of(SILENCE, "keep")
+    reasons = _one_of(REASONS, "changes")
+    purpose = TextField(
+        label="Message to reviewers",
+        max_length=2000,
+        required=False,
+        widget=forms.Textarea(attrs={"class": "input", "rows": 2}),
+    )
+    second = _one_of(
+        SECOND,
+        "",
+        label="Then asks",
+        help_text="Undecided and unsure rows go there.",
+        widget=forms.Select(attrs={"class": "input"}),
+    )
+    days2 = _number(1, 366, 14, label="Days", initial=7)
+    bulk = _number(
+        1,
+        200,
+        20,
+        label="Rows in one step, at most",
+        help_text="Rows that reach far are kept one at a time anyway.",
+    )
+    pace = _number(0, 600, 3, label="Quick: fewer seconds than")
+    sample = _number(0, 100, 10, label="Sample of quick decisions, in %")
 
-    # What is looked at
-
-    @cached_property
-    def find(self) -> str:
-        return self.data.get("what", "").strip()[:255].replace("\0", "")
-
-    @cached_property
-    def picked(self) -> list[Node]:
-        """Objects and roles that were chosen and are this person's to review, all in one realm."""
-        keys = [key for key in numbers_in(self.data.getlist("on")) if str(key) != self.data.get("off")]
-        keys += [key for key in numbers_in([self.data.get("add_on", "")]) if key not in keys]
-        if self.typed is not None and self.typed.id not in keys:
-            keys.append(self.typed.id)
-        known = nodes(keys[:MOST])
-        mine = [known[key] for key in dict.fromkeys(keys) if key in known and self.may(known[key])]
-        return [node for node in mine if node.realm_id == mine[0].realm_id]
-
-    @cached_property
-    def typed(self) -> Node | None:
-        """What was typed and confirmed with Enter, where the name can mean one thing only."""
-        if not self.find or self.data.get("step") != "look" or {"off", "add_on"} & set(self.data):
-            return None
-        found = self._called(self.find)
-        sought = self.find.casefold()
-        exact = [node for node in found if sought in (node.name.casefold(), node.ref.full_name.casefold())]
-        return exact[0] if len(exact) == 1 else found[0] if len(found) == 1 else None
-
-    def may(self, node: Node) -> bool:
-        """Whether this person may give access to it, and so may have it reviewed."""
-        realm = next((item for item in self.circle.realms if item.realm_id == node.realm_id), None)
-        if realm is None or is_personal(node.name):
-            return False
-        slice_ = slices.current(self.circle.asker, realm)
-        deed = roles.operation(node, "assign") if node.type == "role" else "grant"
-        return bool(ask.answer(slice_, deed, node, now=timezone.now()))
-
-    @cached_property
-    def offered(self) -> list[Node]:
-        """What may be chosen: what is called so, or without a name what this person governs."""
-        chosen = {node.id for node in self.picked}
-        found = [node for node in self._called("" if self.typed else self.find) if node.id not in chosen]
-        root = self.picked[0].realm_id if self.picked else None
-        return [node for node in found if root is None or node.realm_id == root][:OFFERED]
-
-    def _called(self, text: str) -> list[Node]:
-        """What this person may have reviewed whose name holds a text, what lies highest first."""
-        last = text.rpartition(".")[2]
-        found = [
-            node for node in giveable(self.circle, last) if text.casefold() in node.ref.full_name.casefold()
-        ]
-        found += self._roles() if text else ()
-        return sorted(found, key=lambda node: (len(node.levels), node.names))
-
-    def _roles(self) -> Iterable[Node]:
-        now = timezone.now()
-        for realm in self.circle.realms:
-            slice_ = slices.current(self.circle.asker, realm, now=now)
-            rows = search(slice_, realm, self.find, now=now, types=("role",))[:OFFERED]
-            yield from (node for node in nodes([row.securable_id for row in rows]).values() if self.may(node))
-
-    # Who is asked, and about whom
-
-    @cached_property
-    def reviewers(self) -> Among:
-        return Among(self.data, search=self._people, nobody_words="Nobody of that name can be asked.")
-
-    def _people(self, text: str) -> QuerySet[Principal]:
-        return self.circle.people(text, kind="user")
+    def __init__(self, data: Any = None, *, circle: VisiblePrincipals, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        self.fields["what"].circle = circle
+        self.fields["who"].search = lambda text: circle.people(text, kind="user")
+        self.fields["risk"].offer((code, text, "") for code, text in RISKS.items())
 
     @property
-    def by(self) -> str:
-        asked = self.data.get("by", "")
-        return asked if asked in BY else "owner"
+    def limits(self) -> list[forms.BoundField]:
+        """A second round, and how fast decisions may be made."""
+        return [self[name] for name in ("second", "days2", "bulk", "pace", "sample")]
 
-    def _number(self, name: str, usual: int, least: int, most: int) -> int:
-        text = self.data.get(name, "")
-        if not text:
-            return usual
-        if not text.isdecimal() or len(text) > 4 or not least <= int(text) <= most:
-            self.problems[name] = f"A number from {least} to {most}."
-            return usual
-        return int(text)
+    def clean(self) -> dict[str, Any]:
+        if self.cleaned_data.get("by") != "people":
+            self.errors.pop("who", None)
+        elif self.cleaned_data.get("who") == []:
+            self.add_error("who", "Name at least one person or group.")
+        return self.cleaned_data
 
-    @cached_property
-    def plan(self) -> Plan:
-        second = self.data.get("second", "")
-        stages = [
-            Stage(self.by, tuple(self.reviewers.chosen) if self.by == "people" else (), self._days("days"))
-        ]
-        if second in BY and second != "people":
-            stages.append(Stage(second, (), self._days("days2")))
-        return Plan(
-            title=self.title,
-            scope=self.scope,
-            stages=tuple(stages),
-            purpose=self.data.get("purpose", "").strip()[:2000].replace("\0", ""),
-            silence=self._one_of("silence", "keep", dict.fromkeys(item[0] for item in SILENCE)),
-            reasons=self._one_of("reasons", "changes", dict(REASONS)),
-            bulk=self._number("bulk", 20, 1, 200),
-            pace=self._number("pace", 3, 0, 600),
-            sample=self._number("sample", 10, 0, 100),
-            every=self._number("every", 0, 0, 36) or None,
-        )
-
-    def _days(self, name: str) -> int:
-        return self._number(name, 14, 1, 366)
-
-    def _one_of(self, name: str, usual: str, known: Any) -> str:
-        asked = self.data.get(name, "")
-        return asked if asked in known else usual
+    def number(self, name: str) -> int:
+        """A number of the form, or the usual one while it is none."""
+        number: int = self.cleaned_data.get(name, self.fields[name].empty)
+        return number
 
     @property
-    def title(self) -> str:
-        return self.data.get("title", "").strip()[:200].replace("\0", "")
-
-    @cached_property
-    def risks(self) -> tuple[str, ...]:
-        return tuple(risk for risk in RISKS if risk in self.data.getlist("risk"))
+    def stages(self) -> tuple[Stage, ...]:
+        by, second = self.cleaned_data.get("by", "owner"), self.cleaned_data.get("second", "")
+        first = Stage(by, tuple(self["who"].chosen) if by == "people" else (), self.number("days"))
+        return (first, Stage(second, (), self.number("days2"))) if second else (first,)
 
     @property
     def scope(self) -> Scope:
-        where = tuple(item for item in self.picked if item.type != "role")
-        some = tuple(item for item in self.picked if item.type == "role")
-        services = self.data.get("services") == "on"
-        return Scope(where, (), some, services, self.risks)
-
-    # What is wrong, what it would be
-
-    @property
-    def starting(self) -> bool:
-        others = {"add", "drop", "add_on", "off"} & set(self.data)
-        return self.data.get("step") == "save" and not others
-
-    def check(self) -> bool:
-        if not self.title:
-            self.problems["title"] = "Give it a name that reviewers know it by."
-        if not self.picked:
-            self.problems["what"] = "Choose what to review."
-        if self.by == "people":
-            self.reviewers.check_who()
-            self.problems |= self.reviewers.problems
-        _ = self.plan
-        return not self.problems
+        chosen, typed = self["what"].choice.chosen, self.cleaned_data
+        where = tuple(item for item in chosen if item.type != "role")
+        some = tuple(item for item in chosen if item.type == "role")
+        return Scope(where, (), some, typed.get("services", False), tuple(typed.get("risk", ())))
 
     @cached_property
-    def estimate(self) -> Estimate | None:
-        if not self.picked:
-            return None
-        try:
-            return estimate(self.plan, Actor(self.circle.asker, "console"))
-        except PolicyError as problem:
-            self.problems.setdefault("what", str(problem))
-            return None
+    def plan(self) -> Plan:
+        typed = self.cleaned_data
+        return Plan(
+            title=typed.get("title", ""),
+            scope=self.scope,
+            stages=self.stages,
+            purpose=typed.get("purpose", ""),
+            silence=typed.get("silence", "keep"),
+            reasons=typed.get("reasons", "changes"),
+            bulk=self.number("bulk"),
+            pace=self.number("pace"),
+            sample=self.number("sample"),
+            every=int(typed.get("every", 0)) or None,
+        )
 
 
-@reads_and_writes
-@login_required
-def start_form(request: Request) -> HttpResponse:
+class StartReviewView(ChangeView):
     """What it is about, who is asked, what silence does; counted; then it begins in the background."""
-    circle = circle_of(request)
-    if not circle.gives_access:
-        return _refused(request, circle)
-    form = Form(circle, request.POST if request.method == "POST" else request.GET)
-    if request.method != "POST" or not form.starting or not form.check():
-        return _show(request, form, [])
-    try:
-        review = start.start(form.plan, by=_actor(request, circle))
-    except PolicyError as problem:
-        return _show(request, form, [Note("bad", "Not started.", f"{problem} Your form is kept.")])
-    say(request, f"{review.title} is being prepared; reviewers are notified when all rows are ready")
-    return redirect("console:review", id=review.pk)
 
+    template_name = "console/reviews/start.html"
+    looks_first = True
+    naming_buttons = frozenset({"add", "drop", "add_on", "off"})
+    not_saved = "Not started."
+    object: VisiblePrincipals
 
-def _actor(request: Request, circle: VisiblePrincipals) -> Actor:
-    nonce = request.POST.get("nonce", "")[:40]
-    return Actor(circle.asker, "console", request_id=nonce if nonce.isalnum() else "")
+    def get_object(self) -> VisiblePrincipals:
+        return circle_of(self.request)
+
+    def refusal(self) -> HttpResponse | None:
+        return None if self.object.gives_access else _refused(self.request, self.object)
+
+    def make_form(self, data: Any) -> ReviewForm:
+        return ReviewForm(data, circle=self.object)
+
+    def plan(self, form: ReviewForm) -> PlanShown:
+        self.counted: Estimate | None = None
+        if form["what"].choice.chosen:
+            try:
+                self.counted = estimate(form.plan, Actor(self.asker, "console"))
+            except PolicyError as problem:
+                return PlanShown(empty=str(problem))
+        return PlanShown(tally=_tally(self.counted), diff=_diff(self.counted), empty=COUNT_FIRST)
+
+    def save(self, form: ReviewForm, actor: Actor) -> Review:
+        return start.start(form.plan, by=actor)
+
+    def success_message(self, form: ReviewForm) -> str:
+        title = form.plan.title
+        return f"{title} is being prepared; reviewers are notified when all rows are ready"
+
+    def may_undo(self) -> bool:
+        return False
+
+    def get_success_url(self) -> str:
+        rows = Review.objects.filter(starter=self.asker, revision=self.revision or 0)
+        made = self.result or rows.first()
+        return reverse("console:review", args=[made.pk]) if made else self.back()
+
+    def heading(self, form: ReviewForm) -> str:
+        return "Start a review"
+
+    def lead(self) -> str:
+        return "Reviewers see each access row and decide whether it is still needed."
+
+    def button(self, form: ReviewForm) -> str:
+        return (
+            f"Start it over {words.count(self.counted.rows, 'row')}" if self.counted else "Start the review"
+        )
+
+    def back(self) -> str:
+        return reverse("console:reviews")
+
+    def page_context(self, form: ReviewForm) -> dict[str, Any]:
+        due = timezone.now() + timedelta(days=sum(stage.days for stage in form.stages))
+        form.fields["days"].help_text = f"Until {words.moment(due)}, {words.zone()}."
+        return {
+            "crumbs": Crumbs((("Reviews", reverse("console:reviews")),)),
+            "who": [(code, word, text, code == form["by"].value()) for code, word, text in WHO],
+            "silence": [(code, word, text, code == form["silence"].value()) for code, word, text in SILENCE],
+            "reasons": [(code, word, code == form["reasons"].value()) for code, word in REASONS],
+        }
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        chosen = context["form"]["what"].choice.chosen
+        return page(
+            self.request,
+            self.template_name,
+            context,
+            section="reviews",
+            realm=chosen[0].realm if chosen else "",
+            revision=revision_now(),
+            status=status,
+        )
 
 
 def _refused(request: Request, circle: VisiblePrincipals) -> HttpResponse:
@@ -258,68 +259,6 @@ def _refused(request: Request, circle: VisiblePrincipals) -> HttpResponse:
         "actions": (Action("Back to Reviews", reverse("console:reviews")),),
     }
     return page(request, "errors/refused.html", context, section="reviews", status=403)
-
-
-def _show(request: Request, form: Form, notes: list[Note]) -> HttpResponse:
-    counted, plan = form.estimate, form.plan
-    context: dict[str, Any] = {
-        "crumbs": Crumbs((("Reviews", reverse("console:reviews")),)),
-        "heading": "Start a review",
-        "lead": "Reviewers see each access row and decide whether it is still needed.",
-        "notes": notes,
-        "nonce": secrets.token_hex(12),
-        "here": request.path,
-        "back": reverse("console:reviews"),
-        "title": form.title,
-        "purpose": plan.purpose,
-        "find": "" if form.typed else form.find,
-        "picking": bool(form.find or {"off", "add_on"} & set(form.data)),
-        "picked": [_thing(item) for item in form.picked],
-        "offered": [_thing(item) for item in form.offered],
-        "risks": [(code, text, code in form.risks) for code, text in RISKS.items()],
-        "services": plan.scope.services,
-        "who": [(code, word, text, code == form.by) for code, word, text in WHO],
-        "second": [("", "Nobody: one round"), *((code, word) for code, word, _ in WHO if code != "people")],
-        "second_asked": form.data.get("second", ""),
-        **{name: value for name, value in form.reviewers.fields().items() if name != "find"},
-        "typed": form.reviewers.fields()["find"],
-        "days": form.data.get("days", "14")[:4],
-        "days2": form.data.get("days2", "7")[:4],
-        "due": words.moment(timezone.now() + _spans(plan)),
-        "zone": words.zone(),
-        "silence": [(code, word, text, code == plan.silence) for code, word, text in SILENCE],
-        "reasons": [(code, word, code == plan.reasons) for code, word in REASONS],
-        "every": [(str(months), word, (plan.every or 0) == months) for months, word in EVERY],
-        "bulk": plan.bulk,
-        "pace": plan.pace,
-        "sample": plan.sample,
-        "problems": form.problems if form.data.get("step") else {},
-        "tally": _tally(counted),
-        "diff": _diff(counted),
-        "preview_empty": "Choose what to review: the preview counts it before anything begins.",
-        "button": f"Start it over {words.count(counted.rows, 'row')}" if counted else "Start the review",
-    }
-    saving = form.data.get("step") == "save"
-    status = 422 if saving and (form.problems or notes) else 200
-    realm = form.picked[0].realm if form.picked else ""
-    template = "console/reviews/start.html"
-    return page(
-        request, template, context, section="reviews", realm=realm, revision=revision_now(), status=status
-    )
-
-
-def _spans(plan: Plan) -> timedelta:
-    return timedelta(days=sum(stage.days for stage in plan.stages))
-
-
-def _thing(node: Node) -> dict[str, Any]:
-    kind = "role" if node.type == "role" else terms.kind_of(node.type).lower()
-    return {
-        "id": node.id,
-        "name": node.ref.full_name or node.name,
-        "kind": kind,
-        "icon": terms.icon_of(node.type),
-    }
 
 
 def _tally(counted: Estimate | None) -> Tally | None:
