@@ -84,6 +84,7 @@ class Environment:
     proxy_headers: Mapping[str, str] = field(default_factory=dict)
     proxy_sign_out: str = ""
     oidc: tuple[single_sign_on.Provider, ...] = ()
+    second_factor: str = ""
 
 
 def dangers(authenticators: Collection[str], hosts: Collection[str], *, debug: bool) -> list[str]:
@@ -153,6 +154,9 @@ def read() -> Environment:
         proxy_headers=_told(single_sign_on.proxy_headers, env.str),
         proxy_sign_out=_told(single_sign_on.sign_out_path, env.str),
         oidc=_told(single_sign_on.oidc_providers, os.environ),
+        second_factor=_matching(
+            env, "LAKEWARDEN_SECOND_FACTOR", "", re.compile("^(|duties|everybody)$"), "duties or everybody"
+        ),
     )
     if "proxy" in found.authenticators:
         _told(single_sign_on.check_proxies, found.proxies)

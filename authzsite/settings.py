@@ -28,6 +28,7 @@ LAKEWARDEN_PROXY_ADDRESSES = ENVIRONMENT.proxies
 LAKEWARDEN_PROXY_HEADERS = ENVIRONMENT.proxy_headers
 LAKEWARDEN_PROXY_SIGN_OUT = ENVIRONMENT.proxy_sign_out
 LAKEWARDEN_OIDC = ENVIRONMENT.oidc
+LAKEWARDEN_SECOND_FACTOR = ENVIRONMENT.second_factor
 LAKEWARDEN_MONITOR_ADDRESSES = ENVIRONMENT.monitors
 LAKEWARDEN_SERVICE_ADMINS = ENVIRONMENT.service_admins
 LAKEWARDEN_HERD_REALM = ENVIRONMENT.herd_realm
@@ -69,6 +70,7 @@ INSTALLED_APPS = [
     "allauth.account",
     "allauth.socialaccount",
     "allauth.socialaccount.providers.openid_connect",
+    "allauth.mfa",
     "accounts",
     "catalog",
     "policies",
@@ -262,6 +264,9 @@ LOGOUT_REDIRECT_URL = "console:sign_in"
 
 ACCOUNT_EMAIL_VERIFICATION = "none"
 SOCIALACCOUNT_REQUESTS_TIMEOUT = 10
+MFA_ADAPTER = "authzsite.console.accounts.mfa.Adapter"
+MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
+MFA_TOTP_TOLERANCE = 1  # half a minute by which clocks may differ
 
 SESSION_COOKIE_AGE = 12 * 3600
 SESSION_COOKIE_HTTPONLY = True

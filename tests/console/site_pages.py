@@ -284,6 +284,7 @@ ROOMS = (
     ("CDAP, revoke", "hedda", "/instances/{cdap}/revoke?text=dataset:ns1.o*&who=role:readers"),
     ("First steps", ADMIN, "/first"),
     ("Settings", "olivia", "/profile"),
+    ("Settings, second factor", "olivia", "/profile/second-factor"),
     ("Search", "olivia", "/search?q=o"),
     ("Search, nothing", "olivia", "/search?q=zzz"),
     ("Help", "olivia", "/help"),

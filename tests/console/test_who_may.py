@@ -265,6 +265,11 @@ PAGES = (
     Page("inbox", "/inbox", KEPT, 302, 302, 302, 302, 302, 302, 302, "post"),
     Page("inbox_settings", "/inbox/settings", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("inbox_settings", "/inbox/settings", KEPT, 302, 302, 302, 302, 302, 302, 302, "post"),
+    Page("oidc_begin", "/sign-in/with/none", 404, 404, 404, 404, 404, 404, 404, 404, "post"),
+    Page("oidc_callback", "/sign-in/with/none/callback", 404, 404, 404, 404, 404, 404, 404, 404),
+    Page("second_step", "/sign-in/second", 403, 302, 302, 302, 302, 302, 302, 302),
+    Page("second_factor", "/profile/second-factor", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("second_factor", "/profile/second-factor", KEPT, 302, 302, 302, 302, 302, 302, 302, "post"),
     Page("profile", "/profile", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("profile", "/profile", KEPT, 302, 302, 302, 302, 302, 302, 302, "post"),
 )

@@ -19,7 +19,7 @@ from accounts.identities import Identity, Subject
 from accounts.models import User
 from accounts.people import BadName, checked_name
 from authzsite.console.accounts.oidc_client import Client, NotProved
-from authzsite.console.kit import form_resume
+from authzsite.console.kit import form_resume, proofs
 from authzsite.console.kit.error_pages import show
 from authzsite.console.kit.http import Request, account_of, asker_of
 from authzsite.console.kit.methods import reads, writes
@@ -75,6 +75,7 @@ def callback(request: Request, name: str) -> HttpResponse:
     except (NotProved, BadName, Invalid) as problem:
         return _refused(request, known, data, problem)
     login(request, account, backend=OIDC)
+    proofs.note(request)
     return redirect(form_resume.restore(request, data["kept"]) or data["next"] or reverse("console:home"))
 
 

@@ -6,7 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.conf import settings
-from django.contrib.auth import authenticate, login, logout
+from django.contrib.auth import authenticate, logout
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -14,6 +14,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
 from accounts.backends import PROXY, began_by
+from authzsite.console.accounts.second_step import after_password
 from authzsite.console.kit import form_resume
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.http import Request, account_of
@@ -41,8 +42,7 @@ def sign_in(request: Request) -> HttpResponse:
         return sign_in_page(
             request, form, next_=next_, packed=form_resume.earlier(request), problem=problem, status=200
         )
-    login(request, user)
-    return redirect(form_resume.restore(request, request.POST.get("kept", "")) or next_)
+    return after_password(request, user, next_=next_, kept=request.POST.get("kept", ""))
 
 
 def locked_out(

@@ -2,13 +2,23 @@
 
 from django.urls import path
 
-from authzsite.console.accounts import account, oidc, profile, service_account, sign_in, welcome
+from authzsite.console.accounts import (
+    account,
+    oidc,
+    profile,
+    second_factor,
+    second_step,
+    service_account,
+    sign_in,
+    welcome,
+)
 from authzsite.console.accounts import views as accounts_views
 
 urlpatterns = [
     path("sign-in", sign_in.sign_in, name="sign_in"),
     path("sign-in/with/<slug:name>", oidc.begin, name="oidc_begin"),
     path("sign-in/with/<slug:name>/callback", oidc.callback, name="oidc_callback"),
+    path("sign-in/second", second_step.second_step, name="second_step"),
     path("sign-out", sign_in.sign_out, name="sign_out"),
     path("resume", sign_in.resume, name="resume"),
     path("preferences", sign_in.preferences, name="preferences"),
@@ -25,5 +35,6 @@ urlpatterns = [
         "services/<number:id>/disable", service_account.DisableServiceView.as_view(), name="service_disable"
     ),
     path("welcome/<str:who>/<str:token>", welcome.welcome, name="welcome"),
+    path("profile/second-factor", second_factor.second_factor, name="second_factor"),
     path("profile", profile.profile_page, name="profile"),
 ]

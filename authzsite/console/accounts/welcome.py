@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from django.contrib.auth import login
 from django.contrib.auth.tokens import default_token_generator
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.shortcuts import render
+from django.urls import reverse
 from django.utils.encoding import force_str
 from django.utils.http import urlsafe_base64_decode
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
 from accounts.models import User
+from authzsite.console.accounts.second_step import after_password
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import say, surroundings
 from policies.authority import Actor
 from policies.errors import Invalid
 from policies.services import accounts
-
-BACKEND = "django.contrib.auth.backends.ModelBackend"
 
 
 @never_cache
@@ -39,9 +38,8 @@ def welcome(request: Request, who: str, token: str) -> HttpResponse:
         accounts.set_password(account, password, by=Actor(account.principal, "console"))
     except Invalid as problem:
         return _show(request, account, str(problem), status=422)
-    login(request, account, backend=BACKEND)
     say(request, "Your password is set")
-    return redirect("console:home")
+    return after_password(request, account, next_=reverse("console:home"))
 
 
 def _account(who: str) -> User | None:

@@ -70,7 +70,7 @@ KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         "Accounts and tokens",
         (
             *("account.made", "account.bound", "account.unbound", "account.closed", "account.opened"),
-            *("account.joined", "account.parted"),
+            *("account.joined", "account.parted", "account.factor_added", "account.factor_removed"),
             *("account.link", "account.password", "keeper.set", "keeper.ended", "person.erased"),
             *("token.created", "token.revoked"),
         ),

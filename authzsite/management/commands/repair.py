@@ -6,9 +6,10 @@ from typing import Any
 
 from axes.utils import reset
 
+from accounts.models import User
 from authzsite.management.base import OperatorCommand, known, realm_root
 from policies.decisions.site import locked_out_realms
-from policies.services import realm_repair
+from policies.services import realm_repair, second_factors
 
 
 class Command(OperatorCommand):
@@ -18,9 +19,19 @@ class Command(OperatorCommand):
         parser.add_argument("realm", nargs="?", help="what gets another owner; without it all are listed")
         parser.add_argument("--owner", metavar="user:NAME|group:NAME", help="its new owner")
         parser.add_argument("--reason", default="", help="kept in the realm's history for ever")
+        parser.add_argument("--forget-second-factors", metavar="NAME", help="of somebody who lost them")
         parser.add_argument("--let-in", metavar="NAME", help="forget the wrong passwords of a name")
 
-    def run(self, *, realm: str | None, owner: str | None, reason: str, let_in: str | None, **_: Any) -> None:
+    def run(
+        self,
+        *,
+        realm: str | None,
+        owner: str | None,
+        reason: str,
+        let_in: str | None,
+        forget_second_factors: str | None,
+        **_: Any,
+    ) -> None:
         if realm is None and (owner or reason):
             self.fail("name the realm that gets another owner", code=2)
         if realm is not None and not owner:
@@ -29,12 +40,21 @@ class Command(OperatorCommand):
             self._let_in(let_in)
         if realm is not None and owner:
             self._repair(realm, owner, reason)
-        if realm is None and not let_in:
+        if forget_second_factors:
+            self._forget_second_factors(forget_second_factors)
+        if realm is None and not let_in and not forget_second_factors:
             self._list()
 
     def _let_in(self, name: str) -> None:
         many = reset(username=name)
         self.stdout.write(f"{name} may try again at once" if many else f"{name} was not kept from trying")
+
+    def _forget_second_factors(self, name: str) -> None:
+        account = User.objects.select_related("principal").filter(username=name).first()
+        if account is None:
+            self.fail(f"there is no account {name}")
+        many = second_factors.forget(account, by=self.by, authority=self.authority)
+        self.stdout.write(f"{many} second factors of {name} are forgotten; the password alone lets them in")
 
     def _repair(self, realm: str, owner: str, reason: str) -> None:
         root, new = realm_root(realm), known(owner)
