@@ -20,6 +20,7 @@ from policies.services import grants
 from policies.services.grants import GrantRequest
 from tests.console.conftest import PASSWORD
 from tests.factories import a_person, acting, admit, the
+from tests.markup import markup
 
 ANA = {
     "who": "user:ana",
@@ -41,7 +42,7 @@ def form(node: Node) -> str:
 
 def hidden(body: bytes, name: str) -> str:
     """The value of a hidden field of a page."""
-    found = re.search(rf'name="{name}" value="([^"]*)"', body.decode())
+    found = re.search(rf'name="{name}"\s+value="([^"]*)"', body.decode())
     assert found is not None, name
     return html.unescape(found[1])
 
@@ -81,11 +82,7 @@ def test_a_stranger_cannot_be_chosen(orders: Node, signed_in: Callable[[str], Cl
 def test_the_preview_tells_gain_unchanged_and_denied(
     orders: Node, signed_in: Callable[[str], Client]
 ) -> None:
-    body = (
-        signed_in("olivia")
-        .get(f"{form(orders)}?who=user:ana&who=group:analysts&may=SELECT_TABLE")
-        .content.decode()
-    )
+    body = markup(signed_in("olivia").get(f"{form(orders)}?who=user:ana&who=group:analysts&may=SELECT_TABLE"))
     assert "Also gets Use schema sales, needed to reach it." in body
     assert re.search(r"mia of analysts</strong>.*?already", body, re.S)
     assert re.search(r"carl of analysts</strong> still cannot read", body)
@@ -232,7 +229,7 @@ def test_a_form_outlives_its_session(orders: Node, signed_in: Callable[[str], Cl
         },
     )
     assert entered["Location"] == form(orders)
-    page = client.get(form(orders)).content.decode()
+    page = markup(client.get(form(orders)))
     assert "Your form is kept, and nothing was saved." in page
     assert "Kept &lt;b&gt;for&lt;/b&gt; later" in page
     assert 'name="who" value="user:ana"' in page

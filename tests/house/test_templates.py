@@ -1,4 +1,4 @@
-"""Templates: each one that is named is there, and each one that is there is named."""
+"""Templates: each that is named is there, each that is there is named, and their lines can be read."""
 
 from __future__ import annotations
 
@@ -30,3 +30,8 @@ def test_every_template_that_is_named_is_there() -> None:
 
 def test_no_template_is_left_over() -> None:
     assert sorted(there() - named()) == []
+
+
+def test_lines_of_templates_can_be_read() -> None:
+    lines = [(path, line) for path in TEMPLATES.rglob("*.html") for line in path.read_text().splitlines()]
+    assert [f"{path.name}: {line[:60]}…" for path, line in lines if len(line) > 160] == []

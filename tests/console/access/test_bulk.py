@@ -33,7 +33,7 @@ def can_read(name: str, table: str) -> bool:
 
 
 def form_of(page: str, name: str) -> str:
-    return re.findall(f'name="{name}" value="([^"]*)"', page)[0]
+    return re.findall(rf'name="{name}"\s+value="([^"]*)"', page)[0]
 
 
 def post(client: Client, data: list[tuple[str, object]]) -> str:

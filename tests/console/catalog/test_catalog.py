@@ -10,6 +10,7 @@ from django.test import Client
 
 from catalog.nodes import Node
 from tests.factories import owned, the, under
+from tests.markup import markup
 
 Enter = Callable[[str], Client]
 
@@ -67,7 +68,7 @@ def test_a_list_is_what_its_address_says(
 
 def test_letters_tell_how_many_names_begin_so_and_lead_there(shelf: Node, signed_in: Enter) -> None:
     client = signed_in("olivia")
-    page = client.get(f"/catalog/{shelf.id}?how=ownerless").content.decode()
+    page = markup(client.get(f"/catalog/{shelf.id}?how=ownerless"))
     bars = dict(re.findall(r'<a href="([^"]*from=[^"]*)"[^>]*>.*?, (\d+ names?)</span>', page))
     assert bars["?how=ownerless&amp;from=R"] == "21 names"
     assert bars["?how=ownerless&amp;from=A"] == "19 names"

@@ -15,6 +15,7 @@ from policies.emergency import access as emergency_access
 from policies.models import Emergency, Use
 from policies.services import duties
 from tests.factories import AUTHORITY, BY, a_role, the
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 
@@ -37,7 +38,7 @@ def ana(shop: Node, signed_in: Callable[[str], Client]) -> Client:
 
 
 def seen(client: Client, address: str) -> str:
-    return client.get(address).content.decode()
+    return markup(client.get(address))
 
 
 def test_opened_said_on_every_page_ended_and_reviewed(

@@ -24,6 +24,7 @@ from policies.services import grants
 from policies.services.grants import GrantRequest
 from tests.console.test_browser import site, visit
 from tests.factories import a_metalake, a_person, acting, the, under
+from tests.markup import markup
 from tests.policies.test_walking import planned_once
 
 __all__ = ["site", "visit"]  # fixtures
@@ -147,7 +148,7 @@ def test_a_search_whose_session_ends_goes_on_from_there(shop: Node) -> None:
     asked = "/history?kind=roles&q=no_contractors&before=40"
     from_ = {"HTTP_HX_REQUEST": "true", "HTTP_HX_CURRENT_URL": "http://testserver/history?kind=roles"}
     part = Client().get(asked, **from_)
-    body = part.content.decode()
+    body = markup(part)
     assert (part.status_code, part["HX-Reselect"]) == (401, "unset")
     assert "You were signed out." in body and "and the search goes on from here" in body
     [door] = re.findall(r'<a href="([^"]+)"', html.unescape(body))
@@ -165,7 +166,7 @@ def test_refusals_are_planned_for_whoever_looks(shop: Node, signed_in: Enter) ->
 def test_another_part_that_is_only_read_leads_back_to_its_page(shop: Node) -> None:
     here = "http://testserver/history/integrity?x=1"
     part = Client().get("/history/integrity/progress", HTTP_HX_REQUEST="true", HTTP_HX_CURRENT_URL=here)
-    [door] = re.findall(r'<a href="([^"]+)"', html.unescape(part.content.decode()))
+    [door] = re.findall(r'<a href="([^"]+)"', html.unescape(markup(part)))
     assert parse_qs(urlsplit(door).query) == {"next": ["/history/integrity?x=1"]}
     elsewhere = {"HTTP_HX_REQUEST": "true", "HTTP_HX_CURRENT_URL": "https://elsewhere.example/history"}
     assert "elsewhere" not in Client().get("/history/integrity/progress", **elsewhere).content.decode()

@@ -20,6 +20,7 @@ from policies.models import PipelineRun
 from policies.services import duties, grants
 from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, acting, admit, the
+from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
 NAMES = ("effective_access", "unused_grants")
@@ -28,7 +29,7 @@ NAMES = ("effective_access", "unused_grants")
 def text(client: Client, address: str) -> str:
     answer = client.get(address)
     assert answer.status_code == 200, address
-    return str(answer.content.decode())
+    return markup(answer)
 
 
 def reviewing(shop: Node, signed_in: Callable[[str], Client]) -> Client:

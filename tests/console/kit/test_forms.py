@@ -26,6 +26,7 @@ from authzsite.console.kit.forms import (
     TextField,
 )
 from tests.factories import a_person
+from tests.markup import on_one_line
 
 BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
 
@@ -51,7 +52,7 @@ class Naming(ConsoleForm):
 
 
 def drawn(field: forms.BoundField) -> str:
-    return render_to_string("console/kit/field.html", {"field": field})
+    return on_one_line(render_to_string("console/kit/field.html", {"field": field}))
 
 
 def test_what_was_typed_is_read() -> None:

@@ -18,6 +18,7 @@ from policies.requests.submission import Asking, WantedAction
 from tests.console.conftest import make_shop
 from tests.factories import a_person, the
 from tests.kept import kept
+from tests.markup import markup
 
 Enter = Callable[[str], Client]
 shop = kept(make_shop)
@@ -34,7 +35,7 @@ def badge(page: str, name: str) -> str:
 
 
 def home(client: Client) -> str:
-    return client.get("/").content.decode()
+    return markup(client.get("/"))
 
 
 def test_an_owner_finds_eight_places_and_the_settings(shop: Node, signed_in: Enter) -> None:
@@ -70,7 +71,7 @@ def test_what_somebody_is_asked_to_review_shows_them_the_reviews(
         open = 3
 
     monkeypatch.setattr(navigation.worklist, "owing", lambda person: [Owed()])
-    page = signed_in("mia").get("/inbox").content.decode()
+    page = markup(signed_in("mia").get("/inbox"))
     assert "Reviews" in entries(page)
     assert badge(page, "Reviews") == "3"
 
@@ -86,7 +87,7 @@ def test_what_somebody_is_asked_to_review_shows_them_the_reviews(
 def test_the_pages_of_a_place_are_tabs(
     address: str, label: str, others: tuple[str, ...], shop: Node, signed_in: Enter
 ) -> None:
-    page = signed_in("olivia").get(address).content.decode()
+    page = markup(signed_in("olivia").get(address))
     assert f'<a href="{address}" aria-current="page">{label}</a>' in page
     assert all(f'<a href="{other}">' in page for other in others)
 
@@ -95,7 +96,7 @@ def test_an_object_has_at_most_five_tabs_and_every_page_is_in_reach(shop: Node, 
     table = the("table", "shop.sales.orders").id
     olivia, seen = signed_in("olivia"), set[str]()
     for part in ("", "/history"):
-        page = olivia.get(f"/objects/{table}{part}").content.decode()
+        page = markup(olivia.get(f"/objects/{table}{part}"))
         tabs: Any = re.search(r'<nav class="tabs" aria-label="Parts of this page">(.*?)</nav>', page)
         assert tabs[1].count("<a ") <= 5
         seen.update(re.findall(rf'href="/objects/{table}(?:/(\w+))?"', page))

@@ -230,7 +230,7 @@ def newcomer(ben: Principal, shop: Node) -> Principal:
 
 
 def ticked(body: str) -> set[str]:
-    return set(re.findall(r'name="pick" value="([\w-]+)" checked', body))
+    return set(re.findall(r'name="pick"\s+value="([\w-]+)"\s+checked', body))
 
 
 def test_what_a_colleague_has_and_they_lack_is_compared(newcomer: Principal, signed_in: Enter) -> None:

@@ -17,6 +17,7 @@ from policies.services import duties
 from tests.console.settings.test_owners_and_members import posted
 from tests.console.test_forms import can_read
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, admit, owned, the, under
+from tests.markup import markup
 
 Enter = Callable[[str], Client]
 
@@ -93,7 +94,7 @@ def test_objects_of_one_name_are_told_apart(sam: Client, shop: Node) -> None:
 def test_who_keeps_it_by_another_path_is_told_so(sam: Client, shop: Node) -> None:
     rights = [f"allow {item} on schema shop.sales" for item in ("USE_SCHEMA", "SELECT_TABLE")]
     a_role(shop, "again", *rights, held_by=("mia",))
-    body = sam.get(page_of("analysts", "leave?who=user:mia")).content.decode()
+    body = markup(sam.get(page_of("analysts", "leave?who=user:mia")))
     assert "Nobody</strong> gains or loses anything by it now." in body
 
 

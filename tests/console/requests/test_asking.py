@@ -20,6 +20,7 @@ from policies.requests.needs import WantedAction
 from policies.requests.submission import Asking
 from tests.console.conftest import NAMES
 from tests.factories import a_role, acting, owned, the
+from tests.markup import markup
 
 ORDERS = "demo/shop.sales.orders"
 WHY = "Returns report for the board"
@@ -163,7 +164,7 @@ def test_what_is_said_here_stands_before_what_is_said_above(staff: Node, signed_
     assert "No ticket is needed here" not in text(olivia.get(address))
     rules.set_rule(staff, by=acting("marek"), ticket="SALES-#")
     rules.set_rule(sales, by=acting("olivia"), min_reason=40, ticket="")
-    page = olivia.get(address).content.decode()
+    page = markup(olivia.get(address))
     assert 'name="min_reason" value="40"' in page
     assert "From above: 336 hours." in page
     assert "From above: SALES-#." in page
@@ -354,7 +355,7 @@ def test_the_list_goes_on_by_number(staff: Node, signed_in: SignedIn) -> None:
 def test_the_number_that_waits_comes_with_the_page(staff: Node, signed_in: SignedIn) -> None:
     a_request()
     olivia = signed_in("olivia")
-    assert '<span class="n due">1<span class="sr"> waiting</span></span>' in olivia.get("/").content.decode()
+    assert '<span class="n due">1<span class="sr"> waiting</span></span>' in markup(olivia.get("/"))
     assert text(olivia.get("/requests/count")) == "1 waiting"
     assert text(signed_in("mia").get("/requests/count")) == ""
 

@@ -21,6 +21,7 @@ from policies.services import duties, grants
 from policies.services.grants import GrantRequest
 from tests.console.settings.test_owners_and_members import posted
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
+from tests.markup import markup
 from tests.reviews.world import a_review, acts, decides, rows
 
 Enter = Callable[[str], Client]
@@ -44,7 +45,7 @@ def sales(shop: Node) -> Node:
 
 
 def text(client: Client, address: str) -> str:
-    return unescape(client.get(address).content.decode())
+    return unescape(markup(client.get(address)))
 
 
 def decided(client: Client, review: Review, choices: dict[str, str], **more: str) -> Any:
@@ -429,7 +430,7 @@ def test_a_name_and_enter_choose_what_is_reviewed(
     typed: str, taken: bool, sales: Node, signed_in: Enter
 ) -> None:
     form = {"what": typed, "step": "look", "nonce": "a" * 20, "title": "Kept"}
-    body = unescape(signed_in("olivia").post("/reviews/new", form).content.decode())
+    body = unescape(markup(signed_in("olivia").post("/reviews/new", form)))
     assert (f'name="on" value="{orders().id}"' in body) == taken
     assert re.search(r'<input id="what" [^>]*value="([^"]*)"', body)[1] == ("" if taken else typed)
     assert re.search(r'<input id="what" [^>]* autofocus>', body)

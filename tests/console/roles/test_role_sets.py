@@ -15,6 +15,7 @@ from policies.services.roles import Privilege
 from tests.console.people.test_groups import undo_on
 from tests.console.test_forms import can_read, hidden
 from tests.factories import a_role, owned, the, under
+from tests.markup import markup
 
 Enter = Callable[[str], Client]
 TABLES = ("orders", "customers", "refunds")
@@ -103,7 +104,7 @@ def test_what_is_too_much_to_foretell_is_counted_and_said(
     crew: Node, signed_in: Enter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(roles, "ASKED", 1)
-    body = signed_in("marek").post(many("crew"), {"step": "look", "SELECT_TABLE": "allow"}).content.decode()
+    body = markup(signed_in("marek").post(many("crew"), {"step": "look", "SELECT_TABLE": "allow"}))
     assert "more objects</strong> are not in the preview" in body
 
 
@@ -147,6 +148,6 @@ def test_only_what_one_may_see_is_compared(crew: Node, signed_in: Enter) -> None
 
 def test_owning_is_told_apart(crew: Node, signed_in: Enter) -> None:
     marek, chip = signed_in("marek"), '<span class="chip owner">'
-    assert chip not in marek.get("/roles/compare?a=mia&b=crew").content.decode()
+    assert chip not in markup(marek.get("/roles/compare?a=mia&b=crew"))
     owned(table("orders"), "mia")
-    assert chip in marek.get("/roles/compare?a=mia&b=crew").content.decode()
+    assert chip in markup(marek.get("/roles/compare?a=mia&b=crew"))

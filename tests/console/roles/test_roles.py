@@ -15,6 +15,7 @@ from policies.previews.roles import RoleChange, of_role_change
 from policies.services.roles import Privilege
 from tests.console.test_forms import hidden
 from tests.factories import a_person, a_role, owned, the
+from tests.markup import markup
 
 Enter = Callable[[str], Client]
 
@@ -34,7 +35,7 @@ def posted(client: Client, address: str, **form: object) -> object:
 
 
 def test_one_sees_the_roles_one_holds_owns_or_may_give(shop: Node, signed_in: Enter) -> None:
-    marek, mia = (signed_in(name).get("/roles").content.decode() for name in ("marek", "mia"))
+    marek, mia = (markup(signed_in(name).get("/roles")) for name in ("marek", "mia"))
     assert all(f"<b>{name}</b>" in marek for name in ("browse", "sales_read", "no_contractors"))
     assert "<b>no_contractors</b>" not in mia
     assert "Make a role" in mia
@@ -77,7 +78,7 @@ def test_a_role_is_made_filled_given_taken_and_deleted(shop: Node, signed_in: En
     posted(marek, schema, USE_SCHEMA="allow", step="save")
     assert Grant.objects.open().filter(role=role.id).count() == 2
 
-    looked = marek.post(f"/roles/{role.id}/assign", {"find": "ana", "step": "look"}).content.decode()
+    looked = markup(marek.post(f"/roles/{role.id}/assign", {"find": "ana", "step": "look"}))
     assert 'name="who" value="user:ana"' in looked
     assert "may read orders" in looked
     assert not can("ana", orders())
