@@ -10,9 +10,10 @@ from django.db.models import Q
 from accounts.models import Principal
 from catalog.models import Realm, Securable
 from lakewarden.backends import kinds
+from policies.models.sealing import Sealed
 
 
-class Backend(models.Model):
+class Backend(Sealed):
     """An outside system that mirrors one catalog.  Secrets are encrypted at rest and never shown again."""
 
     class Policy(models.TextChoices):
@@ -93,6 +94,11 @@ class Backend(models.Model):
                 fields=["source"], condition=Q(sole=True) & ~Q(source=""), name="a_source_has_one_connection"
             ),
         ]
+
+    SEALED = (
+        *("realm_id", "catalog_id", "kind", "sealed_url", "place", "policy", "share", "confirmed"),
+        *("restored", "source", "within", "sole", "awaits"),
+    )
 
     def __str__(self) -> str:
         return f"{self.get_kind_display()} {self.place}"
@@ -252,7 +258,7 @@ class BackendFinding(Tried):
         return f"{self.kind} {self.what} {self.place}"
 
 
-class ForeignOrder(Tried):
+class ForeignOrder(Sealed, Tried):
     """An owner's decision that one foreign right is to go; done when a look no longer finds it."""
 
     backend = models.ForeignKey(Backend, models.CASCADE, related_name="orders")
@@ -273,6 +279,11 @@ class ForeignOrder(Tried):
 
     class Meta:
         indexes = [models.Index(fields=["backend"], condition=Q(done__isnull=True), name="orders_open")]
+
+    SEALED = (
+        *("backend_id", "type", "path", "right", "holder", "grantor", "replaced", "revision"),
+        *("done", "dropped"),
+    )
 
     def __str__(self) -> str:
         return f"take {self.right} from {self.holder}"

@@ -30,7 +30,7 @@ from policies.decisions.cache_versions import touched_by
 from policies.decisions.seals import duty_seals
 from policies.decisions.seals.unsealed import fact_models
 from policies.events import FACTS_SEALED, FACTS_SET_RIGHT
-from policies.models import Counter, GroupDuty, UnsealedFact, UserDuty
+from policies.models import Backend, Counter, ForeignOrder, GroupDuty, UnsealedFact, UserDuty
 from policies.record.archive import reading
 from policies.record.change import change
 from policies.record.event_drafts import make_event
@@ -80,6 +80,7 @@ def seal_what_is_told() -> Findings:
             for facts in _in_parts(rows.order_by("pk").iterator(chunk_size=CHUNK)):
                 _seal(facts, found)
         _seal_duties(last, found)
+        _seal_connections(found)
     if found.unsealed and not first:
         _record_sealed(found.unsealed)
     _forget_mended()
@@ -96,6 +97,7 @@ def set_right() -> list[str]:
         with _past_the_door():
             done = [words for model in fact_models() for words in _set_right(model, current.touch)]
         done += _set_duties_right(current.revision)
+        done += _remove_forged_orders()
         if done:
             named = ", ".join(done[:NAMED])
             told = make_event(FACTS_SET_RIGHT, None, many=f"{len(done)} facts", facts=named)
@@ -207,6 +209,23 @@ def _seal_duties(last: int, found: Findings) -> None:
                 found.unsealed.append(f"{row._meta.model_name}:{row.pk}")
             duty_seals.seal_row(row)
             found.sealed += 1
+
+
+def _seal_connections(found: Findings) -> None:
+    """Those with a good seal get one of the newest key; for a connection without one an operator answers."""
+    for model in (Backend, ForeignOrder):
+        for row in model.objects.order_by("pk"):
+            if not row.is_sealed:
+                found.wrong.append(f"{row._meta.model_name}:{row.pk}: it was written past the console")
+            elif not row.has_newest_seal:
+                row.put_seal()
+                found.sealed += 1
+
+
+def _remove_forged_orders() -> list[str]:
+    forged = [row for row in ForeignOrder.objects.order_by("pk") if not row.is_sealed]
+    ForeignOrder.objects.filter(pk__in=[row.pk for row in forged]).delete()
+    return [f"foreignorder:{row.pk} (nobody decided it here)" for row in forged]
 
 
 def _duties(last: int) -> list[tuple[duty_seals.Duty, bool]]:

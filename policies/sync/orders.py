@@ -2,17 +2,22 @@
 
 from __future__ import annotations
 
+import logging
 from datetime import datetime
 
 from lakewarden.backends.base import Foreign, Observation, Order, Right
 from policies.models import Backend, ForeignOrder
 
+log = logging.getLogger(__name__)
 Open = dict[int, Order]
 
 
 def open_orders(backend: Backend) -> Open:
-    """The decisions that were not yet seen carried out, by their number."""
-    return {row.pk: _order(row) for row in ForeignOrder.objects.filter(backend=backend, done__isnull=True)}
+    """The decisions that were not yet seen carried out, by their number; none that nobody made here."""
+    rows = list(ForeignOrder.objects.filter(backend=backend, done__isnull=True))
+    if forged := [row.pk for row in rows if not row.is_sealed]:
+        log.error("orders were written past the console and are not carried out: %s", forged)
+    return {row.pk: _order(row) for row in rows if row.pk not in forged}
 
 
 def settle(orders: Open, seen: Observation, now: datetime) -> None:

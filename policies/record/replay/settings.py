@@ -17,7 +17,7 @@ from accounts.models import Principal, Token, User
 from accounts.people import django_group_name
 from catalog.models import Detail, Realm, Securable
 from policies import events
-from policies.models import Event, GroupDuty, UserDuty
+from policies.models import Backend, Event, ForeignOrder, GroupDuty, UserDuty
 from policies.record.replay.differences import NOTHING, Difference, Differences
 
 Duty = tuple[int, str, str]
@@ -51,6 +51,7 @@ class KeptReplay:
         self.roots: dict[int, int] = {}
         self.switched: dict[int, tuple[bool, int]] = {}
         self.erased: set[str] = set()
+        self.connected: dict[int, tuple[str, int]] = {}
         self._left: tuple[int, str] = (0, "")
 
     def take(self, event: Event) -> None:
@@ -59,7 +60,7 @@ class KeptReplay:
 
     def compare(self, found: Differences) -> None:
         """Hold all of it against the tables."""
-        for differences in (_duties, _tokens, _accounts, _principals, _realms, _switched):
+        for differences in (_duties, _tokens, _accounts, _principals, _realms, _switched, _connections):
             for difference in differences(self):
                 found.add(difference)
 
@@ -124,6 +125,10 @@ class KeptReplay:
         if event.object_key is not None and event.object_type in USED_OR_NOT:
             self.switched[event.object_key] = event.data["how"] == "enabled", event.change_id
 
+    def _connect(self, event: Event) -> None:
+        if event.object_key is not None and event.data.get("policy"):
+            self.connected[event.object_key] = event.data["policy"], event.change_id
+
     def _erase(self, event: Event) -> None:
         person = event.people[0]
         self.erased.add(person)
@@ -148,6 +153,8 @@ TAKES: Mapping[str, Callable[[KeptReplay, Event], None]] = {
     events.MODE_SET: KeptReplay._mode,
     events.OBJECT_SWITCHED: KeptReplay._switch,
     events.PERSON_ERASED: KeptReplay._erase,
+    events.BACKEND_CONNECTED: KeptReplay._connect,
+    events.BACKEND_POLICY: KeptReplay._connect,
 }
 """What each kind of event says; every other kind says nothing here."""
 
@@ -288,3 +295,21 @@ def _switched(known: KeptReplay) -> Iterator[Difference]:
     for key in sorted(off ^ told):
         words = ("that it is in use", "that it is not in use")
         yield Difference(f"object {key}", words[key in told], words[key in off], table)
+
+
+def _connections(known: KeptReplay) -> Iterator[Difference]:
+    """Connections, and orders to take foreign rights away: by their seals, and by the record."""
+    table = Backend._meta.db_table
+    for row in Backend.objects.order_by("pk").iterator(chunk_size=2000):
+        what = f"connection {row.pk}"
+        told = known.connected.get(row.catalog_id)
+        if not row.is_sealed:
+            says = f"that object {row.catalog_id} is governed at {row.place}, set to {row.policy}"
+            yield Difference(what, "another connection, or none", says, table)
+        elif told is not None and told[0] not in (row.policy, Backend.Policy(row.policy).label):
+            record = f"that it is set to {told[0]} since revision {told[1]}"
+            yield Difference(what, record, f"that it is set to {row.policy}", table)
+    table = ForeignOrder._meta.db_table
+    for order in ForeignOrder.objects.order_by("pk").iterator(chunk_size=2000):
+        if not order.is_sealed:
+            yield Difference(f"order {order.pk}", "another order, or none", f"to {order}", table)

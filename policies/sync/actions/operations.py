@@ -134,11 +134,12 @@ def agree(row: Backend, *, by: Actor, reason: str, digest: str) -> None:
         if not reason.strip():
             raise Invalid("Say why; the reason is kept in the history for ever.")
         row.refresh_from_db()
-        if not row.awaits:
+        if not row.awaits and row.is_sealed:
             raise Conflict("Somebody has agreed already.")
         if likeness(row) != digest:
             raise Conflict("The connection is another one by now. Look at it again.")
         Backend.objects.filter(pk=row.pk).update(awaits="")
+        Backend.objects.get(pk=row.pk).put_seal()
         waiting_again(row)
         outbox.ask(row, current.revision)
         current.say(make_event(BACKEND_AGREED, catalog, backend=str(row)), by=authority)

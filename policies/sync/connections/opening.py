@@ -21,9 +21,21 @@ READ_HERE = frozenset(
 """Options of the driver that would have it read or write files of the console's own machine; the root
 certificate to trust is not among them, because it gives nothing away."""
 
+FORGED = (
+    "The connection was changed in the database past the console. Nothing is asked or changed there until "
+    "the operator of the site has looked at it: `manage.py agree`."
+)
+
+
+def must_be_ours(row: Backend) -> None:
+    """Raise Misconfigured for a connection that was written past the console; one not yet kept is none."""
+    if not row._state.adding and not row.is_sealed:
+        raise Misconfigured(FORGED)
+
 
 def open_backend(row: Backend, node: Node) -> base.Backend:
     """The object for what is connected to a node, opened when first used.  Raises Misconfigured."""
+    must_be_ours(row)
     kind = kinds.get(row.kind)
     url, mark = decrypt(row.sealed_url), f"backend-{row.pk}"
     opened: base.Backend = kind.open(url, realm=node.realm, mark=mark, **needed(kind, node, mark))

@@ -23,7 +23,7 @@ from policies.secrets import decrypt
 from policies.services import realm_of
 from policies.sync.backends.postgresql.source import database
 from policies.sync.connections.destinations import network
-from policies.sync.connections.opening import check_allowed, open_backend
+from policies.sync.connections.opening import check_allowed, must_be_ours, open_backend
 
 LONGEST = 255
 OWN = "this is the console's own database"
@@ -36,6 +36,7 @@ OWN_CLUSTER = (
 @contextmanager
 def opened(row: Backend, place: Node) -> Iterator[base.Backend]:
     """What is connected to a node, where it may lead and leads still.  Raises BackendError."""
+    must_be_ours(row)
     kind, url = kinds.get(row.kind), decrypt(row.sealed_url)
     if "folder" not in kind.parts(url):  # a folder is judged when its source is known
         check_allowed(kind, url)
