@@ -151,6 +151,8 @@ def test_no_owner_is_no_key(lake: Lake) -> None:
 @pytest.mark.parametrize(
     "body",
     [
+        b'{"name": "a", "name": "b", "comment": ""}',
+        b'{"name": "a", "properties": {"k": "1", "k": "2"}}',
         b"",
         b"   ",
         b"{",

@@ -20,13 +20,25 @@ def read(request: HttpRequest) -> Any:
     """The JSON of a request's body, None when there is none.  Raises Problem."""
     try:
         content = request.body
-        return _checked(json.loads(content, parse_constant=_no_constant)) if content.strip() else None
+        return _checked(_parsed(content)) if content.strip() else None
     except Problem:
         raise
     except RequestDataTooBig:
         raise Problem(413, 1001, "IllegalArgumentException", "The request is too large") from None
     except (ValueError, RecursionError, UnreadablePostError):
         raise malformed() from None
+
+
+def _parsed(content: bytes) -> Any:
+    return json.loads(content, object_pairs_hook=_unique, parse_constant=_no_constant)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) != len(pairs):
+        # two readers could each believe another of the two
+        raise malformed("a name stands twice in one object")
+    return content
 
 
 def _no_constant(name: str) -> NoReturn:
