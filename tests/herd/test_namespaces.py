@@ -164,3 +164,19 @@ def test_every_deed_is_one_change_that_says_who(admin: Caller, herd: Node) -> No
     assert [change.kind for change in changes] == kinds
     assert len({change.actor for change in changes}) == 1
     assert namespaces(herd, "ONE"), "the name is free again"
+
+
+def test_asking_the_calls_beforehand_says_what_the_calls_then_do(herd: Node, pdp: Caller) -> None:
+    """The page of 2016 has them open to everybody; the code of 2022, which the calls follow, has not."""
+    make(Caller("ana"), "NEW_APP")
+    give("writer", "NEW_APP", "WRITE")
+    give("granter", "NEW_APP", "GRANT")
+    role("granter")
+    body = {"chargeCode": "c9"}
+    for name in ("ana", "writer", "granter", "admin"):
+        caller = Caller(name)
+        changed = caller.send("PUT", f"{NAMESPACES}/NEW_APP", body).status_code == 200
+        assert changed == pdp.may(name, "Namespace.updateNamespaces", "NEW_APP"), name
+        refused = caller.delete(f"{NAMESPACES}/NEW_APP").status_code == 403
+        assert refused == (not pdp.may(name, "Namespace.deleteNamespace", "NEW_APP")), name
+        assert pdp.may(name, "namespace_crud", "NEW_APP"), "the row of the page"
