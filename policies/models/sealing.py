@@ -7,7 +7,7 @@ without one, whatever is then written into it, until somebody answers for it.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, TypeVar
 
 from django.db import models, transaction
 
@@ -15,7 +15,10 @@ from accounts.fact_content import content, plain
 from accounts.seals import is_newest, is_sealed, seal
 
 
-class SealingQuerySet(models.QuerySet[Any]):
+Row = TypeVar("Row", bound="Sealed", covariant=True)
+
+
+class SealingQuerySet(models.QuerySet[Row]):
     """Writes seals with what they cover."""
 
     def update(self, **values: Any) -> int:
@@ -47,7 +50,7 @@ class Sealed(models.Model):
     SEALED: ClassVar[tuple[str, ...]] = ()
     seal = models.BinaryField(null=True, editable=False)
 
-    objects: ClassVar[models.Manager[Self]] = SealingQuerySet.as_manager()
+    objects = SealingQuerySet.as_manager()
 
     class Meta:
         abstract = True

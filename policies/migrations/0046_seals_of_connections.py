@@ -24,7 +24,7 @@ def seal_all(apps, editor):
 
 
 class Migration(migrations.Migration):
-    dependencies = [("policies", "0001_squashed_0044_seals_of_approvals")]
+    dependencies = [("policies", "0045_origin_of_the_directory")]
 
     operations = [
         migrations.AddField("backend", "seal", models.BinaryField(null=True, editable=False)),
