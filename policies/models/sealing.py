@@ -14,11 +14,10 @@ from django.db import models, transaction
 from accounts.fact_content import content, plain
 from accounts.seals import is_newest, is_sealed, seal
 
+Row_co = TypeVar("Row_co", bound="Sealed", covariant=True)
 
-Row = TypeVar("Row", bound="Sealed", covariant=True)
 
-
-class SealingQuerySet(models.QuerySet[Row]):
+class SealingQuerySet(models.QuerySet[Row_co]):
     """Writes seals with what they cover."""
 
     def update(self, **values: Any) -> int:
