@@ -1,8 +1,10 @@
 """`python -m lakewarden check user:ana read table:demo/shop.sales.orders …`, `… why …`, `… snapshot demo`,
 `… request user:ana read table:demo/shop.sales.orders --reason "…"`, `… cdap "list roles"`,
+`… export demo`, `… plan access.yaml`, `… apply access.yaml --plan DIGEST`,
 `… simulate demo unassign_role role=readers principal=user:ana --replay 90`, `… connect-server --realm demo`.
 
 Leaves with 0 when all are yes or it is done, 1 when something is refused, 2 when there is no answer.
+A plan leaves with 3 where it adds or changes something, with 4 where it removes something.
 """
 
 from __future__ import annotations
@@ -24,6 +26,7 @@ from lakewarden.client import (
     Client,
     ConsoleError,
     parse_resource,
+    policy_files,
     simulations,
     terminal,
 )
@@ -39,6 +42,14 @@ class No(Exception):
     """The answer is a no; the text says why."""
 
 
+class ToDo(Exception):
+    """A plan that has something to do, and the code that says what."""
+
+    def __init__(self, text: str, code: int) -> None:
+        super().__init__(text)
+        self.code = code
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     asked = _parser().parse_args(arguments)
     if arguments is None and asked.do is _connect_server:
@@ -48,6 +59,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except (AccessDenied, Refused, No) as refusal:
         sys.stderr.write(f"{refusal}\n")
         return 1
+    except ToDo as plan:
+        sys.stdout.write(f"{plan}\n")
+        return plan.code
     except (ConsoleError, BadName, BadPrincipal, BadCommand, OSError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
@@ -120,6 +134,40 @@ def _simulate(asked: argparse.Namespace) -> str:
     return text
 
 
+def _export(asked: argparse.Namespace) -> str:
+    text = Client(timeout=TIMEOUT).export_policies(asked.realm, objects=not asked.without_objects)
+    if asked.out:
+        Path(asked.out).write_text(text)
+        return f"{asked.realm} is written to {asked.out}"
+    return text.rstrip("\n")
+
+
+def _plan(asked: argparse.Namespace) -> str:
+    client = Client(timeout=TIMEOUT)
+    planned = client.plan_policies(_text_of(asked.file), replay_days=asked.replay)
+    try:
+        text = json.dumps(planned) if asked.json else "\n".join(map(_plain, policy_files.lines(planned)))
+        code = policy_files.leaves(planned)
+    except (AttributeError, KeyError, TypeError):
+        raise Unavailable("the console answered something that is no plan") from None
+    if code:
+        raise ToDo(text, code)
+    return text
+
+
+def _apply(asked: argparse.Namespace) -> str:
+    done = Client(timeout=TIMEOUT).apply_policies(_text_of(asked.file), asked.plan, asked.reason)
+    steps = sum(done[name]["count"] for name in ("adds", "changes", "removals"))
+    return f"{steps:,} steps applied to {done['realm']}"
+
+
+def _text_of(path: str) -> str:
+    try:
+        return sys.stdin.read() if path == "-" else Path(path).read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        raise BadQuestion(f"{path} is no text in UTF-8") from None
+
+
 def _plain(text: str) -> str:
     # what the console sends must not steer the terminal
     return "".join(letter if letter.isprintable() else " " for letter in text)
@@ -159,6 +207,7 @@ def _parser() -> argparse.ArgumentParser:
     _add_questions(commands)
     _add_requests_and_cdap(commands)
     _add_simulate(commands)
+    _add_policies(commands)
     _add_connect_server(commands)
     return parser
 
@@ -213,6 +262,28 @@ def _add_simulate(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     simulate.add_argument("--replay", type=int, metavar="DAYS", help="which uses would have been refused")
     simulate.add_argument("--json", action="store_true", help="the whole answer as JSON")
     simulate.set_defaults(do=_simulate)
+
+
+def _add_policies(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    export = commands.add_parser("export", help="a realm as a policy file")
+    export.add_argument("realm")
+    export.add_argument("--out", metavar="FILE")
+    export.add_argument(
+        "--without-objects", action="store_true", help="only objects with access of their own"
+    )
+    export.set_defaults(do=_export)
+    plan = commands.add_parser(
+        "plan", help="what a policy file would change: leaves with 0 nothing, 3 adds or changes, 4 removals"
+    )
+    plan.add_argument("file", metavar="FILE", help="a policy file; - for standard input")
+    plan.add_argument("--replay", type=int, metavar="DAYS", help="which uses would have been refused")
+    plan.add_argument("--json", action="store_true", help="the whole plan as JSON")
+    plan.set_defaults(do=_plan)
+    apply = commands.add_parser("apply", help="carry out the plan that was seen")
+    apply.add_argument("file", metavar="FILE", help="the file that was planned")
+    apply.add_argument("--plan", required=True, metavar="DIGEST", help="as `plan` printed it")
+    apply.add_argument("--reason", default="", help="why, such as the commit and its author")
+    apply.set_defaults(do=_apply)
 
 
 def _add_connect_server(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

@@ -129,6 +129,9 @@ EXCEPTION_MADE = event("exception.made", "let {person} have both sides of the ru
 EXCEPTION_ENDED = event("exception.ended", "ended that {person} may have both sides of the rule {rule}")
 TOKEN_CREATED = event("token.created", "made a token for {person}")
 TOKEN_REVOKED = event("token.revoked", "revoked a token of {person}")
+POLICY_APPLIED = event(
+    "policy.applied", "applied a policy file to {object}: {adds} added, {changes} changed, {removals} removed"
+)
 HINT_DISMISSED = event("hint.dismissed", "dismissed the hint `{hint}` about {object}")
 HINT_BROUGHT_BACK = event("hint.brought_back", "brought back the hint `{hint}` about {object}")
 

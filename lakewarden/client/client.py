@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Union
 
-from lakewarden.client import access_requests, simulations
+from lakewarden.client import access_requests, policy_files, simulations
 from lakewarden.client.snapshot import BadSnapshot, Snapshot
 from lakewarden.client.transport import (
     BadCredentials,
@@ -269,6 +269,18 @@ class Client:
         return simulations.simulate(
             self._transport, realm, changes, questions=asked, replay_days=replay_days, cursor=cursor
         )
+
+    def export_policies(self, realm: str, *, objects: bool = True) -> str:
+        """A realm as a policy file, the text as the console writes it.  Raises ConsoleError."""
+        return policy_files.export(self._transport, realm, objects=objects)
+
+    def plan_policies(self, file: str, *, replay_days: int | None = None) -> dict[str, Any]:
+        """What a policy file would change; nothing is changed.  Raises ConsoleError."""
+        return policy_files.plan(self._transport, file, replay_days=replay_days)
+
+    def apply_policies(self, file: str, plan: str, reason: str = "") -> dict[str, Any]:
+        """Apply a file as the plan of that name had it.  Raises Conflicting when something changed since."""
+        return policy_files.apply(self._transport, file, plan, reason)
 
     def resolve(
         self, realm: str, names: Sequence[str] = (), locations: Sequence[str] = ()

@@ -29,6 +29,13 @@ def authority_for(change: Change, root: Node, by: Actor) -> Authority:
     return _authority(change, root, by)
 
 
+def authority_to_make(node: Node, by: Actor, operation: str = GRANT) -> Authority:
+    """The right to make something below an object, or to say who may do what there.  Raises Refused."""
+    if by.principal is None and by.decides_as is None:
+        return of_operator(by)
+    return _may(operation, node, by)
+
+
 def subject_of(change: Change) -> tuple[object, ...]:
     """What the right to a change depends on; changes of which this is equal are allowed or refused alike."""
     match change:

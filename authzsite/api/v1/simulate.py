@@ -167,7 +167,7 @@ class Simulate(Call):
     )
     def post(self, request: Request) -> HttpResponse:
         caller, body = self.require_scope("check"), NewSimulation.read(request)
-        top = _realm(body["realm"], caller.principal)
+        top = visible_realm(body["realm"], caller.principal)
         changes = Reader(caller.principal, top).changes(body["changes"])
         _permit(changes, top, caller)
         questions = _questions(body["questions"], top, caller.principal)
@@ -186,14 +186,14 @@ class Simulate(Call):
                 for asked, case in zip(body["questions"], questions, strict=True)
             ],
             "difference": _difference(difference, body) if body["difference"] else None,
-            "replay": _replay(difference, body["replay"]["days"]) if body["replay"] else None,
+            "replay": replay_answer(Replay(difference, **body["replay"])) if body["replay"] else None,
         }
         # changes that could not be made are refused whatever else was asked
         _ = simulation.proposed
         return respond(answer)
 
 
-def _realm(name: str, caller: Principal) -> Node:
+def visible_realm(name: str, caller: Principal) -> Node:
     """The realm, to people who may know of it.  Raises NotFound."""
     realm = realm_named(name)
     top = root(realm) if realm else None
@@ -279,11 +279,11 @@ def _access_change(line: AccessChange) -> dict[str, Any]:
     }
 
 
-def _replay(difference: Difference, days: int) -> dict[str, Any]:
-    replay = Replay(difference, days=days)
+def replay_answer(replay: Replay) -> dict[str, Any]:
+    """A replay as it is answered."""
     reported, objects = replay.coverage
     return {
-        "days": days,
+        "days": replay.days,
         "since": replay.since.isoformat(),
         "reported": reported,
         "objects": objects,

@@ -1,0 +1,156 @@
+"""`/authz/v1/policies`: a realm as a policy file, what a file would change, and applying what was planned."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from accounts.models import Principal
+from authzsite.api.strictjson import BadBody
+from authzsite.api.surface import Forbidden, respond
+from authzsite.api.v1 import named
+from authzsite.api.v1.call import Call
+from authzsite.api.v1.describing import described
+from authzsite.api.v1.fields import Answer, AnyObject, Body, Flag, Listed, OptionalText, Text, Whole
+from authzsite.api.v1.simulate import (
+    ReplaySerializer,
+    ReplayWish,
+    TotalsSerializer,
+    replay_answer,
+    visible_realm,
+)
+from catalog.nodes import Node
+from policies.data_views.visibility import governed
+from policies.policy_files import document
+from policies.policy_files.document import PolicyFile
+from policies.policy_files.effects import Effects
+from policies.policy_files.plan import Plan, Step, apply
+from policies.policy_files.statements import of_realm
+
+LISTED = 1000
+"""So many steps of each kind are listed; how many there are stands beside them."""
+NOT_YOURS = "it takes the right to see all access in the realm: its owner's, or a duty for the whole realm"
+
+
+class PlanWish(Body):
+    file = Text(help_text="the text of a policy file, YAML")
+    effects = Flag(default=False, help_text="also work out who gains and loses, and which uses are refused")
+    replay = ReplayWish(required=False)
+
+
+class ApplyWish(Body):
+    file = Text(help_text="the text that was planned")
+    plan = Text(help_text="the plan that was seen, as the planning call named it")
+    reason = OptionalText(help_text="why, such as the commit and its author")
+
+
+class PolicyFileSerializer(Answer):
+    """`file` is the text of the policy file, YAML."""
+
+    realm = Text()
+    file = Text()
+
+
+class StepsSerializer(Answer):
+    count = Whole()
+    results = Listed(child=Text())
+
+
+class PlanSerializer(Answer):
+    """What a file changes; `removals` stand apart.  `plan` names this very plan."""
+
+    realm = Text()
+    revision = Whole()
+    plan = Text()
+    adds = StepsSerializer()
+    changes = StepsSerializer()
+    removals = StepsSerializer()
+    totals = TotalsSerializer(allow_null=True)
+    replay = ReplaySerializer(allow_null=True)
+
+
+class Policies(Call):
+    http_method_names = ["get"]
+
+    @described(
+        "A realm as a policy file, the same text each time; `all` names every object",
+        "check",
+        PolicyFileSerializer,
+        query=("realm!", "all"),
+    )
+    def get(self, request: Request) -> HttpResponse:
+        caller, asked = self.require_scope("check").principal, request._request.GET.dict()
+        whole = asked.get("all", "true")
+        if whole not in ("true", "false"):
+            raise BadBody("all must be true or false")
+        top = _governed(named.needed(asked, "realm"), caller)
+        text = document.write(top, of_realm(top), objects=whole == "true")
+        return respond({"realm": top.name, "file": text})
+
+
+class PolicySchema(Call):
+    http_method_names = ["get"]
+
+    @described("The JSON Schema of policy files, for editors", "check", AnyObject)
+    def get(self, request: Request) -> HttpResponse:
+        return respond(document.SCHEMA)
+
+
+class PlanPolicies(Call):
+    http_method_names = ["post"]
+
+    @described("What a policy file would change; nothing is written", "check", PlanSerializer, body=PlanWish)
+    def post(self, request: Request) -> HttpResponse:
+        caller, body = self.require_scope("check").principal, PlanWish.read(request)
+        file = document.read(body["file"])
+        plan = Plan(_governed(file.realm, caller), file)
+        wanted = body["effects"] or "replay" in body
+        effects = Effects(plan, **body.get("replay", {})) if wanted else None
+        return respond(_plan(plan, effects))
+
+
+class ApplyPolicies(Call):
+    http_method_names = ["post"]
+
+    @described(
+        "Apply a policy file as it was planned, as one change",
+        "manage",
+        PlanSerializer,
+        body=ApplyWish,
+        others={409: "the realm or the file changed since; nothing was done"},
+    )
+    def post(self, request: Request) -> HttpResponse:
+        caller, body = self.require_scope("manage"), ApplyWish.read(request)
+        file: PolicyFile = document.read(body["file"])
+        top = _governed(file.realm, caller.principal)
+        plan = apply(top, file, seen=body["plan"], by=caller.actor(), reason=body["reason"])
+        return respond(_plan(plan, None))
+
+
+def _governed(name: str, caller: Principal) -> Node:
+    """The realm, to people who may see all access in it.  Raises NotFound, Forbidden."""
+    top = visible_realm(name, caller)
+    if top.id not in (governed(caller, top) or ()):
+        raise Forbidden(NOT_YOURS)
+    return top
+
+
+def _plan(plan: Plan, effects: Effects | None) -> dict[str, Any]:
+    worked_out = effects if effects is not None and not effects.left_out else None
+    return {
+        "realm": plan.root.name,
+        "revision": plan.revision,
+        "plan": plan.digest,
+        "adds": _steps(plan.adds),
+        "changes": _steps(plan.changes),
+        "removals": _steps(plan.removals),
+        "totals": TotalsSerializer(worked_out.difference.totals).data if worked_out else None,
+        "replay": replay_answer(worked_out.replay) if worked_out else None,
+    }
+
+
+def _steps(steps: Sequence[Step]) -> dict[str, Any]:
+    return {"count": len(steps), "results": [str(step) for step in steps[:LISTED]]}

@@ -1,0 +1,86 @@
+"""`manage.py policies`"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+from django.core.management.base import CommandParser
+
+from authzsite.management.base import OperatorCommand, realm_root
+from policies.policy_files import document
+from policies.policy_files.effects import Effects
+from policies.policy_files.plan import Plan, apply
+from policies.policy_files.statements import of_realm
+
+
+class Command(OperatorCommand):
+    help = "Write a realm as a policy file, show what a file would change, or apply it as it was planned."
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        deeds = parser.add_subparsers(dest="deed", required=True, metavar="export|plan|apply")
+        export = deeds.add_parser("export", help="a realm as a policy file")
+        export.add_argument("realm", metavar="REALM")
+        export.add_argument("--out", metavar="FILE", type=Path)
+        export.add_argument(
+            "--without-objects", action="store_true", help="only objects with access of their own"
+        )
+        plan = deeds.add_parser("plan", help="what a file would change; nothing is written")
+        plan.add_argument("file", metavar="FILE", type=Path)
+        plan.add_argument("--replay", metavar="DAYS", type=int, help="also which uses would be refused")
+        applying = deeds.add_parser("apply", help="carry out the plan that was seen")
+        applying.add_argument("file", metavar="FILE", type=Path)
+        applying.add_argument("--plan", required=True, metavar="DIGEST", help="as `plan` printed it")
+        applying.add_argument("--reason", default="")
+
+    def run(self, *, deed: str, **options: object) -> None:
+        if deed == "export":
+            self._export(str(options["realm"]), options["out"], objects=not options["without_objects"])
+        elif deed == "plan":
+            self._plan(Path(str(options["file"])), options["replay"])
+        else:
+            self._apply(Path(str(options["file"])), str(options["plan"]), str(options["reason"]))
+
+    def _export(self, realm: str, out: object, *, objects: bool) -> None:
+        root = realm_root(realm)
+        text = document.write(root, of_realm(root), objects=objects)
+        if out is None:
+            self.stdout.write(text, ending="")
+            return
+        try:
+            Path(str(out)).write_text(text)
+        except OSError as error:
+            self.fail(f"{out}: {error.strerror}")
+
+    def _plan(self, path: Path, days: object) -> None:
+        file = self._read(path)
+        plan = Plan(realm_root(file.realm), file)
+        for title, steps in (("add", plan.adds), ("change", plan.changes), ("REMOVE", plan.removals)):
+            for step in steps:
+                self.stdout.write(f"{title} {step}")
+        counts = f"{len(plan.adds)} to add, {len(plan.changes)} to change, {len(plan.removals)} to REMOVE"
+        self.stdout.write(f"{counts}\nplan {plan.digest}")
+        if isinstance(days, int):
+            self._replay(Effects(plan, days=days))
+        sys.exit(4 if plan.removals else 3 if plan.steps else 0)
+
+    def _replay(self, effects: Effects) -> None:
+        reported, objects = effects.replay.coverage
+        self.stdout.write(
+            f"the reports of {effects.days} days cover {reported} of {objects} objects with data"
+        )
+        for use in effects.replay.refused:
+            self.stdout.write(
+                f"refused: {use.person} {use.action} {use.node.ref}, {use.times} times, last {use.last}"
+            )
+
+    def _apply(self, path: Path, seen: str, reason: str) -> None:
+        file = self._read(path)
+        plan = apply(realm_root(file.realm), file, seen=seen, by=self.by, reason=reason)
+        self.stdout.write(f"{len(plan.steps)} steps applied to {file.realm}")
+
+    def _read(self, path: Path) -> document.PolicyFile:
+        try:
+            return document.read(path.read_text())
+        except (OSError, UnicodeDecodeError) as error:
+            self.fail(f"{path}: {error}", code=2)

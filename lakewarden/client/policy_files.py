@@ -1,0 +1,57 @@
+"""Policy files over the console's API: the console writes and reads them, here they are only carried."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Optional
+
+from lakewarden.client.transport import Transport, Unavailable
+
+POLICIES = "/authz/v1/policies"
+NOTHING, CHANGES, REMOVALS = 0, 3, 4
+"""How a plan leaves, for pipelines: nothing to do, something to add or change, something to remove."""
+
+
+def export(line: Transport, realm: str, *, objects: bool = True) -> str:
+    """A realm as a policy file.  Raises ConsoleError."""
+    answer = line.get(POLICIES, {"realm": realm, "all": "true" if objects else "false"}).value or {}
+    if not isinstance(answer.get("file"), str):
+        raise Unavailable(f"{line.url} answered something that is no policy file")
+    return str(answer["file"])
+
+
+def plan(line: Transport, file: str, *, replay_days: Optional[int] = None) -> dict[str, Any]:
+    """What a file would change.  Raises ConsoleError."""
+    replay = {} if replay_days is None else {"replay": {"days": replay_days}}
+    return line.post(f"{POLICIES}/plan", {"file": file, "effects": True, **replay})
+
+
+def apply(line: Transport, file: str, plan: str, reason: str = "") -> dict[str, Any]:
+    """Apply a file as it was planned.  Raises Conflicting when the world moved since, ConsoleError."""
+    return line.post(f"{POLICIES}/apply", {"file": file, "plan": plan, "reason": reason})
+
+
+def leaves(planned: Mapping[str, Any]) -> int:
+    """The exit code of a plan."""
+    if planned["removals"]["count"]:
+        return REMOVALS
+    return CHANGES if planned["adds"]["count"] or planned["changes"]["count"] else NOTHING
+
+
+def lines(planned: Mapping[str, Any]) -> Iterator[str]:
+    """A plan for a terminal, removals last and loudest.  Raises KeyError, TypeError for what is none."""
+    for word, name in (("add", "adds"), ("change", "changes"), ("REMOVE", "removals")):
+        yield from (f"  {word} {step}" for step in planned[name]["results"])
+        hidden = planned[name]["count"] - len(planned[name]["results"])
+        if hidden:
+            yield f"  {word} {hidden:,} more"
+    counts = [planned[name]["count"] for name in ("adds", "changes", "removals")]
+    yield "{:,} to add, {:,} to change, {:,} to REMOVE".format(*counts)
+    totals, replay = planned["totals"], planned["replay"]
+    if totals is not None:
+        yield f"{totals['people_losing']:,} people lose access, {totals['people_gaining']:,} gain access"
+    if replay is not None:
+        covered = f"{replay['reported']:,} of {replay['objects']:,} objects with data"
+        refused = f"{replay['refused']['count']:,} reported uses would be refused"
+        yield f"{refused}; the reports of {replay['days']} days cover {covered}"
+    yield f"plan {planned['plan']}"

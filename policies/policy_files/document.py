@@ -1,0 +1,311 @@
+"""A policy file: statements grouped as people read them, as YAML that stays the same, and its JSON Schema."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+import jsonschema  # type: ignore[import-untyped]
+import yaml
+
+from catalog.nodes import Node
+from policies.errors import Invalid
+from policies.policy_files.statements import (
+    GIVES,
+    GRANT,
+    HOLDER,
+    MEMBER,
+    OBJECT,
+    OWNER,
+    ROLE,
+    ROLE_OWNER,
+    RealmStatements,
+    Statement,
+)
+
+FORMAT = 1
+EVERYTHING = "everything"
+HEADER = (
+    "# Access in realm {realm}. What this file owns and does not say is removed; the rest is left alone.\n"
+)
+
+_MOMENT = {"type": "string", "format": "date-time"}
+_WINDOW = {"from": _MOMENT, "until": _MOMENT}
+_NAMES = {"type": "array", "items": {"type": "string", "minLength": 1}}
+
+
+def _with_window(name: str) -> dict[str, Any]:
+    """A list of names, each alone or with a window."""
+    whole = {
+        "type": "object",
+        "properties": {name: {"type": "string", "minLength": 1}, **_WINDOW},
+        "required": [name],
+        "additionalProperties": False,
+    }
+    return {"type": "array", "items": {"anyOf": [{"type": "string", "minLength": 1}, whole]}}
+
+
+_PRIVILEGES = {"type": "object", "additionalProperties": _with_window("privilege")}
+_ROLE = {
+    "type": ["object", "null"],
+    "properties": {
+        "owner": {"type": "string"},
+        "holders": _with_window("principal"),
+        "allows": _PRIVILEGES,
+        "denies": _PRIVILEGES,
+    },
+    "additionalProperties": False,
+}
+_OBJECT = {
+    "type": ["object", "null"],
+    "properties": {
+        "kind": {"type": "string", "description": "of a catalog: relational, fileset, messaging, model"},
+        "owner": {"type": "string"},
+        "grants": {**_PRIVILEGES, "description": "privileges by principal: user:ana, group:analysts"},
+    },
+    "additionalProperties": False,
+}
+SCHEMA: dict[str, Any] = {
+    "$schema": "https://json-schema.org/draft/2020-12/schema",
+    "title": "A policy file of Lakewarden",
+    "type": "object",
+    "properties": {
+        "format": {"const": FORMAT},
+        "realm": {"type": "string", "minLength": 1},
+        "law": {"type": "string", "description": "the law of the realm that was exported"},
+        "owns": {
+            **_NAMES,
+            "description": "what the file decides alone: everything, members, roles, role:NAME, texts, "
+            "or an object with all below it, schema:shop.sales; nothing is removed elsewhere",
+        },
+        "registers_objects": {
+            "type": "boolean",
+            "description": "whether objects that are not there are registered",
+        },
+        "members": _NAMES,
+        "roles": {"type": "object", "additionalProperties": _ROLE},
+        "objects": {"type": "object", "additionalProperties": _OBJECT},
+        "texts": {
+            "type": "object",
+            "additionalProperties": _PRIVILEGES,
+            "description": "in a CDAP realm: privileges by entity or pattern, then by principal",
+        },
+    },
+    "required": ["format", "realm"],
+    "additionalProperties": False,
+}
+_VALIDATOR = jsonschema.Draft202012Validator(SCHEMA)
+
+
+@dataclass(frozen=True)
+class PolicyFile:
+    """What a file says, and of what it decides alone."""
+
+    realm: str
+    law: str
+    owns: frozenset[str]
+    registers_objects: bool
+    statements: frozenset[Statement]
+
+
+_Fast = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+DEEPEST = 12
+"""No policy file has more levels in each other."""
+
+
+class _Loader(_Fast):  # type: ignore[misc,valid-type]  # which of the two the machine has
+    """Plain values alone: texts stay texts, and no name stands twice."""
+
+    def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        names = [key.value for key, _ in node.value]
+        if len(set(names)) != len(names):
+            twice = next(name for name in names if names.count(name) > 1)
+            raise Invalid(f"{twice} stands twice in one place of the file.")
+        return super().construct_mapping(node, deep=deep)
+
+
+_Loader.yaml_implicit_resolvers = {
+    first: [(tag, pattern) for tag, pattern in some if not tag.endswith((":timestamp", ":float"))]
+    for first, some in yaml.SafeLoader.yaml_implicit_resolvers.items()
+}
+
+
+def read(text: str) -> PolicyFile:
+    """A file from its text.  Raises Invalid, which names the place."""
+    try:
+        _check_events(text)
+        value = yaml.load(text, Loader=_Loader)  # noqa: S506  # safe: a subclass of SafeLoader
+    except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
+        where = f" in line {mark.line + 1}" if mark else ""
+        raise Invalid(f"This is no YAML{where}.") from None
+    error = next(iter(sorted(_VALIDATOR.iter_errors(value), key=lambda each: each.json_path)), None)
+    if error is not None:
+        raise Invalid(f"At {error.json_path}: {error.message[:300]}.")
+    return PolicyFile(
+        value["realm"],
+        value.get("law", ""),
+        frozenset(value.get("owns", ())),
+        value.get("registers_objects", False),
+        frozenset(_statements(value)),
+    )
+
+
+def _check_events(text: str) -> None:
+    """Refuse what a reader cannot follow, before anything is made of it.  Raises Invalid, YAMLError."""
+    depth = 0
+    for event in yaml.parse(text, Loader=_Fast):
+        if isinstance(event, yaml.AliasEvent):
+            raise Invalid("A policy file repeats nothing by marks (&, *). Write it out.")
+        depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise Invalid("A policy file has no such depth.")
+
+
+def _statements(value: Mapping[str, Any]) -> Iterable[Statement]:
+    for who in value.get("members", ()):
+        yield Statement(MEMBER, who=who)
+    for name, role in value.get("roles", {}).items():
+        yield from _of_role(str(name), role or {})
+    for target, details in value.get("objects", {}).items():
+        yield from _of_object(target, details or {}, registers=value.get("registers_objects", False))
+    for target, grants in value.get("texts", {}).items():
+        yield from _grants(target, grants)
+
+
+def _of_role(name: str, role: Mapping[str, Any]) -> Iterable[Statement]:
+    yield Statement(ROLE, role=name)
+    if "owner" in role:
+        yield Statement(ROLE_OWNER, role=name, who=role["owner"])
+    for who, start, end in _windows(role.get("holders", ()), "principal"):
+        yield Statement(HOLDER, role=name, who=who, start=start, end=end)
+    for effect, field in (("allow", "allows"), ("deny", "denies")):
+        for target, some in role.get(field, {}).items():
+            for code, start, end in _windows(some, "privilege"):
+                yield Statement(GIVES, name, target, "", code, effect, start, end)
+
+
+def _of_object(target: str, details: Mapping[str, Any], *, registers: bool) -> Iterable[Statement]:
+    if registers and ":" in target:
+        yield Statement(OBJECT, target=target, code=details.get("kind", ""))
+    if "owner" in details:
+        yield Statement(OWNER, target=target, who=details["owner"])
+    yield from _grants(target, details.get("grants", {}))
+
+
+def _grants(target: str, grants: Mapping[str, Any]) -> Iterable[Statement]:
+    for who, some in grants.items():
+        for code, start, end in _windows(some, "privilege"):
+            yield Statement(GRANT, target=target, who=who, code=code, start=start, end=end)
+
+
+def _windows(some: Iterable[Any], name: str) -> Iterable[tuple[str, str, str]]:
+    for each in some:
+        if isinstance(each, str):
+            yield each, "", ""
+        else:
+            yield each[name], _moment(each.get("from", "")), _moment(each.get("until", ""))
+
+
+def _moment(text: str) -> str:
+    """A time as it is compared: in UTC, to the second and below.  Raises Invalid."""
+    if not text:
+        return ""
+    try:
+        moment = datetime.fromisoformat(text)
+    except ValueError:
+        raise Invalid(f"{text} is no time such as 2026-01-31T12:00:00+00:00.") from None
+    if moment.tzinfo is None:
+        raise Invalid(f"{text} lacks its time zone, such as +00:00.")
+    return moment.astimezone(UTC).isoformat()
+
+
+# writing
+
+
+def write(root: Node, present: RealmStatements, *, objects: bool = True) -> str:
+    """A realm as a file, in the same order each time, so that two exports differ by what changed."""
+    value: dict[str, Any] = {"format": FORMAT, "realm": root.name, "law": root.kind, "owns": [EVERYTHING]}
+    if objects:
+        value["registers_objects"] = True
+    for statement in sorted(present.statements):
+        if objects or statement.kind != OBJECT:
+            _add(value, statement)
+    order = ("format", "realm", "law", "owns", "registers_objects", "members", "roles", "objects", "texts")
+    ordered = {name: _sorted(value[name]) for name in order if name in value}
+    text = yaml.dump(ordered, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000)
+    return HEADER.format(realm=root.name) + text
+
+
+class _Dumper(yaml.SafeDumper):
+    """Lists of names stand indented below their name; nothing is repeated by a mark."""
+
+    def increase_indent(self, flow: bool = False, indentless: bool = False) -> None:
+        super().increase_indent(flow, False)
+
+    def ignore_aliases(self, data: Any) -> bool:
+        return True
+
+
+def _add(value: dict[str, Any], statement: Statement) -> None:
+    match statement.kind:
+        case "member":
+            value.setdefault("members", []).append(statement.who)
+        case "role":
+            value.setdefault("roles", {}).setdefault(statement.role, {})
+        case "role_owner":
+            _role(value, statement)["owner"] = statement.who
+        case "holder":
+            _role(value, statement).setdefault("holders", []).append(
+                _named(statement, "principal", statement.who)
+            )
+        case "gives":
+            side = "allows" if statement.effect == "allow" else "denies"
+            targets = _role(value, statement).setdefault(side, {})
+            targets.setdefault(statement.target, []).append(_named(statement, "privilege", statement.code))
+        case "object":
+            details = value.setdefault("objects", {}).setdefault(statement.target, {})
+            if statement.code:
+                details["kind"] = statement.code
+        case "owner":
+            value.setdefault("objects", {}).setdefault(statement.target, {})["owner"] = statement.who
+        case "grant":
+            _grants_of(value, statement).setdefault(statement.who, []).append(
+                _named(statement, "privilege", statement.code)
+            )
+
+
+def _role(value: dict[str, Any], statement: Statement) -> dict[str, Any]:
+    role: dict[str, Any] = value.setdefault("roles", {}).setdefault(statement.role, {})
+    return role
+
+
+def _grants_of(value: dict[str, Any], statement: Statement) -> dict[str, Any]:
+    by_text = value["law"].startswith("cdap")
+    if by_text:
+        grants: dict[str, Any] = value.setdefault("texts", {}).setdefault(statement.target, {})
+    else:
+        grants = value.setdefault("objects", {}).setdefault(statement.target, {}).setdefault("grants", {})
+    return grants
+
+
+def _named(statement: Statement, field: str, name: str) -> Any:
+    window = {key: text for key, text in (("from", statement.start), ("until", statement.end)) if text}
+    return {field: name, **window} if window else name
+
+
+_FIRST = ("kind", "owner", "holders", "allows", "denies", "grants", "principal", "privilege", "from", "until")
+
+
+def _sorted(value: Any) -> Any:
+    """The same with names in order; what describes one thing stands in the order of its description."""
+    if isinstance(value, dict):
+        ordered = sorted(
+            value, key=lambda name: (_FIRST.index(name) if name in _FIRST else len(_FIRST), name)
+        )
+        return {name: _sorted(value[name]) for name in ordered}
+    if isinstance(value, list):
+        return [_sorted(each) for each in sorted(value, key=str)]
+    return value

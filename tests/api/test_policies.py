@@ -1,0 +1,90 @@
+"""Policy files over REST, with the rights of a token."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from jsonschema import Draft202012Validator
+
+from accounts import tokens
+from policies.models import Change
+from policies.services import members
+from tests.api.test_simulate import used
+from tests.api.world import BY, Caller, Shop, token, user
+
+EXPORT, PLAN, APPLY = "/authz/v1/policies", "/authz/v1/policies/plan", "/authz/v1/policies/apply"
+
+
+@pytest.fixture
+def marek(shop: Shop) -> Caller:
+    """The owner of the realm."""
+    return Caller(token("user", "marek"))
+
+
+def exported(caller: Caller) -> str:
+    response = caller.get(f"{EXPORT}?realm=demo")
+    assert response.status_code == 200, response.content
+    return str(response.json()["file"])
+
+
+def sent(caller: Caller, path: str, status: int = 200, **body: Any) -> Any:
+    response = caller.send(path, body)
+    assert response.status_code == status, response.content
+    return response.json()
+
+
+def test_an_export_follows_the_schema_and_plans_to_nothing(shop: Shop, marek: Caller) -> None:
+    text = exported(marek)
+    schema = marek.get(f"{EXPORT}/schema").json()
+    Draft202012Validator.check_schema(schema)
+    Draft202012Validator(schema).validate(yaml.safe_load(text))
+    assert exported(marek) == text
+    planned = sent(marek, PLAN, file=text)
+    assert [planned[name]["count"] for name in ("adds", "changes", "removals")] == [0, 0, 0]
+
+
+def test_a_plan_tells_its_removals_and_the_uses_that_they_would_refuse(shop: Shop, marek: Caller) -> None:
+    shop.allow(shop.sales, "SELECT_TABLE")
+    used(shop, "ana", "orders")
+    file = exported(marek).replace("    holders:\n      - user:ana\n", "")
+    planned = sent(marek, PLAN, file=file, effects=True, replay={"days": 30})
+    assert planned["removals"] == {"count": 1, "results": ["user:ana holds role readers"]}
+    assert planned["totals"]["people_losing"] == 1
+    assert planned["replay"]["refused"]["results"][0]["jobs"] == ["service:nightly"]
+    before = Change.objects.count()
+    done = sent(marek, APPLY, file=file, plan=planned["plan"], reason="merge 12")
+    assert done["removals"]["count"] == 1
+    assert Change.objects.count() == before + 1
+    sent(marek, APPLY, 409, file=file, plan=planned["plan"])
+
+
+def test_the_world_may_not_move_between_plan_and_apply(shop: Shop, marek: Caller) -> None:
+    file = exported(marek)
+    planned = sent(marek, PLAN, file=file)
+    members.add(shop.realm, user("late"), **BY)
+    sent(marek, APPLY, 409, file=file, plan=planned["plan"])
+
+
+def test_who_does_not_see_all_access_sees_nothing(shop: Shop, ana: Caller) -> None:
+    assert ana.get(f"{EXPORT}?realm=demo").status_code == 403
+    assert ana.get(f"{EXPORT}?realm=none").status_code == 404
+    sent(ana, PLAN, 403, file="format: 1\nrealm: demo\n")
+    sent(ana, APPLY, 403, file="format: 1\nrealm: demo\n", plan="0")
+    stranger = Caller(token("user", "stranger"))
+    sent(stranger, PLAN, 404, file="format: 1\nrealm: demo\n")
+
+
+def test_the_scopes_are_needed(shop: Shop) -> None:
+    caller = Caller(tokens.create(user("marek"), scopes=("check",)))
+    planned = sent(caller, PLAN, file="format: 1\nrealm: demo\n")
+    sent(caller, APPLY, 403, file="format: 1\nrealm: demo\n", plan=planned["plan"])
+    sent(Caller(tokens.create(user("marek"), scopes=("report",))), PLAN, 403, file="format: 1\nrealm: demo\n")
+
+
+def test_a_file_that_makes_no_sense_is_refused(shop: Shop, marek: Caller) -> None:
+    sent(marek, PLAN, 400, file="realm: demo")
+    sent(marek, PLAN, 400, file="[")
+    sent(marek, PLAN, 400, file=7)
+    sent(marek, PLAN, 400)
