@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cache
@@ -116,25 +116,6 @@ SELECT 'owner', o.owner_id, o.securable_id, NULL, NULL, o.valid_from, o.valid_un
  WHERE {o}{on_o}{asked}
 """
 
-_UNHELD = """,
-unheld AS (
-    SELECT r.role_id FROM roles r
-      LEFT JOIN unnest(%(held)s::bigint[], %(since)s::bigint[]) h(id, revision) ON h.id = r.role_id
-      LEFT JOIN policies_touch t ON t.key = 's:' || r.role_id
-     WHERE %(held)s::bigint[] IS NOT NULL
-       AND (h.id IS NULL OR t.revision > h.revision
-            OR EXISTS (SELECT FROM policies_unsealedfact u WHERE u.key = 's:' || r.role_id)))"""
-_ASKED = """
-UNION ALL
-SELECT 'touched', r.role_id, coalesce(t.revision, 0), NULL, NULL, {nothing}
-  FROM roles r LEFT JOIN policies_touch t ON t.key = 's:' || r.role_id
-UNION ALL
-SELECT 'unheld', u.role_id, NULL, NULL, NULL, {nothing} FROM unheld u
-UNION ALL
-SELECT 'doubted', NULL, NULL, u.key, NULL, {nothing} FROM policies_unsealedfact u
-"""
-"""Where roles may be held in `role_facts`: their grants come only of those that are not, or were touched."""
-
 
 @cache
 def _statement(*, past: bool, narrowed: bool, sharing: bool = False) -> str:
@@ -152,9 +133,9 @@ def _statement(*, past: bool, narrowed: bool, sharing: bool = False) -> str:
 
     nothing = ", ".join(["NULL"] * 10)
     parts = {
-        "unheld": _UNHELD if sharing else "",
+        "unheld": role_facts.UNHELD if sharing else "",
         "roles": "unheld roles" if sharing else "roles",
-        "asked": _ASKED.format(nothing=nothing) if sharing else "",
+        "asked": role_facts.TOLD.format(nothing=nothing) if sharing else "",
     }
     parts |= {f"on_{alias}": on(alias) for alias in "gdo"} | {alias: true(alias) for alias in "macgdnot"}
     return _STATEMENT.format(nothing=nothing, **parts)
@@ -178,6 +159,7 @@ class Loaded:
     realm_name: str
     now: float
     asked: frozenset[int] = frozenset()
+    objects: frozenset[int] | None = None
     revision: int = 0
     live_from: int = 0
     mode: str = "on"
@@ -326,6 +308,29 @@ class Loaded:
             tuple(self.aliases.get(principal, ())),
         )
 
+    def class_of(self, principal: int) -> Hashable:
+        """Equal for two principals who hold the same on the objects that were loaded, by whatever paths, so
+        that the same is decided of both there."""
+        by_name = self.aliases.get(principal) or dialects.get(self.realm.law).by_text
+        if self.objects is None or principal in self.shut or by_name:
+            return self.signature_of(principal)
+        groups = ((group, window) for group, _, window in self.groups.get(principal, ()))
+        holders = [(principal, ALWAYS), *groups]
+        held = (item for holder, window in holders for item in self._held_here(holder, window))
+        return principal in self.members, frozenset(held)
+
+    def _held_here(self, holder: int, window: Window) -> Iterator[Hashable]:
+        for securable, own, _, _ in self.owned.get(holder, ()):
+            yield securable, OWNER, True, overlap(window, own)
+        for on, privilege, allow, own, _, _ in self.direct.get(holder, ()):
+            yield on, privilege, allow, overlap(window, own)
+        for role, _, held in self.roles.get(holder, ()):
+            both = overlap(window, held)
+            if role in (self.objects or ()):
+                yield role, both
+            for on, privilege, allow, own, _, _ in self.grants.get(role, ()):
+                yield on, privilege, allow, overlap(both, own)
+
     def rules_of(self, principal: int, objects: Collection[Key] | None = None) -> Iterable[Rule]:
         """Every rule that reaches a principal, by every path."""
         yield from self._held(principal, (), ALWAYS, objects)
@@ -416,7 +421,8 @@ def load(
     """
     now = now or timezone.now()
     asked = frozenset([*principals, *(strangers or ())])
-    loaded = Loaded(realm, realm_name, now.timestamp(), asked)
+    on = None if objects is None else frozenset(objects)
+    loaded = Loaded(realm, realm_name, now.timestamp(), asked, on)
     values = _values(realm, principals, strangers or {}, objects)
     values |= {"revision": as_of, "roles": list(roles)}
     loaded.read(_statement(past=as_of is not None, narrowed=objects is not None), values)

@@ -21,6 +21,25 @@ GrantRow = tuple[Any, str, bool, Window, int, int]
 KEPT_ROWS = 500_000
 """So many grants the roles held here have at most together."""
 
+UNHELD = """,
+unheld AS (
+    SELECT r.role_id FROM roles r
+      LEFT JOIN unnest(%(held)s::bigint[], %(since)s::bigint[]) h(id, revision) ON h.id = r.role_id
+      LEFT JOIN policies_touch t ON t.key = 's:' || r.role_id
+     WHERE %(held)s::bigint[] IS NOT NULL
+       AND (h.id IS NULL OR t.revision > h.revision
+            OR EXISTS (SELECT FROM policies_unsealedfact u WHERE u.key = 's:' || r.role_id)))"""
+TOLD = """
+UNION ALL
+SELECT 'touched', r.role_id, coalesce(t.revision, 0), NULL, NULL, {nothing}
+  FROM roles r LEFT JOIN policies_touch t ON t.key = 's:' || r.role_id
+UNION ALL
+SELECT 'unheld', u.role_id, NULL, NULL, NULL, {nothing} FROM unheld u
+UNION ALL
+SELECT 'doubted', NULL, NULL, u.key, NULL, {nothing} FROM policies_unsealedfact u
+"""
+"""What the statement of `facts` has besides: grants come only of roles that are not held, or were touched."""
+
 
 @dataclass(frozen=True)
 class RoleFacts:

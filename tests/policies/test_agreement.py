@@ -12,7 +12,7 @@ from catalog.nodes import Node
 from catalog.queries import all_below, below, nodes
 from lakewarden.law import dialects, engine
 from policies.decisions import ask, slices
-from policies.decisions.lookups import visible_objects
+from policies.decisions.lookups import searches, visible_objects
 from policies.decisions.lookups.access import AccessMap
 from policies.models import Grant
 from policies.services import owners, roles
@@ -115,6 +115,31 @@ def test_who_has_access_is_who_may(db: None, seed: int) -> None:
                 assert asked == shown or by_membership, (name, action, place.ref)
                 yes += asked
     assert yes > 5
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_a_search_for_people_finds_all_who_may_and_no_others(
+    monkeypatch: pytest.MonkeyPatch, db: None, seed: int
+) -> None:
+    monkeypatch.setattr(searches, "LEAST", 1)  # so that even these few come in several parts
+    root, now, many = a_random_world(random.Random(300 + seed)), timezone.now(), 0
+    for place in [*everything(root), the("role", "r0"), the("role", "r1")]:
+        for action in ("read", "write", "use", "drop", "grant", "list"):
+            asked = [people.ensure("user", name) for name in (*NAMES, "marek")]
+            able = {person.name for person in asked if ask.ask(person, action, place, now=now)}
+            assert set(_who_may(place, action)) == able, (action, place.ref)
+            many += len(able)
+    assert many > 5
+
+
+def _who_may(place: Node, action: str) -> list[str]:
+    names: list[str] = []
+    after: int | None = 0
+    while after is not None:
+        part = searches.subjects(place, action, "user", after=after, limit=2, now=timezone.now())
+        names += [person.name for person in part.found]
+        after = part.next
+    return names
 
 
 def test_nothing_below_a_hidden_container_is_found(shop: Node) -> None:

@@ -92,6 +92,7 @@ class AccessMap:
         self._objects = list(node.lineage)
         self._by_signature: dict[Any, frozenset[str]] = {}
         self._by_person: dict[int, frozenset[str]] = {}
+        self._accesses: dict[int, Access] = {}
 
     @cached_property
     def holders(self) -> dict[int, Principal]:
@@ -101,7 +102,9 @@ class AccessMap:
     @property
     def holding(self) -> QuerySet[Principal]:
         """The same, as the query that finds them."""
-        grants = Grant.objects.as_of(self.as_of)
+        return self._holding(Grant.objects.as_of(self.as_of))
+
+    def _holding(self, grants: QuerySet[Grant]) -> QuerySet[Principal]:
         if self.by_text:
             grants = grants.filter(
                 realm=self.node.realm_id,
@@ -115,6 +118,17 @@ class AccessMap:
         wanted = Q(pk__in=assigned.values("holder")) | Q(pk__in=owners.values("owner"))
         wanted |= Q(pk__in=grants.filter(holder__isnull=False).values("holder"))
         return Principal.objects.filter(wanted)
+
+    def given(self, privileges: Collection[str] | None = None) -> QuerySet[Principal]:
+        """Those of them, and the people of those groups, as a query; with `privileges` only owners and whom
+        one of these is given."""
+        grants = Grant.objects.as_of(self.as_of)
+        if privileges is not None:
+            grants = grants.filter(privilege__in=privileges, effect="allow")
+        holding = self._holding(grants)
+        groups = holding.filter(kind=Principal.Kind.GROUP).values("pk")
+        inside = Membership.objects.as_of(self.as_of).within(self.now).filter(group__in=groups)
+        return Principal.objects.filter(Q(pk__in=holding.values("pk")) | Q(pk__in=inside.values("member")))
 
     @cached_property
     def members(self) -> dict[int, list[int]]:
@@ -156,6 +170,11 @@ class AccessMap:
 
     def access_of(self, principal: Principal) -> Access:
         """What one of the people or holders, or the person asked about, can do."""
+        if principal.pk not in self._accesses:
+            self._accesses[principal.pk] = self._access_of(principal)
+        return self._accesses[principal.pk]
+
+    def _access_of(self, principal: Principal) -> Access:
         slice_, can = self.loaded.slice_of(principal), self._decided(principal)
         paths = tuple(self._paths(slice_.rules))
         return Access(principal, can, any(path.owner for path in paths), paths, slice_)
@@ -183,8 +202,8 @@ class AccessMap:
         return self._by_person[principal.pk]
 
     def _decided_alike(self, principal: Principal) -> frozenset[str]:
-        # people with the same roles, groups and ownerships are decided once
-        signature = (self.loaded.signature_of(principal.pk), facts.is_service_admin(principal))
+        # those who hold the same here are decided once
+        signature = (self.loaded.class_of(principal.pk), facts.is_service_admin(principal))
         if signature not in self._by_signature:
             self._by_signature[signature] = self._allowed(self.loaded.slice_of(principal))
         return self._by_signature[signature]

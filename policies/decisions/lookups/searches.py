@@ -6,7 +6,7 @@ with few results, or none, may still have a next.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -18,13 +18,16 @@ from catalog.models import Placement, Realm
 from catalog.nodes import Node, nodes, on_or_below
 from catalog.queries import mode_of
 from lakewarden.law import dialects, engine
+from lakewarden.law.conditions import OWNER, RIGHT, SELF, SERVICE_ADMIN, ways
 from lakewarden.law.facts import Level, Slice
 from lakewarden.law.principals import Principal as Somebody
 from policies.decisions import ask, facts, switches
-from policies.decisions.lookups.access import AccessMap
+from policies.decisions.lookups.access import TRAVERSAL, AccessMap
 from policies.models import RealmMember
 
 SCANNED = 2_000
+LEAST = 20
+"""So many candidates more than a page has are read at first."""
 
 
 @dataclass(frozen=True)
@@ -103,18 +106,28 @@ def _telling(slice_: Slice) -> set[int]:
 
 
 def subjects(node: Node, action: str, kind: str, *, after: int, limit: int, now: datetime) -> Subjects:
-    """Those of a kind who may do it to the object, themselves or through a group.  Seven queries."""
+    """Those of a kind who may do it to the object, themselves or through a group.
+
+    One query, and two for each part of the candidates, which are read until the page is full: most of them
+    may do it, so the first part is hardly larger than the page.
+    """
     operation = dialects.get(node.kind).action(node.type, action)
     if operation is None:
         return Subjects((), None)
-    rows = _people(node, operation, now).filter(kind=kind, pk__gt=after).order_by("pk")[: SCANNED + 1]
-    people = list(rows)
+    rows = _people(node, operation, now).filter(kind=kind).order_by("pk")
     able: list[Principal] = []
-    for person in _able(node, action, people[:SCANNED], now):
-        if len(able) == limit:
-            return Subjects(tuple(able), able[-1].pk)
-        able.append(person)
-    return Subjects(tuple(able), people[SCANNED - 1].pk if len(people) > SCANNED else None)
+    scanned, part = 0, limit + max(limit // 8, LEAST)
+    while scanned < SCANNED:
+        part = min(part, SCANNED - scanned)
+        people = list(rows.filter(pk__gt=after)[: part + 1])
+        for person in _able(node, action, people[:part], now):
+            if len(able) == limit:
+                return Subjects(tuple(able), able[-1].pk)
+            able.append(person)
+        if len(people) <= part:
+            return Subjects(tuple(able), None)
+        scanned, after, part = scanned + part, people[part - 1].pk, part * 2
+    return Subjects(tuple(able), after)
 
 
 def _people(node: Node, operation: str, now: datetime) -> QuerySet[Principal]:
@@ -129,9 +142,32 @@ def _people(node: Node, operation: str, now: datetime) -> QuerySet[Principal]:
     )
     if engine.decide(bare, operation, node.levels, now=0):
         return admitted
-    reached = AccessMap(node, now=now)
     admins = Q(kind=Principal.Kind.USER, name__in=settings.LAKEWARDEN_SERVICE_ADMINS)
-    return admitted.filter(Q(pk__in=[*reached.people, *reached.holders]) | admins)
+    given = AccessMap(node, now=now).given(_needed(law, operation, node.type))
+    return admitted.filter(Q(pk__in=given.values("pk")) | admins)
+
+
+def _needed(law: dialects.Dialect, operation: str, type_: str) -> frozenset[str] | None:
+    """Privileges of which everybody who may do it has one, but for owners, site admins and who holds the
+    very role; None for any.
+
+    Of each way that the law lets it be done it is those that give something, not those that only lead there,
+    which many have.
+    """
+    test = law.test(operation, type_)
+    if test is None or law.by_text:
+        return None
+    needed: set[str] = set()
+    for way in ways(test.condition):
+        if any(atom.kind in (OWNER, SERVICE_ADMIN, SELF) for atom in way):
+            continue
+        rights = {atom.name for atom in way if atom.kind == RIGHT}
+        giving = {code for code in rights if law.privileges[code].category not in TRAVERSAL} or rights
+        if not giving:
+            return None
+        needed |= giving
+    older = {name for name, code in law.aliases.items() if code in needed}
+    return frozenset(needed | older)
 
 
 def _able(node: Node, action: str, people: Sequence[Principal], now: datetime) -> Iterable[Principal]:
@@ -140,10 +176,10 @@ def _able(node: Node, action: str, people: Sequence[Principal], now: datetime) -
     realm = Realm(pk=node.realm_id, kind=node.kind)
     numbers = [person.pk for person in people]
     loaded = facts.load(realm, node.realm, numbers, now=now, objects=node.lineage)
-    decided: dict[tuple[facts.Signature, bool], bool] = {}
+    decided: dict[tuple[Hashable, bool], bool] = {}
     for person in people:
-        # those of whom the same facts hold are decided once
-        like = loaded.signature_of(person.pk), facts.is_service_admin(person)
+        # those who hold the same here are decided once
+        like = loaded.class_of(person.pk), facts.is_service_admin(person)
         if like not in decided:
             decided[like] = _allowed(loaded.slice_of(person), action, node, now)
         if decided[like]:
