@@ -17,11 +17,10 @@ from authzsite.console.kit.display import terms
 from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Note, Tally, Verdict
 from authzsite.console.kit.form_resume import is_own
 from authzsite.console.kit.forms import ConfirmForm, ConsoleForm, ReasonField
-from authzsite.console.kit.http import Request, asker_of
+from authzsite.console.kit.http import Request, asker_of, nonce_in
 from authzsite.console.kit.methods import writes
 from authzsite.console.kit.page import page, say
 from authzsite.console.roles.effects import Foretold
-from authzsite.console.roles.views import nonce_in
 from authzsite.console.sync.backend_state import behind
 from policies.analytics import hints
 from policies.analytics.hint_kinds import REMOVE
@@ -209,7 +208,7 @@ class DismissHintView(HintChangeView):
 @login_required
 def back(request: Request, id: int) -> HttpResponse:
     """Take a dismissal back."""
-    told, by = _hint(request, id), Actor(asker_of(request), "console", request_id=nonce_in(request))
+    told, by = _hint(request, id), Actor(asker_of(request), "console", request_id=nonce_in(request.POST))
     if (answer := _locked(request, told, "bring back")) is not None:
         return answer
     try:

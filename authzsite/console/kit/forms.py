@@ -6,7 +6,6 @@ nobody bears; what is valid so far is in `cleaned_data`, for the preview.
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
@@ -24,7 +23,7 @@ from django.utils.html import format_html
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms
-from authzsite.console.kit.http import number_in
+from authzsite.console.kit.http import nonce_in, number_in
 from authzsite.console.kit.inputs.dates import Skipped, When, local_moment
 from policies.services.grants import revision_now
 
@@ -74,8 +73,7 @@ class ConsoleForm(forms.Form):
     @cached_property
     def nonce(self) -> str:
         """What tells a form sent twice from two forms."""
-        asked = self.data.get("nonce", "")
-        return asked if 10 <= len(asked) <= 40 and asked.isalnum() else secrets.token_hex(12)
+        return nonce_in(self.data)
 
     @property
     def seen(self) -> int:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import secrets
 from collections.abc import Iterable
 
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
-from django.http import HttpRequest
+from django.http import HttpRequest, QueryDict
 from django_htmx.middleware import HtmxDetails
 
 from accounts.models import Principal, User
@@ -28,6 +29,12 @@ def numbers_in(texts: Iterable[str]) -> list[int]:
     """Those among some texts, each once, in their order."""
     found = (number_in(text) for text in dict.fromkeys(texts))
     return [number for number in found if number is not None]
+
+
+def nonce_in(data: QueryDict) -> str:
+    """What tells a form sent twice from two forms."""
+    asked = data.get("nonce", "")
+    return asked if 10 <= len(asked) <= 40 and asked.isalnum() else secrets.token_hex(12)
 
 
 def asker_of(request: Request) -> Principal:

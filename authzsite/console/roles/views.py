@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -236,9 +235,3 @@ class NewRoleView(ObjectChangeView):
 
     def back(self) -> str:
         return reverse("console:roles")
-
-
-def nonce_in(request: Request) -> str:
-    """What tells a form sent twice from two forms."""
-    asked = request.POST.get("nonce", "")
-    return asked if 10 <= len(asked) <= 40 and asked.isalnum() else secrets.token_hex(12)

@@ -9,10 +9,9 @@ from django.urls import reverse
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Crumbs, Reason
-from authzsite.console.kit.http import Request
+from authzsite.console.kit.http import Request, nonce_in
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
-from authzsite.console.roles.views import nonce_in
 from authzsite.console.sync.backend import BackendAccess, there
 from authzsite.console.sync.drift.differences import roles_of, spoken_of
 from authzsite.console.sync.drift.stuck_reasons import cause
@@ -42,7 +41,9 @@ def stuck_item(request: Request, id: int) -> HttpResponse:
     if not one.may_operate:
         return refused(request, one)
     try:
-        operations.retry_finding(row.pk, by=Actor(one.place.asker, "console", request_id=nonce_in(request)))
+        operations.retry_finding(
+            row.pk, by=Actor(one.place.asker, "console", request_id=nonce_in(request.POST))
+        )
         say(request, "It is tried again")
     except NotFound:
         say(request, "It is there by now")
@@ -66,7 +67,7 @@ def _show(request: Request, backend_access: BackendAccess, row: BackendFinding) 
             for place in sorted(about, key=lambda place: place.names)[:5]
         ],
         "reason": None if backend_access.may_operate else Reason("why-not-operate", _who(backend_access)),
-        "nonce": nonce_in(request),
+        "nonce": nonce_in(request.POST),
         "back": backend_access.url,
     }
     realm = backend_access.place.node.realm

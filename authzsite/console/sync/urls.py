@@ -11,7 +11,7 @@ from authzsite.console.sync.drift import foreign_grants
 
 urlpatterns = [
     path("objects/<number:id>/applied", sync_history.on_object, name="object_applied"),
-    path("realms/<number:id>/connect", connections_views.connect, name="connect"),
+    path("realms/<number:id>/connect", connections_views.ConnectView.as_view(), name="connect"),
     path("sync", sync_views.backend_list, name="sync"),
     path("sync/<number:id>", backend.backend_detail, name="sync_backend"),
     path("sync/<number:id>/progress", backend.progress, name="sync_progress"),

@@ -14,7 +14,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from accounts import people
 from authzsite.console.settings.realm import RealmAccess
-from authzsite.console.sync.connections.form import ConnectionForm, prefilled
+from authzsite.console.sync.connections.form import TypedConnection, prefilled
 from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.backends import kinds
@@ -144,7 +144,7 @@ def test_what_only_a_command_says_of_a_server_outlives_a_renewal(
     ward = RealmAccess(people.ensure("user", "marek"), lake)
     first = prefilled({"kind": "gravitino"}, ward)
     assert first["user"] == "client"
-    wanted = ConnectionForm(ward, {**first, **changed, "password": "newer"})
+    wanted = TypedConnection(ward, {**first, **changed, "password": "newer"})
     there = urlsplit(wanted.url(kinds.get("gravitino")))
     assert there.password == "newer"
     assert (dict(parse_qsl(there.query)).items() >= dict(parse_qsl(only)).items()) is keeps

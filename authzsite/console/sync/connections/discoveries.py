@@ -18,10 +18,9 @@ from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Crumbs, Diff, DiffLine, Note, Reason
 from authzsite.console.kit.forms import ConfirmForm
-from authzsite.console.kit.http import Request
+from authzsite.console.kit.http import Request, nonce_in
 from authzsite.console.kit.methods import reads, reads_and_writes
 from authzsite.console.kit.page import page
-from authzsite.console.roles.views import nonce_in
 from authzsite.console.sync.backend import BackendAccess, there
 from authzsite.console.sync.connections.views import renewal
 from catalog.nodes import Node
@@ -94,7 +93,7 @@ def discovery_detail(request: Request, id: int) -> HttpResponse:
     """What the last reading brought; a POST asks for another, or says whether each night brings one."""
     one = there(request, id)
     if request.method == "POST":
-        actor = Actor(one.place.asker, "console", request_id=nonce_in(request))
+        actor = Actor(one.place.asker, "console", request_id=nonce_in(request.POST))
         try:
             if request.POST.get("nightly") in ("yes", "no"):
                 if done_before(actor) is None:
@@ -133,7 +132,7 @@ def _show(request: Request, backend_access: BackendAccess, *, status: int = 200)
         "progress_url": reverse("console:discover_progress", args=[backend_access.row.pk]),
         "read": backend_access.row.read_at is not None,
         "nightly": backend_access.row.read_nightly,
-        "nonce": nonce_in(request),
+        "nonce": nonce_in(request.POST),
         "logins": _logins(backend_access) if backend_access.may_look else "",
         "owners": _owners(backend_access) if backend_access.may_look else [],
     }

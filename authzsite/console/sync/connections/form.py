@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 from urllib.parse import parse_qsl, urlencode, urlsplit
 
+from django import forms
+from django.core.exceptions import ValidationError
 from django.http import QueryDict
 
+from authzsite.console.kit.forms import ConsoleForm, SegmentsField, TextField, WholeNumberField
 from authzsite.console.settings.realm import RealmAccess, kinds_for
 from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.backends import kinds
 from lakewarden.backends.errors import BackendError
+from lakewarden.backends.kinds import Field as KindField
 from lakewarden.backends.kinds import Kind
 from lakewarden.law.objects import ObjectRef
 from policies.models import Backend
@@ -29,29 +34,18 @@ OWN = "its-"
 PLACE = ("host", "port")
 SECRET = {"password"}
 """What a kept URL may say among its options, and what is never taken from there."""
+WRITTEN = {"class": "input", "autocapitalize": "none", "spellcheck": "false"}
+CATALOG_HELP = "Its name here; created if it does not exist."
 READ_AS = {"database": "dbname", "tls": "sslmode"}
 """What a driver calls, in a URL that it reads, what the form asks for."""
 
 
-@dataclass(frozen=True)
-class ConnectionField:
-    """One field that only this kind of system asks for, as the form shows it."""
-
-    id: str
-    label: str
-    value: str
-    help: str
-    problem: str
-    choices: tuple[tuple[str, str], ...]
-
-
 @dataclass
-class ConnectionForm:
-    """What a form says of a connection; `problems` name, by field, why it cannot be tried."""
+class TypedConnection:
+    """What a form says of a connection, and the URL that its answers make."""
 
     ward: RealmAccess
     data: QueryDict | Mapping[str, str]
-    problems: dict[str, str] = field(default_factory=dict)
 
     def said(self, name: str) -> str:
         return str(self.data.get(name, "")).strip()[:255].replace("\0", "")
@@ -60,11 +54,6 @@ class ConnectionForm:
     def kind(self) -> Kind | None:
         """The kind of system that was chosen; None while none is."""
         return kinds_for(self.ward).get(self.said("kind"))
-
-    @cached_property
-    def policy(self) -> str:
-        asked = self.said("policy")
-        return asked if asked in Backend.Policy.values else Backend.Policy.REPORT
 
     @cached_property
     def place(self) -> Node | None:
@@ -95,11 +84,11 @@ class ConnectionForm:
     def asks_account(self) -> bool:
         return self.kind is not None and urlsplit(self.kind.example).username is not None
 
-    def fields(self) -> Iterator[ConnectionField]:
-        for item in self.kind.fields if self.kind else ():
-            id_ = OWN + item.name
-            value = self.said(id_) or (item.choices[0][0] if item.choices else "")
-            yield ConnectionField(id_, item.label, value, item.help, self.problems.get(id_, ""), item.choices)
+    def own(self) -> dict[str, str]:
+        """What only this kind of system asks for, as it was answered or as it usually is."""
+        asked = self.kind.fields if self.kind else ()
+        usual = {item.name: item.choices[0][0] if item.choices else "" for item in asked}
+        return {name: self.said(OWN + name) or value for name, value in usual.items()}
 
     # What was answered
 
@@ -140,9 +129,8 @@ class ConnectionForm:
         return self._url_with(kind, self.password)
 
     def _url_with(self, kind: Kind, password: str) -> str:
-        own = {item.id.removeprefix(OWN): item.value for item in self.fields()}
         server = {name: self.said(name) for name in SERVER} if self.asks_server else {}
-        return self._with_kept(kind, kind.address({**server, **own, "password": password}))
+        return self._with_kept(kind, kind.address({**server, **self.own(), "password": password}))
 
     def _with_kept(self, kind: Kind, url: str) -> str:
         """The URL with what was said of the same server by command, as an own authority, and no form asks."""
@@ -156,34 +144,93 @@ class ConnectionForm:
         kept = [pair for pair in parse_qsl(urlsplit(_whole(self.before)).query) if pair[0] not in asked]
         return f"{url}{'&' if '?' in url else '?'}{urlencode(kept)}" if kept else url
 
-    def check(self) -> bool:
-        for name, told in self._needed():
-            if not self.said(name):
-                self.problems[name] = told
-        for one, asked in zip(self.kind.fields if self.kind else (), self.fields(), strict=True):
-            if asked.choices and asked.value not in dict(asked.choices):
-                self.problems[asked.id] = "Choose one of these."
-            elif one.required and not asked.value:
-                self.problems[asked.id] = f"Name the {one.label[:1].lower()}{one.label[1:]}."
-        if "/" in self.said("catalog") or "." in self.said("catalog"):
-            self.problems["catalog"] = "A catalog's name has no slash and no dot."
-        if self.said("port") and not (self.said("port").isdecimal() and 0 < int(self.said("port")) < 65536):
-            self.problems["port"] = "A port is a number up to 65535."
-        return not self.problems
 
-    def _needed(self) -> Iterable[tuple[str, str]]:
-        if self.kind is not None and not self.kind.whole_realm:
-            yield "catalog", "Name the catalog, such as shop."
-        if self.asks_server:
-            yield "host", "Name the server."
-        if self.asks_account:
-            yield "user", "Name the account it signs in with."
+class ConnectionForm(ConsoleForm):
+    """What a kind of system is asked by: its catalog, its server, an account, and what only it has."""
+
+    policy = SegmentsField(
+        choices=[(code, word) for code, word, _ in POLICIES], otherwise=Backend.Policy.REPORT, required=False
+    )
+
+    def __init__(self, data: Any = None, *, ward: RealmAccess, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        self.typed = TypedConnection(ward, self.data)
+        if self.typed.kind is not None:
+            self.fields |= dict(_fields_of(self.typed.kind, self.typed))
+
+    @property
+    def own_fields(self) -> list[Any]:
+        """What only this kind of system asks for."""
+        return [self[name] for name in self.fields if name.startswith(OWN)]
+
+    def clean_catalog(self) -> str:
+        name: str = self.cleaned_data["catalog"]
+        if "/" in name or "." in name:
+            raise ValidationError("A catalog's name has no slash and no dot.")
+        return name
 
 
-def prefilled(asked: Mapping[str, str], ward: RealmAccess) -> dict[str, str]:
+def _fields_of(kind: Kind, typed: TypedConnection) -> Iterator[tuple[str, forms.Field]]:
+    if not kind.whole_realm:
+        attrs = {**WRITTEN, **({} if typed.said("catalog") else {"autofocus": True})}
+        yield "catalog", _text("Catalog", "Name the catalog, such as shop.", CATALOG_HELP, attrs)
+    if typed.asks_server:
+        yield "host", _text("Server", "Name the server.")
+        wrong = "A port is a number up to 65535."
+        yield (
+            "port",
+            WholeNumberField(
+                label="Port",
+                least=1,
+                most=65535,
+                wrong=wrong,
+                required=False,
+                max_length=5,
+                help_text="Empty for the default.",
+                widget=forms.TextInput(attrs={"class": "input", "inputmode": "numeric"}),
+            ),
+        )
+    for item in kind.fields:
+        missing = f"Name the {item.label[:1].lower()}{item.label[1:]}." if item.required else ""
+        yield OWN + item.name, _choice(item) if item.choices else _text(item.label, missing, item.help)
+    if typed.asks_account:
+        yield "user", _text("Account", "Name the account it signs in with.")
+        kept = "Empty keeps the current one." if typed.password else "Empty if none is needed."
+        hidden = forms.PasswordInput(attrs={"class": "input", "autocomplete": "off"})
+        yield (
+            "password",
+            TextField(
+                label="Password", required=False, strip=False, max_length=1000, help_text=kept, widget=hidden
+            ),
+        )
+
+
+def _text(label: str, missing: str, help_text: str = "", attrs: Mapping[str, Any] | None = None) -> TextField:
+    return TextField(
+        label=label,
+        required=bool(missing),
+        error_messages={"required": missing},
+        help_text=help_text,
+        widget=forms.TextInput(attrs=dict(attrs or WRITTEN)),
+    )
+
+
+def _choice(item: KindField) -> forms.ChoiceField:
+    return forms.ChoiceField(
+        label=item.label,
+        choices=item.choices,
+        required=False,
+        initial=item.choices[0][0],
+        help_text=item.help,
+        error_messages={"invalid_choice": "Choose one of these."},
+        widget=forms.Select(attrs={"class": "input"}),
+    )
+
+
+def prefilled(asked: QueryDict | Mapping[str, str], ward: RealmAccess) -> dict[str, str]:
     """What is kept of a connection that is to be renewed, but for its secret."""
     first = {name: str(asked.get(name, ""))[:255] for name in ("catalog", "kind")}
-    wanted = ConnectionForm(ward, first)
+    wanted = TypedConnection(ward, first)
     if wanted.before is None or (first["kind"] and wanted.before.kind != first["kind"]):
         return first
     kind, parts = kinds_for(ward).get(wanted.before.kind), kept_parts(wanted.before)

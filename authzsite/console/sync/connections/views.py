@@ -5,36 +5,31 @@ A password is never shown again: between a try and the connection it travels sea
 
 from __future__ import annotations
 
-import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import urlencode
 
-from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
+from django.http import Http404, HttpResponse, QueryDict
 from django.urls import reverse
 
-from authzsite.console.kit.auth import login_required
+from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Note, Verdict
 from authzsite.console.kit.http import Request
-from authzsite.console.kit.methods import reads_and_writes
-from authzsite.console.kit.page import say
-from authzsite.console.roles.views import nonce_in
 from authzsite.console.settings.realm import RealmAccess, kinds_for, realm_at, show
-from authzsite.console.sync.connections.form import POLICIES, SERVER, ConnectionForm, prefilled
+from authzsite.console.sync.connections.form import POLICIES, ConnectionForm, TypedConnection, prefilled
 from catalog.nodes import Node
 from lakewarden.backends.base import Finding, Source
 from lakewarden.backends.errors import BackendError, Misconfigured
 from lakewarden.backends.kinds import Kind
 from policies.authority import Actor
-from policies.errors import PolicyError
+from policies.errors import Invalid
 from policies.events import BACKEND_CONNECTED
 from policies.models import Backend
 from policies.record import access_log
 from policies.record.change import change
-from policies.services.grants import revision_now
 from policies.sync.connections import registration
 from policies.sync.connections.trial import tried
 
@@ -50,28 +45,137 @@ class Choice:
     experimental: str
 
 
-@reads_and_writes
-@login_required
-def connect(request: Request, id: int) -> HttpResponse:
+class ConnectView(ChangeView):
     """Which kind of system; the form; a try; the connection."""
-    ward = realm_at(request, id)
-    if not kinds_for(ward):
-        raise Http404
-    actor = Actor(ward.asker, "console", request_id=nonce_in(request))
-    if not registration.may_connect(actor, ward.root):
-        return _refused(request, ward)
-    if request.method != "POST":
-        wanted = ConnectionForm(ward, prefilled(request.GET.dict(), ward))
-        return _show(request, wanted, wanted.kind, []) if wanted.kind else _choose(request, ward)
-    wanted = ConnectionForm(ward, request.POST)
-    if wanted.kind is None:
-        return _choose(request, ward, status=422)
-    if not wanted.check():
-        return _show(request, wanted, wanted.kind, [], status=422)
-    return _tried(request, wanted, wanted.kind, actor)
+
+    template_name = "console/sync/connect.html"
+    not_saved = "Not connected."
+    object: RealmAccess
+    kind: Kind
+    found: Sequence[Finding] | None = None
+    """What a try found; None while it was not tried."""
+    failed = False
+    """Whether it was tried and did not answer."""
+
+    def get_object(self) -> RealmAccess:
+        ward = realm_at(self.request, self.kwargs["id"])
+        if not kinds_for(ward):
+            raise Http404
+        return ward
+
+    def refusal(self) -> HttpResponse | None:
+        ward = self.object
+        if not registration.may_connect(Actor(self.asker, "console"), ward.root):
+            return _refused(self.request, ward)
+        if self.request.method != "POST" and self.resumed is None:
+            self.data = QueryDict(urlencode(prefilled(self.request.GET, ward)))
+        kind = TypedConnection(ward, self.data).kind
+        if kind is None:
+            return _choose(self.request, ward, status=422 if self.request.method == "POST" else 200)
+        self.kind = kind
+        return None
+
+    def make_form(self, data: Any) -> ConnectionForm:
+        return ConnectionForm(data, ward=self.object)
+
+    def form_valid(self, form: ConnectionForm) -> HttpResponse:
+        """Try it first, also to connect; what does not answer is not kept."""
+        if done_before(self.actor) is not None:
+            return super().form_valid(form)
+        try:
+            trial = tried(self.kind.code, form.typed.url(self.kind), realm=self.object.root.name)
+        except Misconfigured as problem:
+            self.notes.append(Note("bad", "It cannot be tried.", _sentence(str(problem))))
+            return self.show(form, 422)
+        if trial.source is None or not trial.reached:
+            said = [_sentence(item.text.removeprefix("cannot connect or read: ")) for item in trial.findings]
+            self.notes.append(Note("bad", "It does not answer.", f"{' '.join(said)} Nothing is kept."))
+            self.failed = True
+            return self.show(form, 422)
+        if self.request.POST.get("step") != "connect":
+            self.found = trial.findings
+            return self.show(form)
+        self.source: Source = trial.source
+        return super().form_valid(form)
+
+    @property
+    def catalog(self) -> str:
+        """The name of the catalog; nothing for a whole realm."""
+        return "" if self.kind.whole_realm else TypedConnection(self.object, self.data).said("catalog")
+
+    def save(self, form: ConnectionForm, actor: Actor) -> None:
+        root, url = self.object.root, form.typed.url(self.kind)
+        try:
+            with change(BACKEND_CONNECTED, realm=self.object.realm, by=actor):
+                registration.connect(
+                    root,
+                    self.catalog,
+                    self.kind.code,
+                    url,
+                    policy=form.cleaned_data["policy"],
+                    by=actor,
+                    authority=registration.authority_to_connect(actor, root),
+                    source=self.source,
+                )
+        except BackendError as problem:
+            raise Invalid(str(problem)) from problem
+
+    def note_of(self, form: ConnectionForm, problem: Exception) -> Note:
+        return Note("bad", self.not_saved, str(problem))
+
+    def _connected(self) -> Backend | None:
+        """The connection as it is kept."""
+        return TypedConnection(self.object, {"catalog": self.catalog, "kind": self.kind.code}).before
+
+    def success_message(self, form: ConnectionForm) -> str:
+        row = self._connected()
+        waits = ". It only reports until a site admin agrees" if row is not None and row.awaits else ""
+        return f"{self.catalog or self.object.root.name} is connected; read what it holds next{waits}"
+
+    def may_undo(self) -> bool:
+        return False
+
+    def get_success_url(self) -> str:
+        row = self._connected()
+        return self.back() if row is None else reverse("console:discover", args=[row.pk])
+
+    def heading(self, form: ConnectionForm) -> str:
+        root = self.object.root
+        what = root.name if self.kind.whole_realm else f"a catalog of {root.name}"
+        return f"Connect {what} to {self.kind.label}"
+
+    def lead(self) -> str:
+        return "It is tested first. The password is kept encrypted and never shown again."
+
+    def button(self, form: ConnectionForm) -> str:
+        return "Connect"
+
+    def back(self) -> str:
+        return self.object.url
+
+    def plan(self, form: ConnectionForm) -> Plan | None:
+        return None
+
+    def page_context(self, form: ConnectionForm) -> dict[str, Any]:
+        typed, found = form.typed, self.found or ()
+        return {
+            "kind": self.kind,
+            "others": address(self.object.root),
+            "again": typed.name if typed.before is not None else "",
+            "policies": POLICIES,
+            "sealed": typed.sealed if self.request.method == "POST" else "",
+            "findings": found,
+            "found_words": _found_words(found),
+            "tried": self.found is not None,
+            "failed": self.failed,
+            "here": address(self.object.root),
+        }
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        return show(self.request, self.template_name, self.object, context, status=status)
 
 
-def _choose(request: Request, ward: RealmAccess, *, status: int = 200) -> HttpResponse:
+def _choose(request: Request, ward: RealmAccess, *, status: int) -> HttpResponse:
     catalog = request.GET.get("catalog", "")[:255]
     known = sorted(kinds_for(ward).values(), key=lambda one: (bool(one.experimental), one.whole_realm))
     context = {
@@ -89,55 +193,10 @@ def _choice(ward: RealmAccess, kind: Kind, catalog: str) -> Choice:
     return Choice(kind.label, address(ward.root, catalog, kind.code), kind.example, what, kind.experimental)
 
 
-def _tried(request: Request, wanted: ConnectionForm, kind: Kind, actor: Actor) -> HttpResponse:
-    try:
-        found = tried(kind.code, wanted.url(kind), realm=wanted.ward.root.name)
-    except Misconfigured as problem:
-        note = Note("bad", "It cannot be tried.", _sentence(str(problem)))
-        return _show(request, wanted, kind, [note], status=422)
-    if found.source is None or not found.reached:
-        said = [
-            _sentence(finding.text.removeprefix("cannot connect or read: ")) for finding in found.findings
-        ]
-        note = Note("bad", "It does not answer.", f"{' '.join(said)} Nothing is kept.")
-        return _show(request, wanted, kind, [note], failed=True, status=422)
-    if request.POST.get("step") != "connect":
-        return _show(request, wanted, kind, [], found=found.findings)
-    return _connect(request, wanted, kind, actor, found.source)
-
-
 def _sentence(text: str) -> str:
     """What a system says, with a beginning and an end; a name that stands first stays as it is."""
     begins = text[:1].upper() if text.partition(" ")[0].isalpha() else text[:1]
     return f"{begins}{text[1:]}{'' if text[-1:] in ('.', '?', '!') else '.'}"
-
-
-def _connect(
-    request: Request, wanted: ConnectionForm, kind: Kind, actor: Actor, source: Source
-) -> HttpResponse:
-    root, name = wanted.ward.root, "" if kind.whole_realm else wanted.said("catalog")
-    if done_before(actor) is None:
-        try:
-            with change(BACKEND_CONNECTED, realm=wanted.ward.realm, by=actor):
-                authority, url = registration.authority_to_connect(actor, root), wanted.url(kind)
-                registration.connect(
-                    root,
-                    name,
-                    kind.code,
-                    url,
-                    policy=wanted.policy,
-                    by=actor,
-                    authority=authority,
-                    source=source,
-                )
-        except (PolicyError, BackendError) as problem:
-            return _show(request, wanted, kind, [Note("bad", "Not connected.", str(problem))], status=422)
-    row = ConnectionForm(wanted.ward, {"catalog": name, "kind": kind.code}).before
-    waits = ". It only reports until a site admin agrees" if row is not None and row.awaits else ""
-    say(request, f"{name or root.name} is connected; read what it holds next{waits}")
-    if row is None:
-        return redirect(wanted.ward.url)
-    return redirect("console:discover", id=row.pk)
 
 
 def _refused(request: Request, ward: RealmAccess) -> HttpResponse:
@@ -147,46 +206,6 @@ def _refused(request: Request, ward: RealmAccess) -> HttpResponse:
     actions = (Action(f"Back to {ward.root.name}", ward.url),)
     context = {"verdict": verdict, "actions": actions}
     return show(request, "errors/refused.html", ward, context, status=403)
-
-
-def _show(
-    request: Request,
-    wanted: ConnectionForm,
-    kind: Kind,
-    notes: list[Note],
-    *,
-    found: list[Finding] | None = None,
-    failed: bool = False,
-    status: int = 200,
-) -> HttpResponse:
-    root = wanted.ward.root
-    what = root.name if kind.whole_realm else f"a catalog of {root.name}"
-    context: dict[str, Any] = {
-        "heading": f"Connect {what} to {kind.label}",
-        "notes": notes,
-        "kind": kind,
-        "others": address(root),
-        "catalog": wanted.said("catalog"),
-        **{name: wanted.said(name) for name in SERVER},
-        "fields": list(wanted.fields()),
-        "asks_server": wanted.asks_server,
-        "asks_account": wanted.asks_account,
-        "again": wanted.name if wanted.before is not None else "",
-        "policy": wanted.policy,
-        "policies": POLICIES,
-        "sealed": wanted.sealed if request.method == "POST" else "",
-        "has_password": bool(wanted.password),
-        "findings": found or (),
-        "found_words": _found_words(found or ()),
-        "tried": found is not None,
-        "failed": failed,
-        "problems": wanted.problems,
-        "nonce": secrets.token_hex(12),
-        "seen": revision_now(),
-        "back": wanted.ward.url,
-        "here": address(root),
-    }
-    return show(request, "console/sync/connect.html", wanted.ward, context, status=status)
 
 
 def _found_words(found: Any) -> str:
