@@ -8,18 +8,21 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django import forms
 from django.http import QueryDict
 from django.utils.dateparse import parse_datetime
 
+from authzsite.console.kit.forms import ConsoleForm, MomentField, ReasonField, WholeNumberField
 from authzsite.console.kit.http import Request
-from authzsite.console.kit.inputs.dates import Skipped, local_moment
 from policies.models import ReviewRow
-from policies.reviews.decisions import LONGEST_REASON, Verdict
+from policies.reviews.decisions import Verdict
 
 KEY = "reviews"
 MOST = 500
 """More ready decisions than this are not kept."""
 LOOKED = "reviews_looked"
+SHORT = {"choice": "d", "version": "v"}
+"""How fields of a row are called in a form."""
 
 
 @dataclass(frozen=True)
@@ -74,8 +77,11 @@ class DraftDecisions:
         drawn = {int(name[2:]) for name in data if name.startswith("v-") and name[2:].isdecimal()}
         found = {row: one for row, one in self.all().items() if row not in drawn}
         for row in sorted(drawn)[:MOST]:
-            one = _typed(data, row, self.problems)
-            if one is not None:
+            form = RowForm(data, row=row)
+            form.full_clean()
+            if form.problem:
+                self.problems[row] = form.problem
+            if (one := form.ready()) is not None:
                 found[row] = one
         return found
 
@@ -97,16 +103,33 @@ class DraftDecisions:
         self.request.session[LOOKED] = {**seen, str(self.review): time.time()}
 
 
-def _typed(data: QueryDict, row: int, problems: dict[int, str]) -> Ready | None:
-    choice, version = data.get(f"d-{row}", ""), data.get(f"v-{row}", "")
-    if choice not in ReviewRow.Choice.values or not version.isdecimal() or len(version) > 9:
-        return None
-    until = None
-    if choice == ReviewRow.Choice.END:
-        try:
-            until = local_moment(data.get(f"until-{row}", ""))
-        except Skipped as problem:
-            problems[row] = str(problem)
-    takes = tuple(data.getlist(f"takes-{row}")) if choice == ReviewRow.Choice.REDUCE else ()
-    reason = data.get(f"reason-{row}", "").strip()[:LONGEST_REASON].replace("\0", "")
-    return Ready(row, int(version), choice, takes, until, reason)
+class RowForm(ConsoleForm):
+    """What is decided about one row; its names end in the number of the row."""
+
+    choice = forms.ChoiceField(choices=ReviewRow.Choice.choices)
+    version = WholeNumberField(max_length=9)
+    until = MomentField(required=False)
+    takes = forms.Field(required=False, widget=forms.SelectMultiple)
+    reason = ReasonField()
+
+    def __init__(self, data: Any = None, *, row: int, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        self.row = row
+
+    def add_prefix(self, field_name: str) -> str:
+        return f"{SHORT.get(field_name, field_name)}-{self.row}"
+
+    def ready(self) -> Ready | None:
+        """What was chosen; nothing where no choice was made."""
+        if not {"choice", "version"} <= self.cleaned_data.keys():
+            return None
+        typed, choice = self.cleaned_data, self.cleaned_data["choice"]
+        until = typed.get("until") if choice == ReviewRow.Choice.END else None
+        takes = tuple(typed["takes"]) if choice == ReviewRow.Choice.REDUCE else ()
+        return Ready(self.row, typed["version"], choice, takes, until, typed["reason"])
+
+    @property
+    def problem(self) -> str:
+        """Why an end that was typed cannot be meant; one that is missing is told when it is submitted."""
+        errors = self.errors.as_data().get("until", []) if self.data.get(f"d-{self.row}") == "end" else []
+        return next((str(error.message) for error in errors if error.code == "skipped"), "")
