@@ -31,7 +31,8 @@ from authzsite.console.kit.page import page
 from authzsite.console.reviews.reviewed_objects import ObjectsField
 from policies.authority import Actor
 from policies.errors import PolicyError
-from policies.models import Review
+from policies.events import REVIEW_STARTED
+from policies.models import Event, Review
 from policies.record import access_log
 from policies.reviews import start
 from policies.reviews.campaign_plans import RISKS, Plan, Scope, Stage
@@ -210,9 +211,13 @@ class StartReviewView(ChangeView):
         return False
 
     def get_success_url(self) -> str:
-        rows = Review.objects.filter(starter=self.asker, revision=self.revision or 0)
-        made = self.result or rows.first()
+        made = self.result or self._made_before()
         return reverse("console:review", args=[made.pk]) if made else self.back()
+
+    def _made_before(self) -> Review | None:
+        """The review that this form started when it came the first time."""
+        told = Event.objects.filter(change=self.revision or 0, kind=REVIEW_STARTED).first()
+        return Review.objects.filter(pk=told.data["review"]).first() if told else None
 
     def heading(self, form: ReviewForm) -> str:
         return "Start a review"
