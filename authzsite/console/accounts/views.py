@@ -21,8 +21,8 @@ from authzsite.console.accounts import site_admins
 from authzsite.console.accounts.admin_change import AdminChangeView
 from authzsite.console.kit.auth import View, login_required
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.keyset import ordered, page_bounds
-from authzsite.console.kit.display.lists import Pager, Toggle
+from authzsite.console.kit.display.keyset import KeysetPage, keyset_page, page_bounds
+from authzsite.console.kit.display.lists import Toggle
 from authzsite.console.kit.display.parts import Action, Empty, Face, State, Who
 from authzsite.console.kit.forms import ConsoleForm, ReasonField, TextField
 from authzsite.console.kit.http import Request, number_in
@@ -78,7 +78,8 @@ def account_list(request: Request) -> HttpResponse:
     """Accounts by name; who runs the site; realms that nobody can run any more."""
     text, kind = asked_in(request)
     after = number_in(request.GET.get("after", ""))
-    found, last = _lines(kind, text, after)
+    found = _page(kind, text, after)
+    rows = _lines(found, kind)
     context = {
         "heading": "Accounts",
         "lead": "People who can sign in, and programs with their own accounts.",
@@ -89,11 +90,10 @@ def account_list(request: Request) -> HttpResponse:
         "asked": text,
         "kind": kind,
         "toggles": _toggles(kind, text),
-        "rows": found,
-        "pager": Pager(
-            page_bounds(found[0].who.name, found[-1].who.name) if found else "",
-            _url(text, kind) if after else "",
-            _url(text, kind, last) if last else "",
+        "rows": rows,
+        "pager": found.pager(
+            page_bounds(rows[0].who.name, rows[-1].who.name) if rows else "",
+            lambda after: _url(text, kind, after),
             reverse("console:accounts_csv") + _url(text, kind),
         ),
         "empty": Empty("No account fits", drawn=False, actions=(Action("Show all", "?"),)),
@@ -170,14 +170,18 @@ def services_of(kind: str, text: str) -> QuerySet[Principal] | None:
     return _services(text) if kind == "services" else _unkept(_services(text))
 
 
-def _lines(kind: str, text: str, after: int | None) -> tuple[list[AccountRow], int]:
-    """One page, and the number of its last row when more follow."""
+def _page(kind: str, text: str, after: int | None) -> KeysetPage[Any]:
+    """One page of the accounts of people, or of service accounts."""
     services = services_of(kind, text)
     if services is not None:
-        found = list(ordered(services, ("name",), after)[: LISTED + 1])
-        return _service_lines(found[:LISTED]), found[LISTED - 1].pk if len(found) > LISTED else 0
-    some: list[Any] = list(ordered(people_of(kind, text), ("username",), after)[: LISTED + 1])
-    return list(map(_person_line, some[:LISTED])), some[LISTED - 1].pk if len(some) > LISTED else 0
+        return keyset_page(services, ("name",), after, LISTED)
+    return keyset_page(people_of(kind, text), ("username",), after, LISTED)
+
+
+def _lines(found: KeysetPage[Any], kind: str) -> list[AccountRow]:
+    if kind in ("services", "unkept"):
+        return _service_lines(found.rows)
+    return [_person_line(row) for row in found.rows]
 
 
 def _tokens(principal: str) -> Exists:

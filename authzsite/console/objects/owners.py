@@ -16,8 +16,8 @@ from authzsite.console.history.views import somebody
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.keyset import ordered, page_bounds
-from authzsite.console.kit.display.lists import Pager, Toggle
+from authzsite.console.kit.display.keyset import KeysetPage, keyset_page, page_bounds
+from authzsite.console.kit.display.lists import Toggle
 from authzsite.console.kit.display.parts import Action, Count, Diff, DiffLine, Empty, Face, Note, Tally, Who
 from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, PrincipalField, ReasonField
 from authzsite.console.kit.http import Request, number_in, numbers_in
@@ -79,9 +79,11 @@ class Chosen:
             return []
         return ownership.places(self.asked, self.circle.sight.objects)
 
-    def after(self, number: int | None) -> Any:
-        """Those that stand behind the one of that number in the list, or all."""
-        return ordered(self.rows, ownership.ORDER, number) if self.asked else []
+    def page(self, after: int | None) -> KeysetPage[Any]:
+        """A page of those that stand behind the one of that number in the list."""
+        if not self.asked:
+            return KeysetPage([], after, 0)
+        return keyset_page(self.rows, ownership.ORDER, after, LISTED)
 
     def url(self, **changed: object) -> str:
         kept = {name: self.data.get(name, "") for name in ("in", "of", "how", "type", "q")} | changed
@@ -112,10 +114,9 @@ class OwnerRow:
 def owner_list(request: Request) -> HttpResponse:
     """The objects that the viewer may know of, by owner."""
     chosen = Chosen(circle_of(request), request.GET)
-    after = number_in(request.GET.get("after", ""))
-    found = list(chosen.after(after)[: LISTED + 1])
-    shown = ownership.in_order(found[:LISTED])
-    next_ = chosen.url(after=found[LISTED - 1].pk) if len(found) > LISTED else ""
+    found = chosen.page(number_in(request.GET.get("after", "")))
+    shown = ownership.in_order(found.rows)
+    csv = reverse("console:owners_csv") + chosen.url()
     context = {
         "heading": "Owners",
         "lead": "Owners give access to their objects and everything inside. Each object needs an active one.",
@@ -129,9 +130,7 @@ def owner_list(request: Request) -> HttpResponse:
         "rows": _lines(chosen, shown),
         "hand_over_url": reverse("console:owners_hand_over"),
         "kept": [(name, chosen.data.get(name, "")) for name in ("of", "how", "type", "q")],
-        "pager": Pager(
-            _span(shown), chosen.url() if after else "", next_, reverse("console:owners_csv") + chosen.url()
-        ),
+        "pager": found.pager(_span(shown), lambda after: chosen.url(after=after), csv),
         "empty": _empty(chosen),
     }
     realm = chosen.root.name if chosen.root else ""

@@ -13,7 +13,7 @@ from accounts.models import Membership, Principal
 from authzsite.console.accounts import site_admins
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms
-from authzsite.console.kit.display.keyset import ordered, page_bounds
+from authzsite.console.kit.display.keyset import keyset_page
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Action, Chip, Face, Reason, Who
 from authzsite.console.kit.http import Request, number_in
@@ -74,12 +74,11 @@ def _inside(seen: PersonAccess, after: int | None) -> tuple[list[MembershipRow],
     """One page of the people in a group, by name."""
     known = seen.circle.people().values("pk")
     rows = Membership.objects.open().filter(group=seen.person, member__in=known).select_related("member")
-    found = list(ordered(rows, ("member__display_name", "member__name"), after)[: SHOWN + 1])
-    shown, more = found[:SHOWN], len(found) > SHOWN
-    told_ = page_bounds(shown[0].member.label, shown[-1].member.label) if shown else ""
-    pager = Pager(told_, "?" if after else "", f"?after={shown[-1].pk}" if more else "")
-    held = [_held(row.member, row, _leaving(seen, row.member)) for row in shown]
-    return held, pager if more or after else None
+    shown = keyset_page(rows, ("member__display_name", "member__name"), after, SHOWN)
+    bounds = shown.bounds(lambda row: row.member.label)
+    pager = shown.pager(bounds, lambda after: f"?after={after}" if after else "?")
+    held = [_held(row.member, row, _leaving(seen, row.member)) for row in shown.rows]
+    return held, pager if shown.following or after else None
 
 
 def _held(principal: Principal, row: Membership, action: Action | None = None) -> MembershipRow:

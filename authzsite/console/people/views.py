@@ -14,8 +14,8 @@ from django.utils import timezone
 from accounts.models import Membership, Principal
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.keyset import ordered, page_bounds
-from authzsite.console.kit.display.lists import Pager, Toggle
+from authzsite.console.kit.display.keyset import keyset_page
+from authzsite.console.kit.display.lists import Toggle
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Face, Reason, Who
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.inputs.visible_principals import (
@@ -55,8 +55,7 @@ def people_list(request: Request) -> HttpResponse:
     circle = circle_of(request)
     text, kind = asked_in(request)
     after = number_in(request.GET.get("after", ""))
-    found = list(ordered(circle.people(text, kind), ("display_name", "name"), after)[: LISTED + 1])
-    shown = found[:LISTED]
+    shown = keyset_page(circle.people(text, kind), ("display_name", "name"), after, LISTED)
     adding = list(_adding(circle))
     context = {
         "heading": "People",
@@ -65,8 +64,8 @@ def people_list(request: Request) -> HttpResponse:
         "asked": text,
         "kind": kind,
         "toggles": _kinds(circle, text, kind),
-        "rows": _lines(circle, shown),
-        "pager": _pager(text, kind, after, shown, more=len(found) > LISTED),
+        "rows": _lines(circle, shown.rows),
+        "pager": shown.pager(shown.bounds(lambda row: row.label), lambda after: _url(text, kind, after)),
         "csv": reverse("console:people_csv") + _url(text, kind),
         "empty": _nobody(text),
         "actions": [
@@ -133,11 +132,6 @@ def _kinds(circle: VisiblePrincipals, text: str, kind: str) -> tuple[Toggle, ...
 def _url(text: str, kind: str, after: int = 0) -> str:
     asked = {"q": text, "kind": kind, "after": after}
     return "?" + urlencode({name: value for name, value in asked.items() if value})
-
-
-def _pager(text: str, kind: str, after: int | None, shown: list[Principal], *, more: bool) -> Pager:
-    span = page_bounds(shown[0].label, shown[-1].label) if shown else ""
-    return Pager(span, _url(text, kind) if after else "", _url(text, kind, shown[-1].pk) if more else "")
 
 
 def _lines(circle: VisiblePrincipals, rows: list[Principal]) -> list[PersonRow]:

@@ -162,7 +162,7 @@ class RolePrivilegesView(RoleChangeView):
         return Plan(diff=foretold.diff(), tally=tally, sum=foretold.sum())
 
     def form_valid(self, form: StatesForm) -> HttpResponse:
-        if form.change is None and done_before(Actor(self.asker, "console", request_id=form.nonce)) is None:
+        if form.change is None and done_before(self.actor) is None:
             self.notes.append(Note("", "Nothing is different yet."))
             return self.show(form, 422)
         return super().form_valid(form)

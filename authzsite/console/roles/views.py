@@ -14,8 +14,8 @@ from django.urls import reverse
 from accounts.text import holdable
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.keyset import ordered
-from authzsite.console.kit.display.lists import Pager, Toggle
+from authzsite.console.kit.display.keyset import keyset_page
+from authzsite.console.kit.display.lists import Toggle
 from authzsite.console.kit.display.parts import Action, Empty, Face, Reason, Who
 from authzsite.console.kit.forms import ConsoleForm, ReasonField, TextField
 from authzsite.console.kit.http import Request, number_in
@@ -60,8 +60,8 @@ def role_list(request: Request) -> HttpResponse:
     named = _named(circle, text)
     counts = named.aggregate(personal=Count("pk", filter=PERSONAL), roles=Count("pk", filter=~PERSONAL))
     wanted = named.filter(PERSONAL if personal else ~PERSONAL)
-    found = list(ordered(wanted, ("name",), after)[: SHOWN + 1])
-    shown, how = found[:SHOWN], "personal" if personal else ""
+    shown, how = keyset_page(wanted, ("name",), after, SHOWN), "personal" if personal else ""
+    many = words.count(counts["personal" if personal else "roles"], "role")
     create, reason = _creating(circle)
     context = {
         "heading": "Roles",
@@ -78,12 +78,8 @@ def role_list(request: Request) -> HttpResponse:
                 else []
             ),
         ),
-        "rows": lines(shown, circle.admitting),
-        "pager": Pager(
-            f"{words.count(counts['personal' if personal else 'roles'], 'role')}, by name",
-            _url(text, how) if after else "",
-            _url(text, how, shown[-1].pk) if len(found) > SHOWN else "",
-        ),
+        "rows": lines(shown.rows, circle.admitting),
+        "pager": shown.pager(f"{many}, by name", lambda after: _url(text, how, after)),
         "csv": reverse("console:roles_csv") + _url(text, how),
         "empty": _empty(text),
     }

@@ -17,8 +17,7 @@ from accounts.models import Principal
 from accounts.text import holdable
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.keyset import ordered
-from authzsite.console.kit.display.lists import Pager
+from authzsite.console.kit.display.keyset import KeysetPage, keyset_page
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Face, Who
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads
@@ -36,6 +35,7 @@ from policies.decisions.ownership import in_order
 from policies.record import access_log
 
 SHOWN = 50
+ORDER = ("type", "folded")
 PIECE = 2000
 """So many rows of a file are read at a time."""
 
@@ -77,16 +77,15 @@ class PersonsView:
     def sees(self, node: Node) -> bool:
         return bool(ask.may_see(self.slice_of(node), node, now=self.now))
 
-    def _listed(self, node: Node, text: str, after: int | None = None) -> QuerySet[Any]:
-        """What they see directly below whose name holds a text, by kind and name, from behind `after` on."""
+    def _listed(self, node: Node, text: str) -> QuerySet[Any]:
+        """What they see directly below whose name holds a text, by kind and name."""
         types = dialects.get(node.kind).child_types(node.type)
         rows = children_of(self.slice_of(node), node, types, now=self.now)
-        return ordered(rows.filter(holds(text)) if text else rows, ("type", "folded"), after)
+        return (rows.filter(holds(text)) if text else rows).order_by(*ORDER, "pk")
 
-    def below(self, node: Node, text: str, after: int | None) -> tuple[list[Node], int]:
-        """A page of it, and the number that the next begins behind; 0 at the end."""
-        rows = list(self._listed(node, text, after)[: SHOWN + 1])
-        return in_order(rows[:SHOWN]), rows[SHOWN - 1].pk if len(rows) > SHOWN else 0
+    def below(self, node: Node, text: str, after: int | None) -> KeysetPage[Any]:
+        """A page of it."""
+        return keyset_page(self._listed(node, text), ORDER, after, SHOWN)
 
     def count(self, node: Node, text: str) -> int:
         return self._listed(node, text).count()
@@ -178,7 +177,8 @@ def _start(request: Request, seen: PersonAccess, eyes: PersonsView) -> HttpRespo
 def _inside(request: Request, seen: PersonAccess, eyes: PersonsView, node: Node, text: str) -> HttpResponse:
     sees = eyes.sees(node)
     after = number_in(request.GET.get("after", ""))
-    found, next_ = eyes.below(node, text, after) if sees else ([], 0)
+    shown = eyes.below(node, text, after) if sees else KeysetPage([], after, 0)
+    found, csv = in_order(shown.rows), reverse("console:person_sees_csv", args=[seen.person.pk])
     count = eyes.count(node, text) if sees else 0
     name = seen.person.label
     context = {
@@ -188,11 +188,10 @@ def _inside(request: Request, seen: PersonAccess, eyes: PersonsView, node: Node,
         "rows": [_line(seen, eyes, item) for item in found],
         "asked": text,
         "count_words": f"{name} sees {words.count(count, 'object')} in {node.name}",
-        "pager": Pager(
+        "pager": shown.pager(
             f"{found[0].name} to {found[-1].name}, by kind and name" if found else "",
-            _url(node, text) if after else "",
-            _url(node, text, next_) if next_ else "",
-            reverse("console:person_sees_csv", args=[seen.person.pk]) + _url(node, text),
+            lambda after: _url(node, text, after),
+            csv + _url(node, text),
         ),
         "empty": Empty(f"{name} sees nothing in {node.name}" if sees else f"{name} does not see {node.name}"),
     }

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TypeVar
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Generic, TypeVar
 
 from django.db.models import Model, Q, QuerySet
+
+from authzsite.console.kit.display.lists import Pager
 
 Row = TypeVar("Row", bound=Model)
 
@@ -25,6 +28,29 @@ def ordered(rows: QuerySet[Row], order: Sequence[str], after: int | None) -> Que
         behind |= alike & Q(**{f"{column}__gt": value})
         alike &= Q(**{column: value})
     return rows.filter(behind)
+
+
+@dataclass(frozen=True)
+class KeysetPage(Generic[Row]):
+    """One page of a list, from behind the row numbered `after`; `following` is 0 on the last page."""
+
+    rows: list[Row]
+    after: int | None
+    following: int
+
+    def pager(self, text: str, url: Callable[[int], str], csv: str = "") -> Pager:
+        """The way on, and back to the beginning; `url` answers the address of what begins behind a row."""
+        return Pager(text, url(0) if self.after else "", url(self.following) if self.following else "", csv)
+
+    def bounds(self, label: Callable[[Row], str]) -> str:
+        """What the page holds, by the names of its first and last row."""
+        return page_bounds(label(self.rows[0]), label(self.rows[-1])) if self.rows else ""
+
+
+def keyset_page(rows: QuerySet[Row], order: Sequence[str], after: int | None, size: int) -> KeysetPage[Row]:
+    """So many of the rows by some columns and then by number, from behind the one of a number."""
+    found = list(ordered(rows, order, after)[: size + 1])
+    return KeysetPage(found[:size], after, found[size - 1].pk if len(found) > size else 0)
 
 
 def page_bounds(first: str, last: str) -> str:

@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.keyset import ordered
+from authzsite.console.kit.display.keyset import keyset_page
 from authzsite.console.kit.display.lists import Pager, Toggle
 from authzsite.console.kit.display.parts import Action, Chip, Reason, State
 from authzsite.console.kit.http import number_in
@@ -100,14 +100,15 @@ def board(
     kind = asked.get("s", "") if asked.get("s", "") in KINDS else ""
     after = number_in(asked.get("from", ""))
     wanted = asked_for(rows, kind).select_related("backend", "accepted_by").annotate(weight=WEIGHT)
-    found = list(ordered(wanted, ORDER, after)[: SHOWN + 1])
-    shown = found[:SHOWN]
-    lines = _lines(shown, may=may, whole=whole, by=by)
-    more = f"?{urlencode({'s': kind, 'from': shown[-1].pk})}" if len(found) > SHOWN else ""
-    first = f"?{urlencode({'s': kind})}" if after else ""
-    told = words.count(len(shown), "difference")
+    shown = keyset_page(wanted, ORDER, after, SHOWN)
+    lines = _lines(shown.rows, may=may, whole=whole, by=by)
     sheet = f"{csv}?{urlencode({'s': kind})}" if csv and kind else csv
-    return Board(tuple(lines), _toggles(rows, kind), Pager(told, first, more, sheet) if lines else None)
+    pager = shown.pager(words.count(len(shown.rows), "difference"), lambda after: _url(kind, after), sheet)
+    return Board(tuple(lines), _toggles(rows, kind), pager if lines else None)
+
+
+def _url(kind: str, after: int) -> str:
+    return "?" + urlencode({"s": kind, **({"from": after} if after else {})})
 
 
 def _lines(
