@@ -27,7 +27,7 @@ from lakewarden.law.engine import UNKNOWN_OBJECT, Decision
 from lakewarden.law.explain import Explanation, Lack, Node, explain
 from lakewarden.law.facts import Level, Lineage, Rule, Slice, Station
 from lakewarden.law.locations import above, normal
-from lakewarden.law.objects import ObjectRef
+from lakewarden.law.objects import ObjectRef, join_name
 from lakewarden.law.principals import BadPrincipal, Principal
 from lakewarden.law.switches import SWITCHED_OFF, blocking
 
@@ -41,6 +41,8 @@ SKEW = 120.0
 LONGEST = 24 * 3600.0
 """No snapshot may claim to be good for longer than this, in seconds."""
 NESTED = ":"
+MOST_CONTAINERS = 10_000
+"""The levels above so many objects are remembered."""
 
 Data = Union[bytes, str, Mapping[str, Any]]
 
@@ -122,18 +124,57 @@ class Snapshot:
         if now >= self.good_until:
             raise BadSnapshot("expired", f"the snapshot of revision {self.revision} is too old to go by")
 
-    @property
+    @cached_property
     def good_until(self) -> float:
         """The moment from which on it must not be used."""
         return self.expires if self.next_change_at is None else min(self.expires, self.next_change_at)
 
     def lineage(self, ref: ObjectRef) -> Lineage:
         """The levels from the realm down to an object, read off its name; empty for what cannot be here."""
-        law = dialects.get(self.dialect)
-        if isinstance(law, dialects.TextDialect):
+        law = self._law
+        if law.by_text and isinstance(law, dialects.TextDialect):
             top = Level(law.root_type, self._key(ObjectRef(law.root_type, self.realm)), self.realm)
             return law.lineage(top, ref.type, ref.path) if ref.realm == self.realm else ()
-        return next(iter(self._lineages(ref, lambda key: ())), ())
+        if law.ignores_case or not ref.path or ref.type == "schema":
+            return next(iter(self._lineages(ref, lambda key: ())), ())
+        if ref.realm != self.realm:
+            return ()
+        above, begins = self._known_containers.get((ref.type, ref.path[:-1])) or self._containers(ref)
+        if not above:
+            return ()
+        name = ref.path[-1]
+        key = begins + (join_name((name,)) if "." in name or '"' in name else name)
+        if self.hidden:
+            key = self._veiled(key)
+        if key in self.apart:
+            return (*above, *(Level(ref.type, each) for each in self.apart[key]), Level(ref.type, key))
+        return (*above, Level(ref.type, key))
+
+    def _containers(self, ref: ObjectRef) -> tuple[Lineage, str]:
+        """The levels above an object, and how the keys of all of its type that lie there begin.
+
+        Remembered, because jobs ask about one table of a schema after the other; no levels for what cannot
+        be here.
+        """
+        types = self._law.type_path(ref.type, len(ref.path))
+        if types is None:
+            return (), ""
+        if len(self._known_containers) >= MOST_CONTAINERS:
+            self._known_containers.clear()
+        inside = types[-2] if len(types) > 1 else self._law.root_type
+        holder = ObjectRef(inside, self.realm, ref.path[:-1])
+        begins = f"{ref.type}:{holder.id}{'.' if holder.path else '/'}"
+        above = next(iter(self._lineages(holder, lambda key: ())), ())
+        self._known_containers[ref.type, holder.path] = above, begins
+        return above, begins
+
+    @cached_property
+    def _known_containers(self) -> dict[tuple[str, tuple[str, ...]], tuple[Lineage, str]]:
+        return {}
+
+    @cached_property
+    def _law(self) -> Dialect:
+        return dialects.get(self.dialect)
 
     def lineages(self, ref: ObjectRef) -> list[Lineage]:
         """The same under every spelling that the snapshot knows of a name, its own first.
@@ -201,7 +242,7 @@ class Snapshot:
         if not lineage:
             return Decision(False, operation, self.revision, UNKNOWN_OBJECT)
         decision = engine.decide(self.slice, operation, lineage, now=now)
-        if decision and blocking(lineage, operation, self.off):
+        if decision and self.off and blocking(lineage, operation, self.off):
             return Decision(False, operation, self.revision, SWITCHED_OFF)
         return decision
 
@@ -265,10 +306,19 @@ class Snapshot:
         return sorted(self.locations)
 
     def _operation(self, action: str, ref: ObjectRef) -> str:
-        return dialects.get(self.dialect).action(ref.type, action) or action
+        operation = self._operations.get((ref.type, action))
+        if operation is None:
+            operation = self._operations[ref.type, action] = self._law.action(ref.type, action) or action
+        return operation
+
+    @cached_property
+    def _operations(self) -> dict[tuple[str, str], str]:
+        return {}
 
     def _key(self, ref: ObjectRef) -> str:
-        key = key_in(dialects.get(self.dialect), ref)
+        return self._veiled(key_in(self._law, ref))
+
+    def _veiled(self, key: str) -> str:
         if self.hidden:
             digest = veiled(self.salt, key)
             return digest if digest in self.hidden else key

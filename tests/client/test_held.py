@@ -15,7 +15,16 @@ import pytest
 from lakewarden.client import BadCredentials, Client, ConsoleError, MayNotAsk, Unavailable
 from lakewarden.client.cache import Cache
 from lakewarden.client.fresh_snapshot import FreshSnapshot
-from lakewarden.client.snapshot import LONGEST, SCHEMA, SCHEMA_OFF, SKEW, BadSnapshot, Snapshot, sealed
+from lakewarden.client.snapshot import (
+    LONGEST,
+    SCHEMA,
+    SCHEMA_OFF,
+    SKEW,
+    BadSnapshot,
+    Snapshot,
+    sealed,
+    veiled,
+)
 from lakewarden.law.objects import ObjectRef
 
 from .conftest import TOKEN, Peer, answer, raw
@@ -401,3 +410,25 @@ def test_nobody_waits_for_a_moment_beyond_the_time_of_the_call(console: Peer) ->
         console.client(timeout=3.0, attempts=4).snapshot("demo")
     assert time.monotonic() - began < 6.5
     assert len(console.asked) == 1
+
+
+@pytest.mark.parametrize("realm", ["demo", "other"])
+def test_the_way_to_an_object_is_the_same_when_it_is_remembered(
+    monkeypatch: pytest.MonkeyPatch, realm: str
+) -> None:
+    monkeypatch.setattr("lakewarden.client.snapshot.MOST_CONTAINERS", 2)
+    hidden = ("table:demo/shop.sales.secret", "schema:demo/shop.sales")
+    for veil in ((), hidden):
+        held = Snapshot.read(wire(hidden=[veiled("salt", key) for key in veil], salt="salt"), now=NOW)
+        paths: list[tuple[str, tuple[str, ...]]] = [
+            *(("table", ("shop", schema, name)) for schema in ("sales", "a:b", 'o"d.d') for name in TABLES),
+            *((type_, ("shop", "x.y")) for type_ in ("schema", "table", "role", "catalog", "no_type")),
+            *((type_, ("readers",)) for type_ in ("role", "catalog", "schema")),
+            *((type_, ()) for type_ in ("metalake", "table")),
+        ]
+        for type_, path in paths * 2:
+            ref = ObjectRef(type_, realm, path)
+            assert held.lineage(ref) == next(iter(held._lineages(ref, lambda key: ())), ()), ref
+
+
+TABLES = ("orders", "odd.name", 'quo"ted', "secret")
