@@ -64,6 +64,24 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ),
             ("from", "From", "Granted on a parent object, so it is changed there."),
             (
+                "can-count",
+                "Can read, can write, can use",
+                "How many people and service accounts can do it now, decided one by one: those in groups are "
+                "counted, and those who are denied are not. The same on every page.",
+            ),
+            (
+                "reads-count",
+                "Can read, of a person",
+                "How many tables, views and other objects with data they can read now, of those whose access "
+                "you may know. The overview counts the same for the whole realm.",
+            ),
+            (
+                "rights-on",
+                "Has rights on",
+                "The objects that a rule, a role or a group of theirs names, catalogs and schemas too. One "
+                "schema may let them read many tables, so it is less than what they can read.",
+            ),
+            (
                 "denied",
                 "Denied",
                 "A rule says no. It wins over every grant, at every level; only its author can lift it.",

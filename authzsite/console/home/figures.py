@@ -31,7 +31,7 @@ class Numbers:
 
     def _owned(self) -> Iterable[Tile]:
         now, before = counts.people(self.desk.owned, at=(self.desk.now, self.desk.now - timedelta(days=DAYS)))
-        yield Tile("People with access to your objects", words.number(now), _more(now, before))
+        yield Tile("Hold rights on your objects", words.number(now), _more(now, before))
         changes = self._changes()
         yield Tile(
             f"Changes in {DAYS} days",

@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Principal
-from authzsite.console.insights.charts import Bar, GrowthChart, bars, line
 from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.charts import Bar, GrowthChart, bars, line
 from authzsite.console.kit.display.lists import Tile
 from authzsite.console.kit.display.parts import Face, Who
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
@@ -62,11 +62,10 @@ def as_of(run: PipelineRun) -> str:
 
 def tiles(found: Overview) -> list[Tile]:
     people = found.people
-    services = words.count(people["services"], "service account")
     reading = sum(actions.get("read", 0) for actions in found.pairs.values())
     return [
         Tile("Objects", words.number(sum(found.objects.values())), _most_types(found.objects)),
-        Tile("People", words.number(people["all"]), f"and {services}"),
+        Tile("Members", words.number(people["members"]), "people and service accounts"),
         Tile("Can read something", words.number(people["reading"]), "people and service accounts"),
         Tile("Pairs that can read", words.number(reading), "a person and an object each"),
     ]

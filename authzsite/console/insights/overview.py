@@ -44,7 +44,7 @@ def site(request: Request) -> HttpResponse:
         "heading": "Overview",
         "lead": "How much each person can access, realm by realm, by the last count.",
         "lines": lines,
-        "heads": ("Objects", "People", "Can read something", "Grants"),
+        "heads": ("Objects", "Members", "Can read something", "Grants"),
         "empty": Empty(
             "You can’t see reports for any realm",
             "A realm's owner, its reviewers and site admins can.",
@@ -66,7 +66,7 @@ def _lines(places: list[Watched]) -> Iterable[RealmFigures]:
         found = run.result
         numbers = (
             ("Objects", words.number(sum(found["objects"].values()))),
-            ("People", words.number(found["people"]["all"])),
+            ("Members", words.number(found["people"]["members"])),
             ("Can read something", words.number(found["people"]["reading"])),
             ("Grants", words.number(found["grants"])),
         )

@@ -348,19 +348,12 @@ class AccessTable:
     def summary(self) -> str:
         people, services = self.map.count(self.main)
         denied = sum(row.denied for row in self.all)
-        able, rows = able_words(people, services), words.count(len(self.all), "row")
+        able, rows = words.able_words(people, services), words.count(len(self.all), "row")
         kind = "rights of their own" if self.node.type == "metalake" else "access"
         text = f"{able} with {kind} in {rows}, nearest path first"
         extra = [f"{words.number(denied)} denied"] if denied else []
         extra += [f"{words.number(len(self.foreign))} foreign"] if self.foreign else []
         return f"{text}; {', '.join(extra)}" if extra else text
-
-
-def able_words(people: int, services: int) -> str:
-    """28 people, 2 services; Nobody."""
-    parts = [words.count(people, "person", "people")] if people else []
-    parts += [words.count(services, "service")] if services else []
-    return ", ".join(parts) or "Nobody"
 
 
 def owner_words(who_has: AccessTable, depth: int) -> str:

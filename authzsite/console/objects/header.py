@@ -17,7 +17,7 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Fact, Facts, Lineage, Note, Reason, Station, Tab, Tabs
 from authzsite.console.kit.navigation import grouped
 from authzsite.console.objects.access import ObjectAccess
-from authzsite.console.objects.access_table import AccessTable, AccessTableFilter, able_words
+from authzsite.console.objects.access_table import AccessTable, AccessTableFilter
 from authzsite.console.requests.links import ask_for
 from authzsite.console.settings.modes import banner
 from authzsite.console.sync.backend_state import BackendState, Foreign, behind, foreign_on, whose
@@ -196,13 +196,13 @@ class ObjectHeader:
     def _others(self) -> Iterable[Fact]:
         if self.node.type == "metalake" and self.place.slice.mode == "on":
             # who belongs to it may use it, without any right of their own
-            members = count_admitted(self.node, self.place.now)
-            yield Fact("Can use it", able_words(*members), note="its members")
+            members = count_admitted([self.node.realm_id], self.place.now)[self.node.realm_id]
+            yield Fact("Can use it", words.able_words(*members), note="its members", term="member")
         elif self.node.type in terms.CONTAINERS:
-            yield Fact("Can use it", able_words(*self.who_has.map.count("use")))
+            yield Fact("Can use it", words.able_words(*self.who_has.map.count("use")), term="can-count")
         else:
-            yield Fact("Can read", able_words(*self.who_has.map.count("read")))
-            yield Fact("Can write", able_words(*self.who_has.map.count("write")))
+            yield Fact("Can read", words.able_words(*self.who_has.map.count("read")), term="can-count")
+            yield Fact("Can write", words.able_words(*self.who_has.map.count("write")), term="can-count")
             yield self._used()
 
     def _used(self) -> Fact:

@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.models import Principal
 from authzsite.console.kit.display import words
@@ -22,7 +23,8 @@ from authzsite.console.people.reach_pages import PagedReach
 from authzsite.console.requests.links import asking
 from catalog.queries import nodes
 from policies.analytics.uses import last_uses
-from policies.decisions import ask
+from policies.decisions import ask, slices
+from policies.decisions.lookups.readable import count_readable
 from policies.models import RealmMember
 from policies.record import access_log
 from policies.services.grants import revision_now
@@ -130,7 +132,8 @@ class PersonAccess:
         counted = self.reach.counts
         groups = self.reach.through
         told = [
-            Fact("Reaches", words.count(self.reach.many, "object")),
+            *self._reads(),
+            Fact("Has rights on", words.count(self.reach.many, "object"), term="rights-on"),
             Fact("Owns", words.count(counted["owned"], "object") if counted["owned"] else "Nothing"),
             Fact("May grant on", words.count(counted["grant"], "object") if counted["grant"] else "Nothing"),
             Fact("Denied on", words.count(counted["denied"], "object") if counted["denied"] else "Nothing"),
@@ -141,6 +144,15 @@ class PersonAccess:
         if self.person.kind != Principal.Kind.GROUP:
             told.append(self._used())
         return Facts(tuple(told))
+
+    def _reads(self) -> Iterable[Fact]:
+        """On how many objects with data they can read, of those whose access the viewer may know."""
+        if self.person.kind == Principal.Kind.GROUP:
+            return
+        now, within = timezone.now(), None if self.circle.is_own(self.person) else self.circle.sight.inside
+        slices_ = ((slices.current(self.person, realm, now=now), realm) for realm in self.circle.realms)
+        many = [count_readable(slice_, realm, now=now, within=within) for slice_, realm in slices_]
+        yield Fact("Can read", words.count(sum(filter(None, many)), "object"), term="reads-count")
 
     def _used(self) -> Fact:
         """What a job last told that was used under this name, as far as the viewer may know of it."""

@@ -42,8 +42,8 @@ from lakewarden.backends.kinds import Kind
 from lakewarden.law.facts import Slice
 from policies.authority import Actor
 from policies.decisions import ask, site_permissions, slices
-from policies.decisions.lookups.visible_objects import owner_of
-from policies.models import Backend, RealmMember
+from policies.decisions.lookups.visible_objects import count_admitted, owner_of
+from policies.models import Backend
 from policies.record import access_log
 from policies.record.archive import retention
 from policies.services.grants import revision_now
@@ -107,9 +107,9 @@ class RealmAccess:
         return Mode.objects.open().get(realm=self.root.realm_id).mode
 
     @cached_property
-    def members(self) -> int:
-        """How many were let in."""
-        return RealmMember.objects.open().filter(realm=self.root.realm_id).count()
+    def members(self) -> tuple[int, int]:
+        """How many people and how many service accounts are members."""
+        return count_admitted([self.root.realm_id], timezone.now())[self.root.realm_id]
 
     @cached_property
     def owner(self) -> Principal | None:
@@ -217,7 +217,7 @@ def realm_tabs(ward: RealmAccess, current: str) -> Tabs | None:
 def _facts(ward: RealmAccess) -> Iterable[Fact]:
     yield Fact("Owner", ward.owner.label if ward.owner else "No owner")
     yield Fact("Authorization", state=modes.state(ward.mode))
-    yield Fact("Members", members_words(ward.root, ward.members))
+    yield Fact("Members", members_words(ward.root, *ward.members), term="member")
     kept = retention.days(ward.realm)
     yield Fact("History stays live", f"for {words.count(kept, 'day')}" if kept else "for ever")
     if ward.realm.kind == Realm.Kind.CDAP:

@@ -66,7 +66,7 @@ class ModeView(RealmChangeView):
     def _opens_to_many(self) -> bool:
         """Whether so many gain everything that the realm's name is asked for."""
         open_ = dialects.get(self.object.root.kind).open_to_all
-        return self.mode != "on" and self.object.mode == "on" and (open_ or self.object.members > MANY)
+        return self.mode != "on" and self.object.mode == "on" and (open_ or sum(self.object.members) > MANY)
 
     def plan(self, form: ConfirmForm) -> Plan:
         return Plan(diff=Diff(tuple(_effects(self.object, self.mode))))
@@ -92,7 +92,7 @@ class ModeView(RealmChangeView):
 
 def _effects(ward: RealmAccess, code: str) -> Iterable[DiffLine]:
     open_ = dialects.get(ward.root.kind).open_to_all
-    many = words.count(ward.members, "member")
+    many = words.count(sum(ward.members), "member")
     who = "Everybody who signs in" if open_ else many
     if code == "on":
         yield DiffLine("lose", who, "may do only what the rules give", "As it was before it was switched.")

@@ -11,6 +11,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts import people
 from accounts.models import Principal
@@ -30,9 +31,9 @@ from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
 from policies.authority import Actor
 from policies.decisions import site_permissions
-from policies.decisions.lookups.visible_objects import realms_of
+from policies.decisions.lookups.visible_objects import count_admitted, realms_of
 from policies.events import REALM_CREATED
-from policies.models import Backend, Ownership, RealmMember
+from policies.models import Backend, Ownership
 from policies.record.change import change
 from policies.services import realms
 from policies.services.grants import revision_now
@@ -111,7 +112,7 @@ def _rows(found: Sequence[Node]) -> list[RealmRow]:
     """Four queries, however many realms."""
     ids = [item.realm_id for item in found]
     modes_ = dict(Mode.objects.open().filter(realm__in=ids).values_list("realm", "mode"))
-    inside = Counter(RealmMember.objects.open().filter(realm__in=ids).values_list("realm", flat=True))
+    inside = count_admitted(ids, timezone.now())
     backends = Counter(Backend.objects.filter(realm__in=ids).values_list("realm", flat=True))
     owned = Ownership.objects.open().filter(securable__in=[item.id for item in found]).select_related("owner")
     owners = {row.securable_id: row.owner.label for row in owned}
@@ -125,16 +126,16 @@ def _rows(found: Sequence[Node]) -> list[RealmRow]:
             ),
             owners.get(item.id, ""),
             modes.state(modes_.get(item.realm_id, "off")),
-            members_words(item, inside[item.realm_id]),
+            members_words(item, *inside[item.realm_id]),
             words.number(backends[item.realm_id]) if backends[item.realm_id] else "None",
         )
         for item in found
     ]
 
 
-def members_words(root: Node, many: int) -> str:
-    """28 members; everybody who signs in."""
-    return "Everybody" if dialects.get(root.kind).open_to_all else words.number(many)
+def members_words(root: Node, people: int, services: int) -> str:
+    """28 people and 1 service; everybody who signs in."""
+    return "Everybody" if dialects.get(root.kind).open_to_all else words.able_words(people, services)
 
 
 # Making one

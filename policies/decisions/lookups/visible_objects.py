@@ -273,14 +273,16 @@ def admitted(root: Node, text: str = "") -> QuerySet[Principal]:
     return _called_so(Principal.objects.filter(pk__in=members).order_by("display_name", "name"), text)
 
 
-def count_admitted(root: Node, now: datetime) -> tuple[int, int]:
-    """How many people and how many service accounts are members of a realm themselves, as its law asks.
+def count_admitted(realms: Collection[int], now: datetime) -> dict[int, tuple[int, int]]:
+    """How many people and how many service accounts are members of each realm themselves, as its law asks.
 
-    Who is only in a group that is a member is none.  One query.
+    Who is only in a group that is a member is none, and neither is the group.  One query.
     """
-    members = RealmMember.objects.open().within(now).filter(realm=root.realm_id)
-    of_kind = dict(members.values_list("principal__kind").annotate(many=Count("principal", distinct=True)))
-    return of_kind.get(Principal.Kind.USER, 0), of_kind.get(Principal.Kind.SERVICE, 0)
+    rows = RealmMember.objects.open().within(now).filter(realm__in=realms)
+    kinds = rows.values_list("realm", "principal__kind").annotate(many=Count("principal", distinct=True))
+    many = {(realm, kind): count for realm, kind, count in kinds}
+    user, service = Principal.Kind.USER, Principal.Kind.SERVICE
+    return {realm: (many.get((realm, user), 0), many.get((realm, service), 0)) for realm in realms}
 
 
 def _called_so(rows: QuerySet[Principal], text: str) -> QuerySet[Principal]:

@@ -89,13 +89,14 @@ class State:
 
 @dataclass(frozen=True)
 class Fact:
-    """One of the four to six values under a page's name."""
+    """One of the four to six values under a page's name; `term` is its word on the help page."""
 
     label: str
     text: str = ""
     url: str = ""
     note: str = ""
     state: State | None = None
+    term: str = ""
 
 
 @dataclass(frozen=True)

@@ -112,3 +112,10 @@ def initials(name: str) -> str:
     """Ana Analyst -> AA; olivia -> O."""
     parts = [part for part in name.replace(".", " ").replace("_", " ").split() if part]
     return "".join(part[0] for part in (parts[:1] + parts[1:][-1:])).upper() or "?"
+
+
+def able_words(people: int, services: int) -> str:
+    """28 people, 2 services; Nobody."""
+    parts = [count(people, "person", "people")] if people else []
+    parts += [count(services, "service")] if services else []
+    return ", ".join(parts) or "Nobody"

@@ -72,3 +72,47 @@ def _turn(before: int, now: int) -> str:
     if now == before:
         return "as many as before"
     return f"{words.number(abs(now - before))} {'more' if now > before else 'fewer'}"
+
+
+@dataclass(frozen=True)
+class DayBar:
+    """One day: where its bar stands, how high it is, and the same as a row of the table."""
+
+    x: float
+    y: float
+    height: float
+    day: str
+    many: str
+
+
+@dataclass(frozen=True)
+class DayChart:
+    """How many there were on each of some days, with a table behind it; `text` says the same in a line."""
+
+    template: ClassVar[str] = "parts/days.html"
+    title: str
+    text: str
+    bars: tuple[DayBar, ...]
+    width: float
+    first: str
+    last: str
+    most: str
+
+
+DAY_WIDE, DAY_HIGH = 10.0, 48.0
+
+
+def by_day(title: str, numbers: Sequence[tuple[datetime, int]]) -> DayChart | None:
+    """A bar for each day, oldest first; None where nothing happened."""
+    whole = sum(many for _, many in numbers)
+    if not whole:
+        return None
+    busiest, most = max(numbers, key=lambda pair: pair[1])
+    drawn = []
+    for at, (day, many) in enumerate(numbers):
+        height = max(round(DAY_HIGH * many / most, 1), 2.0) if many else 0.0
+        row = words.day(day), words.number(many)
+        drawn.append(DayBar(at * DAY_WIDE + 1, DAY_HIGH - height, height, *row))
+    text = f"{words.number(whole)} in {words.count(len(numbers), 'day')}, most on {words.day(busiest)}"
+    ends = words.day(numbers[0][0]), words.day(numbers[-1][0])
+    return DayChart(title, text, tuple(drawn), len(numbers) * DAY_WIDE, *ends, words.number(most))
