@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Collection, Hashable, Iterator
+from collections import Counter
+from collections.abc import Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
@@ -19,6 +21,7 @@ from authzsite.console.as_of.header import head_of
 from authzsite.console.history.views import somebody
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.charts import line
 from authzsite.console.kit.display.links import leading
 from authzsite.console.kit.display.lists import Pager, Toggle
 from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Empty, Note, Path, Reason, Who
@@ -256,12 +259,29 @@ def _between(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> 
     except Invalid as problem:
         return {"empty": Empty("That time is too long", f"{problem}.")}
     times = [row for course in found for row in _times(course, node.type)]
+    action = "use" if node.type in terms.CONTAINERS else "read"
     text = f"{words.count(len(found), 'person', 'people')} had access at some time."
     return {
+        "chart": line(f"People who could {action} it", list(_numbers(found, action, then, until))),
         "times": times[asked.after : asked.after + SHOWN],
         "pager": _pager(asked, text, len(times)),
         "empty": Empty("Nobody had access in that time", "No rule on it or above it reached anybody."),
     }
+
+
+def _numbers(found: Iterable[Course], action: str, then: Past, until: Past) -> Iterator[tuple[datetime, int]]:
+    """How many people and service accounts could do it, from each moment at which that changed."""
+    turns: Counter[datetime] = Counter()
+    for spell in (spell for course in found for spell in course.spells if action in spell.actions):
+        turns[spell.since.moment] += 1
+        if spell.until is not None:
+            turns[spell.until.moment] -= 1
+    many = turns.pop(then.moment, 0)
+    yield then.moment, many
+    for moment in sorted(turns):
+        many += turns[moment]
+        yield moment, many
+    yield until.moment, many
 
 
 def _times(course: Course, type_: str) -> Iterator[AccessPeriod]:

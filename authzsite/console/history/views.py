@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -11,12 +12,14 @@ from django.db.models import Q
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
+from django.utils import timezone
 
 from accounts.models import Principal
 from authzsite.console.history import timeline
 from authzsite.console.history.kinds import KINDS, kinds_in
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.charts import DayChart, by_day
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty
 from authzsite.console.kit.error_pages import show
@@ -28,12 +31,15 @@ from authzsite.console.objects.access import ObjectAccess, get_past_object_or_40
 from authzsite.downloads import csv_file
 from catalog.nodes import Node
 from policies.decisions import duties
+from policies.decisions.lookups import counts
 from policies.record import history
 from policies.record.history import Filter, Sight
 from policies.record.revisions import moment_in
 from policies.services.grants import revision_now
 
 SHOWN = 50
+CHARTED = 60
+"""So many days are drawn."""
 EVERYTHING = ("realm", "request", "kind", "person", "actor", "since", "until", "q", "revision")
 EXPORT_HISTORY = "export_history"
 NO_EXPORT = "Only people with the duty to export the history can take it. Nothing was changed."
@@ -159,7 +165,7 @@ def shown(
     seen = history.sight(viewer, realms, given=given)
     asked = read(request, seen, object_, realm)
     if asked.problems:
-        return {"question": asked, "rows": [], "empty": _nothing(asked)}
+        return {"question": asked, "seen": seen, "rows": [], "empty": _nothing(asked)}
     before = asked.revision + 1 if asked.revision and not asked.before else asked.before
     limit, lines = (1, timeline.ALONE) if asked.revision else (SHOWN, timeline.LINES)
     found = history.page(asked.filter, seen, before=before, limit=limit, lines=lines)
@@ -168,6 +174,7 @@ def shown(
     ]
     return {
         "question": asked,
+        "seen": seen,
         "rows": timeline.followed(timeline.opened(timeline.rows(entries), viewer, seen, given)),
         "pager": _pager(asked, found, export=bool(duties.held(viewer, EXPORT_HISTORY))),
         **timeline.nothing(found, asked.url(before=found.next), _nothing(asked)),
@@ -218,11 +225,21 @@ def history_list(request: Request) -> HttpResponse:
     return page(
         request,
         "console/history/history.html",
-        {**context, **_frame(place), **fields(asked, realms)},
+        {**context, **_frame(place), **fields(asked, realms), "chart": _chart(asked, context["seen"])},
         section="history",
         realm=_realm(realms),
         revision=revision_now(),
     )
+
+
+def _chart(asked: Question, seen: history.Sight) -> DayChart | None:
+    """How much changed day by day on what the viewer looks after, where nothing is filtered.  One query."""
+    if asked.url() != Question().url() or not seen.objects:
+        return None
+    today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    days = [today - timedelta(days=back) for back in range(CHARTED - 1, -1, -1)]
+    many = counts.changes_by_day(seen.objects, timeline.ABOUT_ACCESS, since=days[0])
+    return by_day("Changes to access", [(day, many.get(day.date(), 0)) for day in days])
 
 
 def _realm(realms: Sequence[Node]) -> str:
