@@ -100,7 +100,7 @@ def test_pages_agree_on_who_is_a_member(db: None, signed_in: Enter) -> None:
 
 
 def test_a_viewer_counts_what_they_may_know_of(db: None, signed_in: Enter) -> None:
-    """Olivia owns one schema: of another's access she is told no more than what lies in it."""
+    """Olivia owns one schema: of another's access they are told no more than what lies in it."""
     root = a_world(1)
     mia, now = ensure("user", "mia"), timezone.now()
     sales = the("schema", "shop.sales").id
