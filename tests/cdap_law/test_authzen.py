@@ -176,8 +176,9 @@ def test_plain_words_mean_the_rows(type: str) -> None:
         asked = [question(who, word, REALM, entity) for word in words]
         assert answers(caller, asked) == [needed == code for needed in words.values()], code
         found = caller.send("/access/v1/search/action", question(who, "", REALM, entity))
-        names = {item["name"] for item in found["results"]}
-        assert names == {"use", *(word for word, needed in words.items() if needed == code)}
+        names = [item["name"] for item in found["results"]]
+        plain = {"use", *(word for word, needed in words.items() if needed == code)}
+        assert set(names[: len(plain)]) == plain
 
 
 @pytest.mark.seed("S1-008", "S1-009", "S1-038")

@@ -60,7 +60,8 @@ class Search:
             return Found([])
         if self.case.known is not None:
             self._record("what", self.case.known)
-        names = searches.actions(slice_, self.case.node, now=self.now)[page.after :]
+        every = (searches.actions, searches.operations)
+        names = [name for kind in every for name in kind(slice_, self.case.node, now=self.now)][page.after :]
         more = page.after + page.limit if len(names) > page.limit else None
         return Found([{"name": name} for name in names[: page.limit]], more)
 

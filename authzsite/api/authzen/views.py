@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import chain
 from typing import Any
 from urllib.parse import urlencode
 
@@ -15,7 +16,7 @@ from django.views.decorators.http import require_safe
 from rest_framework.request import Request
 
 from authzsite.api.authentication import RunAuthentication, SessionAuthentication
-from authzsite.api.authzen import access_requests
+from authzsite.api.authzen import access_requests, whole_operations
 from authzsite.api.authzen.answers import Answer, truncated, undecided
 from authzsite.api.authzen.batch_decisions import ask
 from authzsite.api.authzen.questions import Batch, Question, read_batch, read_question
@@ -52,8 +53,17 @@ class Evaluation(Surface):
         return answer.wire
 
     def ask(self, questions: Sequence[Question]) -> list[Answer]:
+        """The answers in the order asked; a whole operation is asked part by part and answered as one."""
         caller, now = self.caller, timezone.now()
-        answers = ask(caller.principal, questions, self.link, now=now, run=caller.run)
+        wholes = [whole_operations.expanded(question) for question in questions]
+        each = [whole.questions if whole else (item,) for item, whole in zip(questions, wholes, strict=True)]
+        decided = iter(ask(caller.principal, [*chain(*each)], self.link, now=now, run=caller.run))
+        answers = [
+            whole_operations.joined(whole, [next(decided) for _ in whole.questions])
+            if whole
+            else next(decided)
+            for whole in wholes
+        ]
         if not self.offers:
             return answers
         pairs = zip(questions, answers, strict=True)

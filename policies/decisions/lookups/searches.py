@@ -192,6 +192,16 @@ def actions(slice_: Slice, node: Node, *, now: datetime) -> tuple[str, ...]:
     return tuple(name for name in names if _allowed(slice_, name, node, now))
 
 
+def operations(slice_: Slice, node: Node, *, now: datetime) -> tuple[str, ...]:
+    """The operations by a law's own names, where it knows more than the plain ones.  No queries."""
+    law = dialects.get(node.kind)
+    if not law.by_text:
+        return ()
+    plain = {law.action(node.type, name) for name in law.actions_for(node.type)}
+    own = (name for name in law.operations if law.test(name, node.type) and " [" not in name)
+    return tuple(name for name in own if name not in plain and _allowed(slice_, name, node, now))
+
+
 def _allowed(slice_: Slice, action: str, node: Node, now: datetime) -> bool:
     answer = ask.answer(slice_, action, node, now=now)
     return bool(answer) and switches.blocking(node, answer.operation, slice_.revision) is None
