@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow pyspark35 quick check format drawing words bench seeds wheel system clean
+.PHONY: help setup run test test-slow pyspark35 quick check format drawing words bench seeds mutants wheel system clean
 
 PYTHON := .venv/bin/python
 TEST_ARGS ?=
@@ -59,6 +59,9 @@ screenshots: .venv/ready-dev system ## var/screenshots/index.html: every room, l
 
 seeds: .venv/ready-dev system ## docs/seeds.md: which requirement is shown by which passing test
 	@exec $(PYTHON) -m tests.seeds.report
+
+mutants: .venv/ready-dev system ## weaker and stronger laws in each row's place: does a test named for the row notice?
+	@exec $(PYTHON) -m tests.seeds.mutants
 
 wheel: .venv/ready-build ## the client as a wheel, and as a zip for spark-submit --py-files, in dist/
 	@exec $(PYTHON) scripts/package.py
