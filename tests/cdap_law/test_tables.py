@@ -8,7 +8,18 @@ import pytest
 
 from lakewarden.law import engine
 from tests.cdap_law.asking import decided, explained, holding, law_of, lineage
-from tests.cdap_law.tables import ENTITIES, PARTS, PRIVILEGES, ROWS, Held, Part, Row, marked, single_holdings
+from tests.cdap_law.tables import (
+    ENTITIES,
+    PARTS,
+    PRIVILEGES,
+    ROWS,
+    Held,
+    Part,
+    Row,
+    above,
+    marked,
+    single_holdings,
+)
 
 INSIDE = (ENTITIES["dataset"], ENTITIES["stream"], ENTITIES["dataset_module"], "stream:ns1.second")
 EVERY = [row for rows in ROWS.values() for row in rows]
@@ -26,7 +37,7 @@ def tried(row: Row) -> list[Held]:
 
 def test_the_tables_are_whole() -> None:
     counts = {law: len({row.operation for row in rows}) for law, rows in ROWS.items()}
-    assert counts == {"cdap34": 73, "cdap35": 73, "cdap43": 62}
+    assert counts == {"cdap34": 73, "cdap35": 75, "cdap43": 62}
     unknown = [row.operation for row in EVERY if row.operation not in law_of(row.law).operations]
     assert unknown == []
 
@@ -37,6 +48,28 @@ def test_a_row_needs_what_it_says_and_nothing_else(row: Row) -> None:
     for held in tried(row):
         answer = decided(holding(row.law, held), row.operation, ENTITIES[row.type], inside, **row.properties)
         assert answer == row.allows(held, inside), sorted(held)
+
+
+@pytest.mark.parametrize("row", marked([row for row in EVERY if row.every]))
+def test_rights_on_all_that_is_inside_are_no_right_on_the_entity(row: Row) -> None:
+    inside = frozenset(("ADMIN", text) for text in INSIDE)
+    for code in PRIVILEGES[row.law]:
+        held = inside | {(code, ENTITIES[row.type])}
+        answer = decided(holding(row.law, held), row.operation, ENTITIES[row.type], INSIDE)
+        assert answer == row.allows(held, INSIDE), code
+
+
+UNLISTED = ("program", "dataset_type", "dataset_module", "securekey", "kerberosprincipal")
+"""The types whose making no table of 3.5 lists."""
+
+
+@pytest.mark.seed("S2-075")
+@pytest.mark.parametrize("type", UNLISTED)
+def test_making_what_no_table_of_3_5_lists_needs_write_on_what_it_stands_in(type: str) -> None:
+    levels = {ENTITIES[level] for level in above(type)}
+    for held in single_holdings("cdap35"):
+        expected = any(code in ("WRITE", "ALL") and on in levels for code, on in held)
+        assert decided(holding("cdap35", held), f"create_{type}", ENTITIES[type]) == expected, sorted(held)
 
 
 @pytest.mark.parametrize("row", marked(EVERY))

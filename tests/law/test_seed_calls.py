@@ -97,6 +97,33 @@ def test_no_other_privilege_helps(call, privilege):
     assert allowed(call, *others, Rule(levels(call, "on")[0], privilege))
 
 
+SEEN_BY_MANAGE_GRANTS = ("Role.getRole",)
+"""As in release 1.3, holders of Manage grants see roles."""
+
+
+@pytest.mark.parametrize(
+    "call", list(rows("call", "whole", when=lambda call: "privileges" not in call and "owners" in call))
+)
+def test_no_privilege_opens_what_only_owners_may(call):
+    helping = {"MANAGE_GRANTS"} if call["operation"] in SEEN_BY_MANAGE_GRANTS else set()
+    for code in LAW.privileges.keys() - helping:
+        assert not allowed(call, *(Rule(name, code) for name in OBJECTS.values())), code
+    assert all(allowed(call, Rule("lake", code)) for code in helping)
+
+
+@pytest.mark.seed("S4-225")
+def test_only_site_admins_make_metalakes():
+    everything = [Rule(name, code) for code in (*LAW.privileges, "OWNER") for name in OBJECTS.values()]
+    assert not may(of_rules(everything), "Metalake.createMetalake", "lake")
+    assert may(of_rules([], service_admin=True, member=False), "Metalake.createMetalake", "lake")
+
+
+@pytest.mark.seed("S4-226")
+def test_whoever_belongs_to_a_metalake_opens_it():
+    assert may(of_rules([]), "Metalake.loadMetalake", "lake")
+    assert not may(of_rules([], member=False), "Metalake.loadMetalake", "lake")
+
+
 @pytest.mark.parametrize("call", list(rows("call", "owner")))
 def test_the_owner_of_each_level_may_in_person_or_through_a_group(call):
     for name in levels(call, "owners"):
@@ -127,6 +154,11 @@ def test_what_comes_first_is_missed_and_named(call):
     needed = OWNERS_NEED.get(type, ("USE_CATALOG", "USE_SCHEMA"))
     if type in call["owners"]:
         assert all(misses(call, lost, [Rule(name, "OWNER")]) for lost in needed)
+
+
+@pytest.mark.parametrize("call", list(rows("call", "MANAGE_GRANTS")))
+def test_the_owner_of_the_metalake_may_give_and_take_roles(call):
+    assert allowed(call, Rule("lake", "OWNER"))
 
 
 @pytest.mark.parametrize("call", list(rows("call", "self")))
