@@ -9,7 +9,7 @@ from authzsite.api.authzen.answers import Answer
 from authzsite.api.authzen.questions import Action, BadQuestion, Entity, Question
 from catalog.queries import realm_named
 from lakewarden.law.dialects.cdap.authorizable import Authorizable, of, split
-from lakewarden.law.dialects.cdap.whole import WHOLE, Asked, BadPart, Named, parts, user_of
+from lakewarden.law.dialects.cdap.whole import WHOLE, BadPart, Named, PartQuestion, parts, user_of
 
 MOST_PARTS = 200
 
@@ -17,7 +17,7 @@ MOST_PARTS = 200
 class WholeQuestion(NamedTuple):
     """A question with the questions that it comes to."""
 
-    parts: tuple[Asked, ...]
+    parts: tuple[PartQuestion, ...]
     questions: tuple[Question, ...]
 
 
@@ -58,7 +58,7 @@ def joined(whole: WholeQuestion, answers: Sequence[Answer]) -> Answer:
     return Answer(allowed, context)
 
 
-def _row(part: Asked, answer: Answer) -> dict[str, Any]:
+def _row(part: PartQuestion, answer: Answer) -> dict[str, Any]:
     row: dict[str, Any] = {
         "user": part.subject,
         "condition": part.condition,
@@ -69,7 +69,7 @@ def _row(part: Asked, answer: Answer) -> dict[str, Any]:
     return row if answer.allowed else {**row, "missing": list(answer.context.get("missing", ()))}
 
 
-def _question(part: Asked, who: str, realm: str) -> Question:
+def _question(part: PartQuestion, who: str, realm: str) -> Question:
     asked = Action(part.table, {"condition": part.condition, "subject": part.subject})
     return Question(Entity("user", who), asked, Entity(part.entity.type, f"{realm}/{_id(part.entity)}"))
 

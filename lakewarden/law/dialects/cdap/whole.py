@@ -47,7 +47,7 @@ class Named:
 
 
 @dataclass(frozen=True)
-class Asked:
+class PartQuestion:
     """One question: whether a user concerned may do a part of a table to an entity."""
 
     subject: str
@@ -65,7 +65,9 @@ def conditions(name: str) -> tuple[str, ...]:
     return tuple(each for each in known if each not in never)
 
 
-def parts(name: str, about: Authorizable, named: Sequence[Named], *, impersonated: str = "") -> list[Asked]:
+def parts(
+    name: str, about: Authorizable, named: Sequence[Named], *, impersonated: str = ""
+) -> list[PartQuestion]:
     """Every question of a whole operation on its entity, in the order of its table.  Raises BadPart.
 
     `impersonated` is the user that is impersonated; empty says that nobody is.
@@ -77,7 +79,7 @@ def parts(name: str, about: Authorizable, named: Sequence[Named], *, impersonate
     if unknown:
         raise BadPart(f"{name} knows no `{unknown[0]}`; known are {', '.join(conditions(name))}")
     group = IMPERSONATING if impersonated else ALONE
-    found: list[Asked] = []
+    found: list[PartQuestion] = []
     for part in TABLES[whole.table]:
         if part.group in ("", group):
             entities = _entities(whole, part.requirement, about, named, impersonated)
@@ -114,11 +116,11 @@ def _by_pattern(requirement: Requirement, about: Authorizable, impersonated: str
     return of(type, *(part.replace("*", "") or part for part in parts))
 
 
-def _asked(table: str, requirement: Requirement, entity: Authorizable) -> Asked:
-    return Asked(requirement.subject, table, requirement.condition, entity, requirement.privileges)
+def _asked(table: str, requirement: Requirement, entity: Authorizable) -> PartQuestion:
+    return PartQuestion(requirement.subject, table, requirement.condition, entity, requirement.privileges)
 
 
-def _check_used(named: Sequence[Named], found: Sequence[Asked]) -> None:
+def _check_used(named: Sequence[Named], found: Sequence[PartQuestion]) -> None:
     asked = {(each.condition, each.entity) for each in found}
     for each in named:
         if (each.condition, each.entity) not in asked:
