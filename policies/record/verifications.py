@@ -16,11 +16,10 @@ from django.utils import timezone
 from accounts.models import Principal
 from policies import notices
 from policies.models import Counter, Notice, Verification
-from policies.record import wakeups
+from policies.record import session_locks, wakeups
 from policies.record.verify import Verdict, verify, verify_parts
 
-GIVEN_UP = timedelta(hours=1)
-"""After that a reading that has not ended is taken for one whose worker was killed."""
+LOCKS = 0x7665_7269
 
 EVERY, KEPT = timedelta(hours=1), timedelta(days=7)
 TURNS = 24
@@ -55,11 +54,7 @@ def ask_hourly() -> Verification | None:
 
 def run_waiting() -> None:
     """Read the record for those who wait for it; each reading is run by one worker."""
-    stale = Q(started__lt=timezone.now() - GIVEN_UP)
-    for row in Verification.objects.filter(Q(started__isnull=True) | stale, finished__isnull=True):
-        mine = Verification.objects.filter(pk=row.pk, started=row.started)
-        if mine.update(started=timezone.now()):
-            _run(row)
+    session_locks.run_each(Verification.objects.all(), LOCKS, _run)
 
 
 def latest() -> Verification | None:

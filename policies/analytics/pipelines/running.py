@@ -5,12 +5,12 @@ from __future__ import annotations
 import errno
 import logging
 import shutil
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from django.conf import settings
-from django.db import DatabaseError, connection, transaction
+from django.db import DatabaseError, transaction
 from django.db.models import F
 from django.utils import timezone
 
@@ -21,6 +21,7 @@ from policies.analytics.pipelines.driver import Trouble
 from policies.errors import Conflict, PolicyError
 from policies.models import PipelineRun
 from policies.models.pipelines import RUNS
+from policies.record import session_locks
 from policies.record.archive.files import ArchiveBroken
 from policies.record.exports import parquet
 
@@ -42,7 +43,7 @@ def run_waiting() -> None:
     A realm that is busy keeps its own waiting for the next look.
     """
     bury()
-    with _alone(WORKERS) as mine:
+    with session_locks.held(_LOCKS, WORKERS) as mine:
         for row in PipelineRun.objects.filter(state="waiting").order_by("asked", "pk") if mine else ():
             run(row)
 
@@ -52,7 +53,7 @@ def run(row: PipelineRun) -> bool:
 
     What goes wrong is told by the row, and the files and figures of the last good result stay.
     """
-    with _alone(row.realm_id) as mine:
+    with _only_run(row.realm_id) as mine:
         if not mine:
             return False
         _bury(row.realm_id)
@@ -160,7 +161,7 @@ def _teller(row: PipelineRun) -> Callable[[int, int, str], None]:
 def bury() -> None:
     """Say of every run whose worker was killed that it ended, so that it can be started again."""
     for realm in PipelineRun.objects.filter(state="running").values_list("realm", flat=True).distinct():
-        with _alone(realm) as mine:
+        with _only_run(realm) as mine:
             if mine:
                 _bury(realm)
 
@@ -171,23 +172,6 @@ def _bury(realm: int | None) -> None:
         _fail(row, f"{KILLED} while {row.step or 'it began'}; start it again and it goes on from there")
 
 
-@contextmanager
-def _alone(realm: int | None) -> Iterator[bool]:
-    """Whether no other process runs a pipeline there; the database forgets the lock of a killed one."""
-    numbers = [_LOCKS, SITE if realm is None else realm]
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", numbers)
-        (mine,) = cursor.fetchone() or (False,)
-    try:
-        yield bool(mine)
-    finally:
-        if mine:
-            _release(numbers)
-
-
-def _release(numbers: list[int]) -> None:
-    try:
-        with connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", numbers)
-    except DatabaseError:
-        logger.info("the connection is gone, and the lock with it")
+def _only_run(realm: int | None) -> AbstractContextManager[bool]:
+    """Whether no other process runs a pipeline there."""
+    return session_locks.held(_LOCKS, SITE if realm is None else realm)

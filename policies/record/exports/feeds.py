@@ -11,20 +11,19 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qsl, urlsplit
 
 from django.conf import settings
-from django.db import connection
 from django.utils import timezone
 
 from policies import http as policies_http
 from policies.http import NotTaken
 from policies.models import AccessRecord, Event, Feed
+from policies.record import session_locks
 from policies.record.exports import ocsf
 from policies.record.exports.entries import entry_rows
 
@@ -70,27 +69,13 @@ def deliver() -> list[str]:
     wrong = []
     for follower in configured():
         try:
-            with _alone(follower) as mine:
+            with session_locks.held(LOCK, follower.name) as mine:
                 while mine and _batch(follower):
                     pass
         except NotTaken as error:
             Feed.objects.filter(name=follower.name).update(trouble=str(error), at=timezone.now())
             wrong.append(f"{follower.name}: {error}")
     return wrong
-
-
-@contextmanager
-def _alone(follower: Follower) -> Iterator[bool]:
-    """Whether no other process serves this follower; the database forgets the lock of a killed one."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s, hashtext(%s))", [LOCK, follower.name])
-        (mine,) = cursor.fetchone() or (False,)
-    try:
-        yield bool(mine)
-    finally:
-        if mine:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s, hashtext(%s))", [LOCK, follower.name])
 
 
 def _batch(follower: Follower) -> bool:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Any
 
-from django.db.models import Q
 from django.utils import timezone
 
 from accounts.models import Principal
@@ -16,7 +15,7 @@ from policies.authority import SYSTEM, Actor, Authority, of_system
 from policies.errors import NotFound, PolicyError
 from policies.events import BACKEND_READ_NIGHTLY
 from policies.models import Backend, Discovery
-from policies.record import wakeups
+from policies.record import session_locks, wakeups
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.services import realm_of
@@ -25,8 +24,7 @@ from policies.sync.connections.sources import opened
 from policies.sync.discovery.objects import discover, read
 from policies.sync.runs import nightly
 
-GIVEN_UP = timedelta(hours=1)
-"""After that a reading that has not ended is taken for one whose worker was killed."""
+LOCKS = 0x6469_7363
 MOST_LEFT_OUT = 100
 """So many objects that cannot be governed are kept by name."""
 
@@ -71,11 +69,7 @@ def latest(row: Backend) -> Discovery | None:
 
 def run_waiting() -> None:
     """Read what waits to be read; each reading is run by one worker."""
-    stale = Q(started__lt=timezone.now() - GIVEN_UP)
-    for row in Discovery.objects.filter(Q(started__isnull=True) | stale, finished__isnull=True):
-        mine = Discovery.objects.filter(pk=row.pk, started=row.started)
-        if mine.update(started=timezone.now()):
-            _run(row)
+    session_locks.run_each(Discovery.objects.all(), LOCKS, _run)
 
 
 def _run(reading: Discovery) -> None:

@@ -18,6 +18,7 @@ from django.db import connection
 
 from lakewarden.backends.deadline import asking_before
 from policies.models import Backend
+from policies.record import session_locks
 
 log = logging.getLogger(__name__)
 
@@ -33,21 +34,13 @@ _last_word: ContextVar[float | None] = ContextVar("last_word", default=None)
 @contextmanager
 def only_worker(backend: Backend, *, wait: bool = False) -> Iterator[bool]:
     """Be the only worker on a backend; False when there is one, unless one is to `wait` for it."""
-    with connection.cursor() as cursor:
-        take = "pg_advisory_lock" if wait else "pg_try_advisory_lock"
-        cursor.execute(f"SELECT {take}(%s, %s)", [LOCKS, backend.pk])
-        alone = wait or cursor.fetchone()[0]
-    token = _last_word.set(_now() if alone else None)
-    try:
-        with asking_before(still_ours):
-            yield alone
-    finally:
-        _last_word.reset(token)
-        if alone and not connection.is_usable():
-            connection.close()  # and the lock with it
-        elif alone:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCKS, backend.pk])
+    with session_locks.held(LOCKS, backend.pk, wait=wait) as alone:
+        token = _last_word.set(_now() if alone else None)
+        try:
+            with asking_before(still_ours):
+                yield alone
+        finally:
+            _last_word.reset(token)
 
 
 def still_ours() -> None:

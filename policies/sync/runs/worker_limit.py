@@ -6,10 +6,10 @@ import zlib
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 
-from django.db import connection
 from django.utils import timezone
 
 from policies.models import Backend
+from policies.record import session_locks
 from policies.record.outbox import due_backends
 
 _LOCKS = 0x6861_6E64
@@ -25,11 +25,7 @@ def at_server(row: Backend, *, urgent: bool) -> Iterator[bool]:
         yield taken is not None
     finally:
         if taken is not None:
-            if connection.is_usable():
-                with connection.cursor() as cursor:
-                    cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [_LOCKS, taken])
-            else:
-                connection.close()
+            session_locks.give_back(_LOCKS, taken)
 
 
 def also_due(row: Backend, done: Collection[int]) -> Iterator[Backend]:
@@ -55,13 +51,7 @@ def _places(row: Backend, *, urgent: bool) -> list[str]:
 
 
 def _take(places: list[str]) -> int | None:
-    with connection.cursor() as cursor:
-        for place in places:
-            number = _number(place)
-            cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [_LOCKS, number])
-            if cursor.fetchone()[0]:
-                return number
-    return None
+    return next((number for number in map(_number, places) if session_locks.take(_LOCKS, number)), None)
 
 
 def _number(place: str) -> int:
