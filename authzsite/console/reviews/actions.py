@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 
-from authzsite.console.kit.auth import login_required
+from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import words
-from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Note, Verdict
+from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Verdict
+from authzsite.console.kit.forms import ConsoleForm, ReasonField, WholeNumberField
 from authzsite.console.kit.http import Request
-from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
 from authzsite.console.reviews.access import ReviewAccess, get_review_or_404
 from policies.authority import Actor
-from policies.errors import PolicyError
 from policies.record import access_log
 from policies.reviews import management, reminders, worklist
-
-LONGEST_REASON = 2000
 
 
 @dataclass(frozen=True)
@@ -35,9 +31,10 @@ class ReviewAction:
     states: tuple[str, ...]
     danger: bool = False
     field: tuple[str, str, str] = ("", "", "")
+    """Name, label and usual number of what is asked for."""
 
 
-DEEDS: Mapping[str, ReviewAction] = {
+ACTIONS: Mapping[str, ReviewAction] = {
     "extend": ReviewAction(
         "Give {title} more time?",
         "Give more time",
@@ -66,76 +63,109 @@ DEEDS: Mapping[str, ReviewAction] = {
 }
 
 
-@reads_and_writes
-@login_required
-def review_action(request: Request, id: int, deed: str) -> HttpResponse:
+class ReviewActionForm(ConsoleForm):
+    """A number where the action asks for one, and why."""
+
+    reason = ReasonField()
+
+    def __init__(self, data: Any = None, *, action: ReviewAction, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        name, label, usual = action.field
+        if name:
+            self.fields[name] = WholeNumberField(
+                label=label, max_length=4, wrong="Give a whole number.", initial=usual
+            )
+            self.order_fields([name])
+
+
+class ReviewActionView(ChangeView):
     """What it means; then it is done."""
-    visit, known = get_review_or_404(request, id), DEEDS.get(deed)
-    if known is None or not visit.standing.reads:
-        raise Http404
-    if not visit.standing.leads:
-        return _refused(request, visit)
-    if visit.review.state not in known.states:
-        say(request, f"This review is {visit.state_words}")
-        return redirect(visit.url("review_lead"))
-    if request.method == "POST":
-        return _do(request, visit, deed, known)
-    return _show(request, visit, deed, known, [])
 
+    template_name = "console/kit/confirm.html"
+    not_saved = "Not done."
+    object: ReviewAccess
 
-def _do(request: Request, visit: ReviewAccess, deed: str, known: ReviewAction) -> HttpResponse:
-    nonce = request.POST.get("nonce", "")[:40]
-    actor = Actor(visit.asker, "console", request_id=nonce if nonce.isalnum() else "")
-    reason = request.POST.get("reason", "").strip()[:LONGEST_REASON].replace("\0", "")
-    try:
-        told = _ACTS[deed](visit, actor, reason, _number(request, known))
-    except PolicyError as problem:
-        return _show(request, visit, deed, known, [Note("bad", "Not done.", str(problem))])
-    say(request, told or known.done.format(title=visit.review.title))
-    return redirect(visit.url("review_result" if deed in ("end", "cancel") else "review_lead"))
+    def get_object(self) -> ReviewAccess:
+        visit = get_review_or_404(self.request, self.kwargs["id"])
+        if self.code not in ACTIONS or not visit.standing.reads:
+            raise Http404
+        return visit
 
+    @property
+    def code(self) -> str:
+        return str(self.kwargs["deed"])
 
-def _number(request: Request, known: ReviewAction) -> int:
-    text = request.POST.get(known.field[0], "") if known.field[0] else ""
-    return int(text) if text.isdecimal() and len(text) < 5 else -1
+    @property
+    def action(self) -> ReviewAction:
+        return ACTIONS[self.code]
 
+    def refusal(self) -> HttpResponse | None:
+        if not self.object.standing.leads:
+            return _refused(self.request, self.object)
+        if self.object.review.state in self.action.states:
+            return None
+        say(self.request, f"This review is {self.object.state_words}")
+        return redirect(self.back())
 
-def _extend(visit: ReviewAccess, by: Actor, reason: str, number: int) -> str:
-    review = management.extend(visit.review, number, by=by, reason=reason)
-    return f"{review.title} goes on until {words.day(review.due)}"
+    def make_form(self, data: Any) -> ReviewActionForm:
+        return ReviewActionForm(data, action=self.action)
 
+    def plan(self, form: ReviewActionForm) -> Plan:
+        return Plan(diff=Diff(tuple(_lines(self.object, self.code))))
 
-def _end(visit: ReviewAccess, by: Actor, reason: str, number: int) -> str:
-    management.end(visit.review, by=by, reason=reason)
-    return ""
+    def save(self, form: ReviewActionForm, actor: Actor) -> str:
+        review, typed = self.object.review, form.cleaned_data
+        if self.code == "remind":
+            many = reminders.remind(review, by=actor)
+            none = "Every reviewer with open rows was reminded today"
+            return f"{words.count(many, 'reviewer')} reminded" if many else none
+        if self.code == "extend":
+            review = management.extend(review, typed["days"], by=actor, reason=typed["reason"])
+            return f"{review.title} goes on until {words.day(review.due)}"
+        if self.code == "repeat":
+            management.repeat(review, typed["every"] or None, by=actor, reason=typed["reason"])
+        elif self.code == "end":
+            management.end(review, by=actor, reason=typed["reason"])
+        else:
+            management.cancel(review, by=actor, reason=typed["reason"])
+        return ""
 
+    def success_message(self, form: ReviewActionForm) -> str:
+        return self.result or self.action.done.format(title=self.object.review.title)
 
-def _cancel(visit: ReviewAccess, by: Actor, reason: str, number: int) -> str:
-    management.cancel(visit.review, by=by, reason=reason)
-    return ""
+    def may_undo(self) -> bool:
+        return False
 
+    def get_success_url(self) -> str:
+        over = self.code in ("end", "cancel")
+        return self.object.url("review_result") if over else self.back()
 
-def _remind(visit: ReviewAccess, by: Actor, reason: str, number: int) -> str:
-    many = reminders.remind(visit.review, by=by)
-    return (
-        f"{words.count(many, 'reviewer')} reminded"
-        if many
-        else "Every reviewer with open rows was reminded today"
-    )
+    def heading(self, form: ReviewActionForm) -> str:
+        return self.action.heading.format(title=self.object.review.title)
 
+    def button(self, form: ReviewActionForm) -> str:
+        return self.action.button
 
-def _repeat(visit: ReviewAccess, by: Actor, reason: str, number: int) -> str:
-    management.repeat(visit.review, number or None, by=by, reason=reason)
-    return ""
+    def back(self) -> str:
+        return self.object.url("review_lead")
 
+    def page_context(self, form: ReviewActionForm) -> dict[str, Any]:
+        return {
+            "crumbs": self.object.crumbs(inner=True),
+            "keep": "Leave it as it is",
+            "look": "danger primary" if self.action.danger else "primary",
+        }
 
-_ACTS: Mapping[str, Callable[[ReviewAccess, Actor, str, int], str]] = {
-    "extend": _extend,
-    "end": _end,
-    "cancel": _cancel,
-    "remind": _remind,
-    "repeat": _repeat,
-}
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        return page(
+            self.request,
+            self.template_name,
+            context,
+            section="reviews",
+            realm=self.object.root.name,
+            revision=self.object.review.revision,
+            status=status,
+        )
 
 
 def _refused(request: Request, visit: ReviewAccess) -> HttpResponse:
@@ -148,34 +178,11 @@ def _refused(request: Request, visit: ReviewAccess) -> HttpResponse:
     return page(request, "errors/refused.html", context, section="reviews", status=403)
 
 
-def _show(
-    request: Request, visit: ReviewAccess, deed: str, known: ReviewAction, notes: list[Note]
-) -> HttpResponse:
-    title = visit.review.title
-    name, label, usual = known.field
-    context: dict[str, Any] = {
-        "crumbs": visit.crumbs(inner=True),
-        "heading": known.heading.format(title=title),
-        "notes": notes,
-        "diff": Diff(tuple(_lines(visit, deed))),
-        "field": {"name": name, "label": label, "value": request.POST.get(name, usual)} if name else None,
-        "reason": request.POST.get("reason", "")[:LONGEST_REASON],
-        "button": known.button,
-        "danger": known.danger,
-        "nonce": secrets.token_hex(12),
-        "here": request.path,
-        "back": visit.url("review_lead"),
-    }
-    realm, revision = visit.root.name, visit.review.revision
-    template, status = "console/reviews/action.html", 409 if notes else 200
-    return page(request, template, context, section="reviews", realm=realm, revision=revision, status=status)
-
-
-def _lines(visit: ReviewAccess, deed: str) -> list[DiffLine]:
+def _lines(visit: ReviewAccess, code: str) -> list[DiffLine]:
     review, counts = visit.review, worklist.counts(visit.review)
     taking = counts["choice_remove"] + counts["choice_reduce"] + counts["choice_end"]
     owed = counts["open"]
-    if deed == "end":
+    if code == "end":
         lines = [DiffLine("lose", words.count(taking, "row"), "to be removed, reduced or given an end")]
         if owed:
             silent = {"keep": ("same", "left as they are"), "remove": ("lose", "to be removed too")}
@@ -183,12 +190,12 @@ def _lines(visit: ReviewAccess, deed: str) -> list[DiffLine]:
             lines.append(DiffLine(kind, words.count(owed, "row"), text, "Nobody decided them."))
         lines.append(DiffLine("same", words.count(counts["choice_keep"], "row"), "kept"))
         return lines
-    if deed == "cancel":
+    if code == "cancel":
         return [DiffLine("same", "Nobody", "loses anything", "Decisions stay on the record.")]
-    if deed == "remind":
+    if code == "remind":
         some = [item.reviewer.label for item in worklist.progress(review) if item.open]
         text = f"{'is' if len(some) == 1 else 'are'} told once today, by inbox and mail"
         return [DiffLine("change", words.listed(some, 8) or "Nobody", text)]
-    if deed == "extend":
+    if code == "extend":
         return [DiffLine("change", "The end", "moves; later rounds move with it", f"Now {visit.due_words}.")]
     return [DiffLine("change", "The series", "goes on with the same plan", "Each is a review of its own.")]

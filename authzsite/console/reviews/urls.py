@@ -34,7 +34,9 @@ urlpatterns = [
     path("reviews/<number:id>/print", results.paper, name="review_print"),
     path("reviews/<number:id>/rows.csv", results.as_csv, name="review_csv"),
     path("reviews/<number:id>/evidence", reviews_downloads.evidence, name="review_evidence"),
-    path("reviews/<number:id>/do/<slug:deed>", reviews_actions.review_action, name="review_deed"),
+    path(
+        "reviews/<number:id>/do/<slug:deed>", reviews_actions.ReviewActionView.as_view(), name="review_deed"
+    ),
     path("reviews/<number:id>/rows/<number:number>", item.review_item, name="review_row"),
     path("reviews/<number:id>/rows/<number:number>/more", item.more, name="review_row_more"),
     path("reviews/<number:id>/rows/<number:number>/also", item.also, name="review_row_also"),

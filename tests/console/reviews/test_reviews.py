@@ -346,7 +346,7 @@ def test_more_time_an_end_and_a_reminder(sales: Node, signed_in: Enter) -> None:
     posted(marek, f"/reviews/{review.pk}/do/extend", days="5")
     review.refresh_from_db()
     assert review.due == due + timedelta(days=5)
-    assert posted(marek, f"/reviews/{review.pk}/do/extend", days="x").status_code == 409
+    assert posted(marek, f"/reviews/{review.pk}/do/extend", days="x").status_code == 422
     posted(marek, f"/reviews/{review.pk}/do/remind")
     assert "2 reviewers reminded" in text(marek, f"/reviews/{review.pk}/progress")
     posted(marek, f"/reviews/{review.pk}/do/end", reason="all is said")

@@ -53,7 +53,7 @@ PAGES = (
     # none of them has the duty to take the history away: the leader and the reader are told so
     Page("review_evidence", "/reviews/{review}/evidence", KEPT, 404, 404, 404, 302, 302, "post"),
     Page("review_deed", "/reviews/{review}/do/extend", DOOR, 404, 404, 404, 200, 403),
-    Page("review_deed", "/reviews/{review}/do/extend", KEPT, 404, 404, 404, 409, 403, "post"),
+    Page("review_deed", "/reviews/{review}/do/extend", KEPT, 404, 404, 404, 422, 403, "post"),
     Page("review_row", ROW, DOOR, 404, 404, 200, 200, 200),
     Page("review_row", ROW, KEPT, 404, 404, 302, 200, 200, "post"),
     Page("review_row_more", ROW + "/more", DOOR, 404, 404, 404, 404, 404),  # no choice is named
