@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 from urllib.parse import urlencode
 
+from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.http import QueryDict
 from django.urls import reverse
@@ -18,6 +19,7 @@ from accounts.text import holdable
 from authzsite.console.herd.context import HerdContext
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Chip, Who
+from authzsite.console.kit.forms import AT_ONCE, REASON_HELP, ConsoleForm, ReasonField, TextField
 from authzsite.console.kit.http import number_in
 from lakewarden.law.dialects.herd.permissions import ON_NAMESPACE, PERMISSIONS
 from policies.decisions.lookups.entries import bearers, holders_on
@@ -57,12 +59,12 @@ class GridRow:
 
 @dataclass
 class Grid:
-    """What a form holds of a namespace's entries; `problems` name, by field, why it cannot be saved."""
+    """What a form holds of a namespace's entries; `no_holder` says why a name that was typed is none."""
 
     desk: HerdContext
     place_in_list: QueryDict
     data: QueryDict
-    problems: dict[str, str] = field(default_factory=dict)
+    no_holder: str = ""
 
     # Where in the list
 
@@ -123,7 +125,7 @@ class Grid:
         try:
             return self._holder(name)
         except BadName as problem:
-            self.problems["add"] = f"{str(problem)[:1].upper()}{str(problem)[1:]}."
+            self.no_holder = f"{str(problem)[:1].upper()}{str(problem)[1:]}."
             return None
 
     def _holder(self, name: str) -> Principal:
@@ -190,11 +192,11 @@ class Grid:
         if self.data.get("clear") == code:
             wanted = set()
         if self.added is not None and code == str(self.added):
-            wanted |= self._added_codes
+            wanted |= self.added_codes
         return frozenset(wanted)
 
     @cached_property
-    def _added_codes(self) -> set[str]:
+    def added_codes(self) -> set[str]:
         return {code for code in self.data.getlist("add_may") if code in ON_NAMESPACE}
 
     @cached_property
@@ -232,25 +234,31 @@ class Grid:
     def _url(self, holder: Principal) -> str:
         return user_url(self.desk, holder.name) if self.desk.is_data_owner else ""
 
-    # The form
+    @property
+    def problem(self) -> str:
+        """Why the one named in the empty row cannot be added."""
+        if self.added is not None and not self.added_codes:
+            return f"Choose at least one permission for {self.added.label}."
+        return self.no_holder
 
-    @cached_property
-    def nonce(self) -> str:
-        asked = self.data.get("nonce", "")
-        return asked if 10 <= len(asked) <= 40 and asked.isalnum() else secrets.token_hex(12)
 
-    @cached_property
-    def seen(self) -> int | None:
-        return number_in(self.data.get("seen", ""))
+class GridForm(ConsoleForm):
+    """The grid as a form: the entries that are wanted, somebody new, and why."""
 
-    @cached_property
-    def reason(self) -> str:
-        return self.data.get("reason", "").strip()[:2000].replace("\0", "")
+    add = TextField(required=False)
+    reason = ReasonField(help_text=REASON_HELP)
 
-    def check(self) -> bool:
-        if self.added is not None and not self._added_codes:
-            self.problems["add"] = f"Choose at least one permission for {self.added.label}."
-        return not self.problems
+    def __init__(
+        self, data: Any = None, *, desk: HerdContext, place_in_list: QueryDict, **kwargs: Any
+    ) -> None:
+        super().__init__(data, **kwargs)
+        self.grid = Grid(desk, place_in_list, self.data)
+
+    def clean(self) -> dict[str, Any]:
+        if self.grid.problem:
+            told = AT_ONCE if self.grid.no_holder else "incomplete"
+            self.add_error("add", ValidationError(self.grid.problem, code=told))
+        return self.cleaned_data
 
 
 def note_of(holder: Principal) -> str:

@@ -7,22 +7,22 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import HttpResponse
-from django.shortcuts import redirect, render
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
 from django.urls import reverse
 
 from accounts import people
 from authzsite.console.cdap.links import page_of_name
 from authzsite.console.herd.context import GRANTING, HerdContext, namespace_at
 from authzsite.console.herd.effects import EntryEffects, labels
-from authzsite.console.herd.grid import Grid
+from authzsite.console.herd.grid import Grid, GridForm
 from authzsite.console.herd.herd_change import HerdChangeView
 from authzsite.console.herd.steps import Steps
 from authzsite.console.herd.views import crumbs, permitted, show
 from authzsite.console.history import timeline
 from authzsite.console.history import views as history_views
-from authzsite.console.kit import form_resume
 from authzsite.console.kit.auth import login_required
-from authzsite.console.kit.change_view import RESUMED, Plan
+from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.conflicts import changed_meanwhile, done_before
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Pager
@@ -41,14 +41,13 @@ from authzsite.console.kit.display.parts import (
 )
 from authzsite.console.kit.forms import ConfirmForm
 from authzsite.console.kit.http import Request
-from authzsite.console.kit.methods import reads, reads_and_writes, writes
-from authzsite.console.kit.page import say
+from authzsite.console.kit.methods import reads
 from authzsite.console.kit.refusal import refused
 from catalog.models import Detail
 from lakewarden.law.dialects.herd.permissions import PERMISSIONS
 from policies.authority import Actor
 from policies.decisions.lookups.entries import holders_on, in_use
-from policies.errors import Conflict, Invalid
+from policies.errors import Conflict
 from policies.events import GRANT_ADDED, OBJECT_DROPPED
 from policies.previews.entries import of_turns
 from policies.record import access_log, history
@@ -57,65 +56,100 @@ from policies.separation import Separated
 from policies.services import entries, objects
 from policies.services.authorities import authorized
 from policies.services.entries import Turn
-from policies.services.grants import revision_now
 
 DROP = "Namespace.deleteNamespace"
 IN_USE = "Somebody else still has an entry in it, or something lies below it."
 
 
-@reads_and_writes
-@login_required
-def namespace_detail(request: Request, id: int) -> HttpResponse:
+class NamespaceView(HerdChangeView):
     """The grid: filled from the facts, from the address, from a kept form, or from itself."""
-    desk = namespace_at(request, id)
-    if named := page_of_name(desk.node):  # a namespace of a CDAP
-        return redirect(named)
-    if request.method == "POST":
-        if not desk.may_grant:
-            return refused(request, desk.place, "grant")
-        return _posted(request, desk)
-    if desk.may_review:
-        access_log.looked(desk.place.asker, "review access", desk.node, via="console")
-    again = form_resume.take(request)
-    grid = Grid(desk, request.GET, again if again is not None else request.GET)
-    return _show(request, grid, [RESUMED] if again is not None else [])
 
+    template_name = "console/herd/namespace.html"
+    looks_first = True
+    naming_buttons = frozenset({"fold", "clear"})
 
-def _posted(request: Request, desk: HerdContext) -> HttpResponse:
-    grid = Grid(desk, request.GET, request.POST)
-    sent_before = done_before(Actor(desk.place.asker, "console", request_id=grid.nonce))
-    if sent_before is not None:
-        return _done(request, grid, sent_before)
-    saving = request.POST.get("step") == "save" and not {"fold", "clear"} & set(request.POST)
-    if not saving or not grid.check():
-        return _show(request, grid, [], status=422 if saving else 200)
-    if grid.problems:
-        return _show(request, grid, [], status=422)
-    if not grid.turns:
-        return _show(request, grid, [Note("", "Nothing is different yet.")], status=422)
-    return _save(request, grid)
+    def get_object(self) -> HerdContext:
+        return namespace_at(self.request, self.kwargs["id"])
 
+    def refusal(self) -> HttpResponseBase | None:
+        if named := page_of_name(self.desk.node):  # a namespace of a CDAP
+            return redirect(named)
+        if self.request.method == "POST" and not self.desk.may_grant:
+            return refused(self.request, self.desk.place, "grant")
+        return None
 
-def _save(request: Request, grid: Grid) -> HttpResponse:
-    node = grid.desk.node
-    actor = Actor(grid.desk.place.asker, "console", request_id=grid.nonce)
-    try:
-        with authorized(GRANT_ADDED, node, GRANTING, by=actor, reason=grid.reason) as authority:
-            turns = [_known(turn) for turn in grid.turns]
-            entries.turn(node, turns, by=actor, authority=authority, seen=grid.seen)
-    except Separated as problem:
-        return _show(request, grid, [Note("bad", "Not saved.", f"{problem} Your form is kept.")], status=422)
-    except Conflict:
-        return _show(request, grid, [changed_meanwhile(node, grid.seen or 0)], fresh=True, status=409)
-    except Invalid as problem:
-        return _show(request, grid, [Note("bad", "Not saved.", f"{problem} Your form is kept.")], status=422)
-    return _done(request, grid, done_before(actor))
+    def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
+        if self.desk.may_review:
+            access_log.looked(self.asker, "review access", self.desk.node, via="console")
+        return super().get(request, *args, **kwargs)
 
+    def make_form(self, data: Any) -> GridForm:
+        return GridForm(data, desk=self.desk, place_in_list=self.request.GET)
 
-def _done(request: Request, grid: Grid, revision: int | None) -> HttpResponse:
-    node, names = grid.desk.node, [turn.holder.label for turn in grid.turns]
-    say(request, f"{node.name} is changed{': ' if names else ''}{words.listed(names, 3)}", undo=revision)
-    return redirect(_address(request, node.id))
+    def plan(self, form: GridForm) -> Plan:
+        turns = form.grid.turns if self.desk.may_grant else []
+        if not turns:
+            return Plan(empty="Change a permission, and the preview shows who gains and who loses.")
+        if not self.desk.may_review:
+            return Plan(diff=_blind(form.grid))
+        told = EntryEffects(self.desk, turns, of_turns(self.desk.node, turns, now=self.desk.place.now))
+        return Plan(tally=told.tally(), diff=told.diff(), sum=told.sum())
+
+    def form_valid(self, form: GridForm) -> HttpResponse:
+        if not form.grid.turns and done_before(self.actor) is None:
+            self.notes.append(Note("", "Nothing is different yet."))
+            return self.show(form, 422)
+        return super().form_valid(form)
+
+    def save(self, form: GridForm, actor: Actor) -> None:
+        node, reason = self.desk.node, form.cleaned_data["reason"]
+        with authorized(GRANT_ADDED, node, GRANTING, by=actor, reason=reason) as authority:
+            turns = [_known(turn) for turn in form.grid.turns]
+            entries.turn(node, turns, by=actor, authority=authority, seen=form.sent_seen)
+
+    def form_refused(self, form: GridForm, problem: Exception) -> HttpResponse:
+        if isinstance(problem, Separated) or not isinstance(problem, Conflict):
+            return super().form_refused(form, problem)
+        form.look_again = True
+        self.notes.append(changed_meanwhile(self.desk.node, form.sent_seen or 0))
+        return self.show(form, 409)
+
+    def success_message(self, form: GridForm) -> str:
+        names = [turn.holder.label for turn in form.grid.turns]
+        return f"{self.desk.node.name} is changed{': ' if names else ''}{words.listed(names, 3)}"
+
+    def may_undo(self) -> bool:
+        return True
+
+    def get_success_url(self) -> str:
+        """Back to the same page of the list."""
+        asked = self.request.GET
+        kept = {name: asked[name] for name in ("q", "after") if asked.get(name)}
+        return f"{self.back()}?{urlencode(kept)}" if kept else self.back()
+
+    def heading(self, form: GridForm) -> str:
+        return self.desk.node.name
+
+    def button(self, form: GridForm) -> str:
+        many = len(form.grid.turns) if self.desk.may_grant else 0
+        return f"Save {words.count(many, 'entry', 'entries')}" if many else "Save"
+
+    def back(self) -> str:
+        return reverse("console:namespace", args=[self.desk.node.id])
+
+    def page_context(self, form: GridForm) -> dict[str, Any]:
+        if self.preview_only:
+            return {}
+        post, grid = self.request.method == "POST", form.grid
+        preview = reverse("console:namespace_preview", args=[self.desk.node.id])
+        return {
+            **head(self.desk, "namespace"),
+            "here": self.request.get_full_path() if post else self.get_success_url(),
+            "preview_url": f"{preview}?{_listing(grid)}",
+            **_grid(grid),
+            **_below(self.desk),
+            "own": _own(self.desk),
+        }
 
 
 def _known(turn: Turn) -> Turn:
@@ -125,39 +159,6 @@ def _known(turn: Turn) -> Turn:
     return Turn(people.ensure(turn.holder.kind, turn.holder.name), turn.gives, turn.takes)
 
 
-def _address(request: Request, id: int) -> str:
-    """Back to the same page of the list."""
-    kept_ = {name: request.GET[name] for name in ("q", "after") if request.GET.get(name)}
-    url = reverse("console:namespace", args=[id])
-    return f"{url}?{urlencode(kept_)}" if kept_ else url
-
-
-@writes
-@login_required
-def preview(request: Request, id: int) -> HttpResponse:
-    """What the grid would change as it stands, for a script."""
-    desk = namespace_at(request, id)
-    if not desk.may_grant:
-        return refused(request, desk.place, "grant")
-    grid = Grid(desk, request.GET, request.POST)
-    return render(request, "console/herd/live.html", _foretold(grid))
-
-
-def _foretold(grid: Grid) -> dict[str, Any]:
-    """What it changes, and the button that says how much."""
-    desk = grid.desk
-    if not grid.turns:
-        return {
-            "preview_empty": "Change a permission, and the preview shows who gains and who loses.",
-            "button": "Save",
-        }
-    button = f"Save {words.count(len(grid.turns), 'entry', 'entries')}"
-    if not desk.may_review:
-        return {"diff": _blind(grid), "button": button}
-    told = EntryEffects(desk, grid.turns, of_turns(desk.node, grid.turns, now=desk.place.now))
-    return {"tally": told.tally(), "diff": told.diff(), "sum": told.sum(), "button": button}
-
-
 def _blind(grid: Grid) -> Diff:
     """For viewers who may give but not review: what is given, without what anybody has."""
     name = grid.desk.node.name
@@ -165,28 +166,6 @@ def _blind(grid: Grid) -> Diff:
         DiffLine("gain", turn.holder.label, f"gets {labels(turn.gives)} on {name}") for turn in grid.turns
     )
     return Diff(tuple(lines))
-
-
-def _show(
-    request: Request, grid: Grid, notes: list[Note], *, fresh: bool = False, status: int = 200
-) -> HttpResponse:
-    desk, seen = grid.desk, grid.seen
-    foretold = _foretold(grid) if desk.may_grant else {}
-    context = {
-        **head(desk, "namespace"),
-        "notes": notes,
-        "here": request.get_full_path() if request.method == "POST" else _address(request, desk.node.id),
-        "preview_url": f"{reverse('console:namespace_preview', args=[desk.node.id])}?{_listing(grid)}",
-        "nonce": grid.nonce,
-        "seen": revision_now() if seen is None or fresh else seen,
-        **_grid(grid),
-        **foretold,
-        **_below(desk),
-        "problems": grid.problems,
-        "reason": grid.reason,
-        "own": _own(desk),
-    }
-    return show(request, "console/herd/namespace.html", desk, context, status=status)
 
 
 def _listing(grid: Grid) -> str:
@@ -204,7 +183,7 @@ def _grid(grid: Grid) -> dict[str, Any]:
         "wide": grid.wide,
         "rows": rows,
         "asked": grid.text,
-        "add": "" if grid.added is not None and not grid.problems else grid.data.get("add", "")[:255],
+        "add": "" if grid.added is not None and not grid.problem else grid.data.get("add", "")[:255],
         "add_cells": [
             (PERMISSIONS[code], code in grid.data.getlist("add_may") and grid.added is None)
             for code in grid.columns
