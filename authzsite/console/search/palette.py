@@ -36,6 +36,31 @@ LONGEST = 300
 TYPES = tuple(item for item in SEARCHED if item != "role")
 
 
+MAKING = ("new role", "make a role", "role", "create role", "add role")
+
+
+@dataclass(frozen=True)
+class Verb:
+    """Something to do; `words` are what else people call it, `for_carers` those who give access."""
+
+    code: str
+    icon: str
+    name: str
+    words: tuple[str, ...]
+    for_carers: bool = False
+
+
+VERBS = (
+    Verb("request_new", "request", "Ask for access", ("request", "need")),
+    Verb("review_new", "review", "Start a review", ("review", "certify", "campaign", "recertify"), True),
+    Verb("emergencies", "warn", "Open emergency access", ("break", "glass", "urgent", "incident"), False),
+    Verb("sync", "sync", "Adopt or revoke foreign grants", ("drift", "foreign", "take over"), True),
+    Verb("owners", "user", "Hand over what somebody owns", ("leave", "leaver", "orphan", "ownerless"), True),
+    Verb("looks", "deny", "See refusals", ("denied", "refused"), True),
+    Verb("integrity", "check", "Verify the audit log", ("intact", "tamper", "proof", "chain"), False),
+)
+
+
 @dataclass(frozen=True)
 class Option:
     """One line; the letters of the name that were sought stand between `before` and `rest`."""
@@ -148,6 +173,26 @@ class Sought:
         for row in people[:1] if self.circle.gives_access else ():
             url = reverse("console:person_grant", args=[row.pk])
             yield option("plus", url, f"Grant to {row.label}", self.text)
+            if row.kind == Principal.Kind.USER:
+                leaving = reverse("console:person_leaving", args=[row.pk])
+                yield option("user", leaving, f"Hand over what {row.label} has", self.text, "leaver")
+                same = reverse("console:person_same", args=[row.pk])
+                yield option("group", same, f"Give {row.label} the same as a colleague", self.text, "joiner")
+        yield from self._verbs()
+
+    def _verbs(self) -> Iterable[Option]:
+        """What can be done from anywhere, found by its name or by what people call it."""
+        text = self.text.casefold()
+        if not text:
+            return
+        for verb in VERBS:
+            named = text in verb.name.casefold() or any(word.startswith(text) for word in verb.words)
+            if named and (self.circle.gives_access or not verb.for_carers):
+                yield option(verb.icon, reverse(f"console:{verb.code}"), verb.name, self.text)
+        if self.circle.gives_access and any(word.startswith(text) for word in MAKING):
+            for realm in self.circle.admitting[:ROLES]:
+                url = f"{reverse('console:role_new')}?{urlencode({'in': realm.id})}"
+                yield option("role", url, f"Make a role in {realm.name}", self.text)
 
     def _pages(self) -> Iterable[Option]:
         rooms = [
