@@ -222,18 +222,15 @@ class World:
         known: dict[object, Effect] = {}
         told = []
         for person in self.people:
-            kin = self._kin(person)
+            if person.pk not in self._kins:
+                via = self._via(person)
+                alike = (self.loaded.signature_of(person.pk), via.pk) if via else person.pk
+                self._kins[person.pk] = alike
+            kin = self._kins[person.pk]
             if kin not in known:
                 known[kin] = worked_out(person)
             told.append(replace(known[kin], principal=person, via=self._via(person)))
         return told
-
-    def _kin(self, person: Principal) -> object:
-        if person.pk not in self._kins:
-            via = self._via(person)
-            alike = (self.loaded.signature_of(person.pk), via.pk) if via else person.pk
-            self._kins[person.pk] = alike
-        return self._kins[person.pk]
 
     def _via(self, person: Principal) -> Principal | None:
         return self.through.get(person.pk) if person not in self.holders else None

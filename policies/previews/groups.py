@@ -38,7 +38,10 @@ def of_membership(
     now = now or timezone.now()
     realms = tuple(realms_of(group))
     parts = tuple(part for realm in realms for part in _in_realm(realm, group, people, joins, now))
-    return Moved(parts, _duties(group), realms)
+    rows = GroupDuty.objects.filter(group__name=django_group_name(group.name)).select_related("permission")
+    given = [(row.content_object_id, row.permission.codename) for row in rows]
+    places = nodes({key for key, _ in given})
+    return Moved(parts, tuple((places[key], duty) for key, duty in sorted(given) if key in places), realms)
 
 
 def _in_realm(
@@ -89,10 +92,3 @@ def asked(node: Node, rules: Sequence[Rule]) -> tuple[str, ...]:
     known = dialects.get(node.kind).actions_for(node.type)
     owned = [name for name in OWNED if name in known] if len(codes) < len(rules) else []
     return tuple(dict.fromkeys([*actions_of(node, codes), *owned])) or tuple(known)
-
-
-def _duties(group: Principal) -> tuple[tuple[Node, str], ...]:
-    rows = GroupDuty.objects.filter(group__name=django_group_name(group.name)).select_related("permission")
-    given = [(row.content_object_id, row.permission.codename) for row in rows]
-    places = nodes({key for key, _ in given})
-    return tuple((places[key], duty) for key, duty in sorted(given) if key in places)

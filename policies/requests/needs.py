@@ -161,7 +161,7 @@ def _wanted(
     ground = _with_inside(ground, operation, places, shown, ref)
     found = [_lacks(ground, operation, wanted_action, moment) for moment in moments]
     lacks = list(dict.fromkeys(lack for some in found for lack in some))
-    needs = [_need(lack, ground) for lack in lacks if lack.kind != "denied"]
+    needs = [(lack.kind, _place(lack, ground), lack.privilege) for lack in lacks if lack.kind != "denied"]
     denials = [_denial(lack, ground) for lack in lacks if lack.kind == "denied"]
     return _One(ref, needs, denials, shown)
 
@@ -236,10 +236,6 @@ def _why_not(found: Explanation, wanted_action: WantedAction, ways: Sequence[Seq
     if "service_admin" in kinds:
         return f"{wanted_action.action} on {wanted_action.name} is for site admins alone."
     return f"{wanted_action.action} on {wanted_action.name} cannot be asked for."
-
-
-def _need(lack: Lack, ground: _Ground) -> tuple[str, ObjectRef, str]:
-    return lack.kind, _place(lack, ground), lack.privilege
 
 
 def _denial(lack: Lack, ground: _Ground) -> Denial:

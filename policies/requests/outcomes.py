@@ -18,15 +18,11 @@ def standing(want: RequestWant, parts: Sequence[RequestPart]) -> str:
     mine = [part for part in parts if want.number in part.wants]
     if want.given_at is not None:
         return GIVEN
-    if any(_fails(part, want.number) for part in mine):
+    if any(part.state not in WAITING and not part.gives_to(want.number) for part in mine):
         return FAILED
     if any(part.state in WAITING for part in mine):
         return OPEN
     return COMING
-
-
-def _fails(part: RequestPart, want: int) -> bool:
-    return part.state not in WAITING and not part.gives_to(want)
 
 
 def settle(request: AccessRequest, *, now: datetime) -> str:

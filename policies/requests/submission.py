@@ -16,7 +16,7 @@ from catalog.nodes import Node
 from catalog.queries import realm_named
 from lakewarden.law import dialects
 from lakewarden.law.objects import ObjectRef
-from policies.authority import Actor, Authority, of_duty
+from policies.authority import Actor, of_duty
 from policies.decisions.approvers import Approver
 from policies.errors import Conflict, Invalid, NotFound, Refused
 from policies.models import AccessRequest, RequestPart, RequestWant
@@ -135,7 +135,9 @@ def ask(asking: Asking, *, by: Actor) -> AccessRequest:
     with change(ASKED, realm=realm, by=by, reason=asking.reason) as current:
         if before := _asked_before(asking, asker):
             return before
-        authority = _may_ask_for(asking.holder, by)
+        mine = {item.pk for item in parties.holders(_person(by))}
+        said = "You may ask for yourself, for groups you are in, and for service accounts you answer for."
+        authority = of_duty(by, "request", held=asking.holder.pk in mine, otherwise=said)
         foreseen = foresee(asking, asker, now=current.at)
         foreseen.rules.check(asking.reason, asking.ticket)
         _check_open(asking, asker)
@@ -173,12 +175,6 @@ def _check_texts(asking: Asking) -> None:
         raise Invalid(f"A key has at most {LONGEST_KEY} letters.")
     if any(len(part) > 2000 for item in asking.wanted for part in item):
         raise Invalid("Names this long name nothing.")
-
-
-def _may_ask_for(holder: Principal, by: Actor) -> Authority:
-    mine = {item.pk for item in parties.holders(_person(by))}
-    said = "You may ask for yourself, for groups you are in, and for service accounts you answer for."
-    return of_duty(by, "request", held=holder.pk in mine, otherwise=said)
 
 
 def _check_open(asking: Asking, asker: Principal) -> None:

@@ -291,14 +291,13 @@ class _Batch:
         reading = any(
             one.category == "read" for code in draft.privileges if (one := self.law.privilege(code))
         )
-        return advice.RowFacts(self.now, self._begun(draft), used.wrote, tuple(codes), reading)
+        return advice.RowFacts(
+            self.now, self.moments.get(draft.since or 0), used.wrote, tuple(codes), reading
+        )
 
     def _opens(self, code: str) -> bool:
         known = self.law.privilege(code)
         return known is not None and known.category in OPENS
-
-    def _begun(self, draft: RowDraft) -> datetime | None:
-        return self.moments.get(draft.since or 0)
 
     @cached_property
     def moments(self) -> Mapping[int, datetime]:

@@ -53,7 +53,11 @@ def extend(review: Review, days: int, *, by: Actor, reason: str = "") -> Review:
         stages = _later(review, timedelta(days=days))
         rows = Review.objects.filter(pk=review.pk, state__in=("building", "open"), due=review.due)
         if not rows.update(stages=stages, due=stages[-1]["until"], reminded=[]):
-            raise Conflict(_stands(review))
+            raise Conflict(
+                review_states.REVIEW.too_late(
+                    Review.objects.filter(pk=review.pk).values_list("state", flat=True).first()
+                )
+            )
         until = stages[-1]["until"]
         current.say(make_event(REVIEW_EXTENDED, place, review=review.pk, until=until), by=may)
     return _again(review)
@@ -129,12 +133,6 @@ def settle_notices(review: Review, person: Principal | None = None) -> None:
     told = Notice.objects.filter(Q(key=one) | Q(key__startswith=f"{one}:"), done__isnull=True)
     told = told.filter(recipient=person) if person else told
     settle(*told.values_list("key", flat=True).distinct(), person=person)
-
-
-def _stands(review: Review) -> str:
-    return review_states.REVIEW.too_late(
-        Review.objects.filter(pk=review.pk).values_list("state", flat=True).first()
-    )
 
 
 def _again(review: Review) -> Review:

@@ -66,9 +66,8 @@ def _new(
     held = separation_rules.load(realm, concerned, as_of=revision)
     before = mine.clashes({one: has.apart_from(elsewhere) for one, has in held.items()})
     had = {(item.rule.pk, item.person.pk): item.both.spans for item in before}
-    left = [replace(item, spans=tuple(without(item.spans, had.get(_key(item), ())))) for item in after]
+    left = [
+        replace(item, spans=tuple(without(item.spans, had.get((item.rule.pk, item.person.pk), ()))))
+        for item in after
+    ]
     return [item for item in left if item.spans]
-
-
-def _key(violation: Violation) -> tuple[int, int]:
-    return violation.rule.pk, violation.person.pk

@@ -47,7 +47,9 @@ def make_person(name: str, display_name: str, *, by: Actor, authority: Authority
         account = people.make_account(name, display_name=recordable(display_name.strip(), 255))
         account.set_unusable_password()
         account.save(update_fields=["password"])
-        current.say(make_event(ACCOUNT_MADE, None, _principal(account)), by=authority)
+        if account.principal is None:
+            raise Invalid(f"Account {account.username} is not linked to a person.")
+        current.say(make_event(ACCOUNT_MADE, None, account.principal), by=authority)
     return account
 
 
@@ -181,9 +183,3 @@ def keep_password(account: User, password: str, *, by: Actor, authority: Authori
 
 def _concerned(account: User) -> list[Principal]:
     return [account.principal] if account.principal else []
-
-
-def _principal(account: User) -> Principal:
-    if account.principal is None:
-        raise Invalid(f"Account {account.username} is not linked to a person.")
-    return account.principal

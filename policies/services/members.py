@@ -46,19 +46,15 @@ def remove(node: Node, principal: Principal, *, by: Actor, authority: Authority,
         admitted = list(RealmMember.objects.open().filter(realm=realm, principal=principal))
         if not admitted:
             return False
-        _refuse_the_owner(node, principal)
+        if Ownership.objects.open().filter(owner=principal, securable=node.id).exists():
+            kind = principal.kind
+            raise Invalid(
+                f"Cannot remove {kind} {principal.name} because the {kind} is the owner of the {node.type}."
+            )
         for row in admitted:
             current.end(row, make_event(MEMBER_REMOVED, node, principal), by=authority)
         _end_all_of(current, node, principal, authority)
     return True
-
-
-def _refuse_the_owner(node: Node, principal: Principal) -> None:
-    if Ownership.objects.open().filter(owner=principal, securable=node.id).exists():
-        kind = principal.kind
-        raise Invalid(
-            f"Cannot remove {kind} {principal.name} because the {kind} is the owner of the {node.type}."
-        )
 
 
 def _end_all_of(current: ChangeInProgress, node: Node, principal: Principal, authority: Authority) -> None:

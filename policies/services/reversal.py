@@ -79,7 +79,9 @@ class Reversal:
     def _members(self) -> Iterator[Node]:
         for row in self._begun(RealmMember):
             node, one = root(row.realm), row.principal
-            if _holds_something(row):
+            held = Assignment.objects.open().filter(holder=row.principal, role__realm=row.realm)
+            owned = Ownership.objects.open().filter(owner=row.principal, securable__realm=row.realm)
+            if held.exists() or owned.exists():
                 raise Conflict(f"{one.label} holds something there by now; remove the member instead.")
             authority = may(self.by, members.REMOVES[one.kind], node)
             members.remove(node, one, by=self.by, authority=authority)
@@ -234,12 +236,6 @@ class Reversal:
         if found is None:
             raise Conflict("What it was about is no longer there.")
         return found
-
-
-def _holds_something(row: RealmMember) -> bool:
-    held = Assignment.objects.open().filter(holder=row.principal, role__realm=row.realm)
-    owned = Ownership.objects.open().filter(owner=row.principal, securable__realm=row.realm)
-    return held.exists() or owned.exists()
 
 
 def _is_open(row: Grant) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from functools import cached_property
 
-from django.db.models import Q, QuerySet
+from django.db.models import Q
 
 from accounts.models import Membership, Principal, User
 from accounts.record import BEGINNING, Origin
@@ -202,14 +202,13 @@ def end_not_begun(current: ChangeInProgress, who: Iterable[Principal], *, by: Au
     personal_ones = roles.filter(origin=Origin.SYSTEM).values("role")
     later = Q(valid_from__gt=current.at)
     grants = Grant.objects.open().filter(Q(holder__in=people) | Q(role__in=personal_ones), later)
-    facts: list[Fact] = [*_given(grants), *roles.filter(later).select_related("holder")]
+    facts: list[Fact] = [
+        *grants.filter(effect=Effect.ALLOW, securable__isnull=False).select_related("holder"),
+        *roles.filter(later).select_related("holder"),
+    ]
     found = beginnings_of(facts)
     end_all(current, found, by=by)
     return len(found)
-
-
-def _given(rows: QuerySet[Grant]) -> QuerySet[Grant]:
-    return rows.filter(effect=Effect.ALLOW, securable__isnull=False).select_related("holder")
 
 
 def end_all(current: ChangeInProgress, some: Sequence[Beginning], *, by: Authority) -> None:

@@ -133,7 +133,9 @@ def _deliver_once(backend: Backend, taken: Claim) -> Report | None:
     try:
         report = _compare(backend, taken.only())
     except BackendError as error:
-        _put_back(backend, taken, error)
+        failed(backend, error)
+        held = OutboxEntry.objects.filter(pk__in=taken.ids, lease=taken.lease)
+        _wait(held, str(error), kind_of(error))
         alerts.look(backend)
         return None
     _settle(backend, taken, report)
@@ -184,12 +186,6 @@ def keep(held: QuerySet[OutboxEntry]) -> None:
 def _later(held: QuerySet[OutboxEntry], error: str) -> None:
     due = timezone.now() + HELD_WAIT
     held.update(since=Coalesce("since", "due"), due=due, error=error, lease="")
-
-
-def _put_back(backend: Backend, taken: Claim, error: BackendError) -> None:
-    failed(backend, error)
-    held = OutboxEntry.objects.filter(pk__in=taken.ids, lease=taken.lease)
-    _wait(held, str(error), kind_of(error))
 
 
 def failed(backend: Backend, error: BackendError) -> None:

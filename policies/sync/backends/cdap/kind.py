@@ -104,7 +104,10 @@ class CdapWire:
         return Gone(text) if refusal.status == 404 else Rejected(text)
 
     def _change(self, verb: str, holder: str, rights: Iterable[Right]) -> None:
-        for target, actions in _by_target(rights).items():
+        found: dict[Authorizable, set[str]] = defaultdict(set)
+        for right in rights:
+            found[Authorizable(right.kind, right.path)].add(right.right)
+        for target, actions in found.items():
             body = {
                 **self._named(target),
                 "principal": {"name": holder, "type": "USER"},
@@ -156,13 +159,6 @@ def _right(row: dict[str, Any]) -> Right | None:
         return Right(target.type, target.parts, str(row["action"]))
     except (BadEntity, KeyError, TypeError):
         return None
-
-
-def _by_target(rights: Iterable[Right]) -> dict[Authorizable, set[str]]:
-    found: dict[Authorizable, set[str]] = defaultdict(set)
-    for right in rights:
-        found[Authorizable(right.kind, right.path)].add(right.right)
-    return found
 
 
 def address(url: str) -> Address:

@@ -10,7 +10,7 @@ import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-from lakewarden.backends.base import Finding, ObjectKind, Observation, Outcome, Plan, Right, Source, Step
+from lakewarden.backends.base import Finding, ObjectKind, Observation, Outcome, Plan, Source, Step
 from lakewarden.backends.errors import BackendError, Gone, Rejected
 from lakewarden.backends.kinds import Field, Kind
 from lakewarden.backends.steps import kept_back
@@ -211,15 +211,14 @@ class Files:
             try:
                 holder = self._holder(step.person)
                 for right in step.rights:
-                    self._take_theirs(right, holder)
+                    take_foreign(
+                        self._places, self._places.of(right.kind, right.path), holder, BITS[right.right]
+                    )
             except Gone:
                 continue
             except BackendError as error:
                 errors[id(step)] = error
         return errors
-
-    def _take_theirs(self, right: Right, holder: Name) -> None:
-        take_foreign(self._places, self._places.of(right.kind, right.path), holder, BITS[right.right])
 
     def _holder(self, label: str) -> Name:
         """Whose entry a label means, as an observation tells it.  Raises Gone."""

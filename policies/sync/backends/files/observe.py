@@ -156,7 +156,8 @@ def _see(places: Places, place: Place, seen: Seen) -> None:
         if place.kind == ELSEWHERE and not mark.ours and not mark.ways:
             return
         if place.kind != ELSEWHERE:
-            seen.objects.append(_object(tree, place, top))
+            owner = tree.named(top.owner) or f"#{top.owner}"
+            seen.objects.append(FoundObject(place.kind, place.path, tree.id_of(top), owner=owner))
         counted.add(top, mark, mark)
         if place.whole and (place.kind != ELSEWHERE or mark.ours):
             for node in tree.below(top, place.skip, seen.troubles):
@@ -178,11 +179,6 @@ def _count(tree: Tree, node: Node, mark: Mark, counted: Counted, seen: Seen) -> 
         counted.add(node, mark, mark_in(tree.mark(node)) if mark.inside else Mark())
     except BackendError as error:
         seen.troubles(error, node.path)
-
-
-def _object(tree: Tree, place: Place, top: Node) -> FoundObject:
-    owner = tree.named(top.owner) or f"#{top.owner}"
-    return FoundObject(place.kind, place.path, tree.id_of(top), owner=owner)
 
 
 def _rights(places: Places, place: Place, mark: Mark, counted: Counted, seen: Seen) -> None:

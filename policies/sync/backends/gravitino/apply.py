@@ -91,7 +91,10 @@ class Writer:
     def _each_object(self, step: Step, verb: str) -> None:
         """The rights of a step object by object; what cannot be done on one does not keep it from others."""
         name, failed = self._name(step), []
-        for (kind, object_), words in _by_object(self.client.name, step.rights).items():
+        found: dict[tuple[str, str], list[str]] = defaultdict(list)
+        for right in step.rights:
+            found[right.kind, full_name(self.client.name, right)].append(right.right)
+        for (kind, object_), words in found.items():
             try:
                 self._change(name, kind, object_, words, verb)
             except Refused as refusal:
@@ -222,10 +225,3 @@ class Writer:
         there = self.client.role(role)
         if there is not None and there.key is not None:
             raise Rejected(f"the role {role} is ours")
-
-
-def _by_object(client: str, rights: Iterable[Right]) -> dict[tuple[str, str], list[str]]:
-    found: dict[tuple[str, str], list[str]] = defaultdict(list)
-    for right in rights:
-        found[right.kind, full_name(client, right)].append(right.right)
-    return found

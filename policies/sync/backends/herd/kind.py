@@ -75,7 +75,9 @@ class HerdWire:
         for (code,), words in _by_namespace(rights).items():
             there = self._entry(holder, code)
             if not there:
-                self._create(holder, code, words)
+                key = {"userId": holder, "namespace": code}
+                body = {"userNamespaceAuthorizationKey": key, "namespacePermissions": sorted(words)}
+                self._call("POST", _ENTRIES, body=body)
             elif not words <= there:
                 self._replace(holder, code, there | words)
 
@@ -136,11 +138,6 @@ class HerdWire:
                 return frozenset()
             raise
         return frozenset(row.get("namespacePermissions") or ())
-
-    def _create(self, holder: str, code: str, words: Iterable[str]) -> None:
-        key = {"userId": holder, "namespace": code}
-        body = {"userNamespaceAuthorizationKey": key, "namespacePermissions": sorted(words)}
-        self._call("POST", _ENTRIES, body=body)
 
     def _replace(self, holder: str, code: str, words: Iterable[str]) -> None:
         self._call("PUT", *self._path(holder, code), body={"namespacePermissions": sorted(words)})

@@ -175,18 +175,14 @@ def _let_go(session: Session, own: str, accounts: dict[Account, list[str]]) -> N
     """Without roles they have no own role either; its name must not stay as a default of nothing."""
     if not session.rows(session.dialect.roles, (own,)) or session.rows(session.dialect.inside, (own, "")):
         return
-    for account, chosen in _accounts_now(session, accounts).items():
+    person = next(iter(accounts))[0]
+    for account, chosen in _accounts(session, person).items():
         if own in chosen:
             left = [name for name in chosen if name != own]
             session.run(session.dialect.default(session.account(account), left))
         session.run(f"REVOKE {quoted(own)} FROM {session.account(account)}", missing_is_done=True)
     if not [row for row in session.rows(session.dialect.holders, (own,)) if row["user"] != session.user]:
         session.run(f"DROP ROLE IF EXISTS {quoted(own)}")
-
-
-def _accounts_now(session: Session, accounts: dict[Account, list[str]]) -> dict[Account, list[str]]:
-    person = next(iter(accounts))[0]
-    return _accounts(session, person)
 
 
 def drop_role(session: Session, step: Step) -> None:

@@ -102,15 +102,12 @@ class Session:
             raise Transient("another worker is at it")
         try:
             if self.dialect.keys:
-                self._learn_keys()
+                known = {row["name"]: row["mark"] for row in self.rows(self.dialect.keys)}
+                self.identity = self.dialect.identity(self.identity.realm, self.identity.mark, known)  # type: ignore[call-arg]
             yield
         finally:
             if self._connection is not None and self._connection.open:
                 self.rows(f"SELECT RELEASE_LOCK({name}) AS done")
-
-    def _learn_keys(self) -> None:
-        known = {row["name"]: row["mark"] for row in self.rows(self.dialect.keys)}
-        self.identity = self.dialect.identity(self.identity.realm, self.identity.mark, known)  # type: ignore[call-arg]
 
     def end_sessions(self, account: Account) -> None:
         """End the sessions of an account: an open one keeps a role that was taken from it until it ends."""

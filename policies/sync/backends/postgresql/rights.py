@@ -95,7 +95,7 @@ def _located(tx: Transaction, session: Session, step: Step) -> tuple[list[_Targe
         if (kind, path) not in owners:
             errors.append(Gone(f"{kind} {'.'.join(path)} does not exist"))
             continue
-        name = sql.Identifier(*(path or (_database(tx),)))
+        name = sql.Identifier(*(path or (str(tx.rows(catalog.SERVER)[0].name),)))
         drawn = sequences[path] if kind == "table" and "INSERT" in words else ()
         targets.append(_Target(kind, name, owners[kind, path], tuple(sorted(words)), tuple(drawn)))
     return targets, errors if step.kind == "give" else []
@@ -130,10 +130,6 @@ def _sequences(
     for row in tx.rows(catalog.OWNED_SEQUENCES, _relations(wanted)):
         found[row.table_schema, row.table_name].append(sql.Identifier(row.schema, row.name))
     return found
-
-
-def _database(tx: Transaction) -> str:
-    return str(tx.rows(catalog.SERVER)[0].name)
 
 
 def _chunks(targets: Iterable[_Target]) -> Iterator[list[_Target]]:

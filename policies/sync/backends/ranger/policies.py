@@ -145,7 +145,8 @@ def with_items(policy: Policy, which: str, holder: str, wanted: Iterable[tuple[s
         rest = without(changed, items, which, holder, access)
         own = next((item for item in rest if _is_own(item, which, holder)), None)
         if own is None:
-            own = _item(which, holder)
+            empty: dict[str, Any] = {name: [] for name in HOLDERS}
+            own = {**empty, "conditions": [], "delegateAdmin": False, which: [holder], "accesses": []}
             rest.append(own)
         own["accesses"] = [*own["accesses"], {"type": access, "isAllowed": True}]
         changed[items] = rest
@@ -208,8 +209,3 @@ def _is_own(item: Mapping[str, Any], which: str, holder: str) -> bool:
     holders = {name: item.get(name) or [] for name in HOLDERS}
     alone = holders == {**{name: [] for name in HOLDERS}, which: [holder]}
     return alone and not item.get("conditions") and not item.get("delegateAdmin")
-
-
-def _item(which: str, holder: str) -> dict[str, Any]:
-    empty: dict[str, Any] = {name: [] for name in HOLDERS}
-    return {**empty, "conditions": [], "delegateAdmin": False, which: [holder], "accesses": []}
