@@ -125,7 +125,8 @@ class Rule:
 
     def __post_init__(self) -> None:
         parts = (
-            f"(?P<{part}>[^/]+)" if at % 2 else re.escape(part) for at, part in enumerate(_split(self.path))
+            f"(?P<{part}>[^/]+)" if at % 2 else re.escape(part)
+            for at, part in enumerate(_FIELD.split(self.path))
         )
         object.__setattr__(self, "_pattern", re.compile("".join(parts)))
         object.__setattr__(self, "_target", Target(self.resource))
@@ -261,7 +262,3 @@ async def _aside(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
 def _sentence(refusal: Decision) -> str:
     subject, action, resource = refusal.question
     return refusal.reason or f"{subject} may not {action} {resource}"
-
-
-def _split(path: str) -> list[str]:
-    return _FIELD.split(path)

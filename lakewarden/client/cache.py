@@ -209,7 +209,10 @@ class Cache:
         if entry is not None and _serves(entry, now, longest):
             return entry.snapshot
         if entry is None and in_background:
-            self._want(key)
+            with self._lock:
+                self._wanted.add(key)
+            with self._bell:
+                self._bell.notify_all()
             return None
         try:
             return self._load(key).snapshot
@@ -218,12 +221,6 @@ class Cache:
             if self._silence.cut_off or not usable or not _serves(entry, now, self.settings.ttl):
                 raise
             return entry.snapshot if entry else None
-
-    def _want(self, key: Key) -> None:
-        with self._lock:
-            self._wanted.add(key)
-        with self._bell:
-            self._bell.notify_all()
 
     def _load(self, key: Key) -> _Entry:
         """Fetch one snapshot, whole, in one call.  Raises ConsoleError."""

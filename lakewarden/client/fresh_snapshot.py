@@ -100,10 +100,9 @@ class FreshSnapshot:
         if now < self._asked:  # the clock was set back
             return True
         found = self._snapshot
-        return now >= self._next or (found is not None and now >= found.good_until and self._paused(now))
-
-    def _paused(self, now: float) -> bool:
-        return now >= self._asked + min(PAUSE, self._refresh)
+        return now >= self._next or (
+            found is not None and now >= found.good_until and now >= self._asked + min(PAUSE, self._refresh)
+        )
 
     def _refreshed(self, now: float) -> None:
         found = self._snapshot

@@ -99,7 +99,9 @@ class Transport:
         total: float = float("inf"),
     ) -> None:
         self.url = _checked_url(url)
-        self._token = _checked_token(token)
+        if not (token.isascii() and token.isprintable()) or not token or " " in token:
+            raise NotConfigured("the token is empty or holds characters that no token has")
+        self._token = token
         self.timeout, self.attempts, self.total = timeout, max(1, attempts), total
         self.after_writing: list[Callable[[], None]] = []
         self._opener = urllib.request.build_opener(_NoRedirect, urllib.request.HTTPSHandler(context=_tls(ca)))
@@ -274,12 +276,6 @@ def _checked_url(url: str) -> str:
     if "@" in parts.netloc:
         raise NotConfigured("the console's address must not hold a name or password")
     return url.rstrip("/")
-
-
-def _checked_token(token: str) -> str:
-    if not (token.isascii() and token.isprintable()) or not token or " " in token:
-        raise NotConfigured("the token is empty or holds characters that no token has")
-    return token
 
 
 def setting(given: str | None, variable: str) -> str:

@@ -78,7 +78,9 @@ class Facts:
         if kind(last) not in GIFTS:
             raise Broken(f"{last} gives nothing")
         if at is None:
-            self._given_directly(last, pseudonym)
+            if receiver(last, self.state(last))[0] == ROLE:
+                raise Broken(f"{last} gives to a role, and nothing leads {pseudonym} to it")
+            self._speaks_of(last, pseudonym)
         elif at != receiver(last, given):
             raise Broken(f"{last} does not go on from {way[-1]}")
         return given
@@ -127,11 +129,6 @@ class Facts:
         """The first whom an event names is who joined, holds or owns."""
         if self.stated[code]["people"][:1] != [pseudonym]:
             raise Broken(f"{code} does not speak of {pseudonym}")
-
-    def _given_directly(self, code: str, pseudonym: str) -> None:
-        if receiver(code, self.state(code))[0] == ROLE:
-            raise Broken(f"{code} gives to a role, and nothing leads {pseudonym} to it")
-        self._speaks_of(code, pseudonym)
 
     def _change(self, change: Mapping[str, Any]) -> str:
         who = self.names.get(change["actor"], change["actor"])
