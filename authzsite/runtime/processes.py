@@ -313,11 +313,6 @@ def _stop_on_signals() -> None:
         signal.signal(number, stop)
 
 
-def _ignore_signals() -> None:
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, signal.SIG_IGN)
-
-
 def _adopt_orphans() -> None:
     """Keepers of servers become our children, so that none of them is left unburied at the end."""
     if sys.platform == "linux":
@@ -356,7 +351,8 @@ def main() -> int:
         sys.stderr.write(f"lakewarden: {failed}\n")
         code = 1
     finally:
-        _ignore_signals()
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, signal.SIG_IGN)
         run.stop()
         _bury_orphans()
     if not code:

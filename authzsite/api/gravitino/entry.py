@@ -64,7 +64,13 @@ def out_of_order() -> HttpResponse:
 
 def _call(request: HttpRequest) -> Call:
     caller = caller_of(request)
-    route, names = table.match(request.method or "", segments(_raw_path(request)))
+    # only the escaped path tells a slash in a name from one between names
+    raw = str(request.META.get("RAW_URI") or request.META.get("REQUEST_URI") or "")
+    path = raw if raw.startswith("/") else request.get_full_path()
+    route, names = table.match(
+        request.method or "",
+        segments(path.partition("?")[0].removeprefix(request.META.get("SCRIPT_NAME", ""))),
+    )
     call = Call(
         caller,
         route,
@@ -86,22 +92,11 @@ def _raw_body(request: HttpRequest) -> Any:
         return problem
 
 
-def _raw_path(request: HttpRequest) -> str:
-    # only the escaped path tells a slash in a name from one between names
-    raw = str(request.META.get("RAW_URI") or request.META.get("REQUEST_URI") or "")
-    path = raw if raw.startswith("/") else request.get_full_path()
-    return path.partition("?")[0].removeprefix(request.META.get("SCRIPT_NAME", ""))
-
-
-def _check_scopes(call: Call) -> None:
+def _work(call: Call) -> Mapping[str, Any]:
     wanted = ("manage",) if call.route.writes else READING_SCOPES
     if not any(call.caller.covers(scope) for scope in wanted):
         name = "/".join(call.names.values())
         raise Refusal(f"This token lacks the scope {wanted[0]}", call.route.operation, None, name)
-
-
-def _work(call: Call) -> Mapping[str, Any]:
-    _check_scopes(call)
     call.admit()
     if not call.route.writes:
         found = call.route.handle(call)

@@ -95,18 +95,14 @@ def of_object(root: Node, type: str, full_name: str) -> Place:
         raise illegal(f"{type} is no type of a metadata object")
     parts = _parts(full_name)
     if kind == "column":
-        return _column(root, parts, full_name)
+        if len(parts) != 4:
+            raise illegal(f"{full_name} is no name of a column")
+        table = place(root, ("catalog", "schema", "table"), parts[:3])
+        return replace(table, node=below(table.node, "column", parts[3]), column=parts[3])
     types = LAW.type_path(kind, len(parts))
     if types is None:
         raise illegal(f"{full_name} is no name of a {kind}")
     return place(root, types, parts)
-
-
-def _column(root: Node, parts: tuple[str, ...], full_name: str) -> Place:
-    if len(parts) != 4:
-        raise illegal(f"{full_name} is no name of a column")
-    table = place(root, ("catalog", "schema", "table"), parts[:3])
-    return replace(table, node=below(table.node, "column", parts[3]), column=parts[3])
 
 
 def _parts(full_name: str) -> tuple[str, ...]:

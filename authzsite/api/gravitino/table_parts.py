@@ -90,15 +90,11 @@ DROP_PARTS = shape({"drops": required(some(DROP_OF))})
 Statistics = dict[str, dict[str, Any]]
 
 
-def _only_of_tables(call: Call) -> None:
-    if call.names["type"].lower() != "table":
-        raise unsupported("Only tables have statistics here")
-
-
 def weigh(operation: str) -> Callable[[Call], None]:
     def ask(call: Call) -> None:
         place = call.place
-        _only_of_tables(call)
+        if call.names["type"].lower() != "table":
+            raise unsupported("Only tables have statistics here")
         call.decide(operation, place.node)
 
     return ask

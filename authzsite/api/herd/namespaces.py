@@ -105,7 +105,11 @@ class NamespaceSearch(Namespace):
     def post(self, request: Request, code: str) -> HttpResponse:
         body = self.read(bodies.SEARCH)
         key = _key(body["namespaceSearchFilters"])
-        fields = _fields(request.query_params.get("fields", ""))
+        asked = [item.strip() for item in request.query_params.get("fields", "").split(",") if item.strip()]
+        for item in asked:
+            if item.lower() not in FIELDS:
+                raise Problem(400, f'Search response field "{item}" is not supported.')
+        fields = {FIELDS[item.lower()] for item in asked}
         charge, must = checks.charge_code(key[CHARGE_CODE]), bool(key["mustHaveChargeCode"])
         found = [
             {**dict.fromkeys(FIELDS.values()), **_narrowed(wire(name, own), fields)}
@@ -124,14 +128,6 @@ def _key(filters: list[dict[str, Any]] | None) -> dict[str, Any]:
     if len(keys) != 1:
         raise Problem(400, "Exactly one namespace search key must be specified.")
     return keys[0]
-
-
-def _fields(sent: str) -> set[str]:
-    asked = [item.strip() for item in sent.split(",") if item.strip()]
-    for item in asked:
-        if item.lower() not in FIELDS:
-            raise Problem(400, f'Search response field "{item}" is not supported.')
-    return {FIELDS[item.lower()] for item in asked}
 
 
 def _narrowed(whole: dict[str, Any], fields: set[str]) -> dict[str, Any]:

@@ -53,7 +53,10 @@ class Audit(Ranged):
         viewer = self.require_scope("audit").principal
         asked = request._request.GET.dict()
         form = _form(asked)
-        top = _realm(asked)
+        realm = realm_named(named.needed(asked, "realm"))
+        if realm is None:
+            raise Forbidden(MAY_NOT)
+        top = root(realm)
         seen = history.of_one_realm(viewer, top) if form == "json" else _exportable(viewer, top)
         question = audit.AuditFilter(
             top,
@@ -68,13 +71,6 @@ class Audit(Ranged):
         found = audit.trail(question, seen, after=_after(asked), limit=named.limit(asked))
         after = list(found.next) if found.next else None
         return respond(named.listed(entry_rows(found.entries), _plain(after), SALT))
-
-
-def _realm(asked: Asked) -> Node:
-    realm = realm_named(named.needed(asked, "realm"))
-    if realm is None:
-        raise Forbidden(MAY_NOT)
-    return root(realm)
 
 
 def _object(asked: Asked, top: Node, seen: Sight) -> Node | None:

@@ -174,7 +174,8 @@ class Ranged(Call):
         revision = _number(sent, "revision")
         caller = self.caller if self.caller.reading else self.require_scope(view.scope)
         asked = _asked(caller, view, named.needed(sent, "realm"))
-        _only_its_own(caller, asked, revision)
+        if caller.reading and caller.reading != tokens.Reading(asked.view.name, asked.realm.pk, revision):
+            raise Forbidden("this token is for another view, realm or revision")
         if caller.reading is None:
             asked.noted()
         pin = asked.pin(revision, named.moment(sent, "at"))
@@ -185,11 +186,6 @@ class Ranged(Call):
         if found is None:
             raise BadBody("ask for splits first, then for each with after, upto and revision")
         return found
-
-
-def _only_its_own(caller: Caller, asked: Asked, revision: int) -> None:
-    if caller.reading and caller.reading != tokens.Reading(asked.view.name, asked.realm.pk, revision):
-        raise Forbidden("this token is for another view, realm or revision")
 
 
 def _page(pin: Pin, asked: Asked, within: Range, request: HttpRequest) -> dict[str, Any]:

@@ -175,7 +175,8 @@ def _permit(caller: Caller, realm: Realm, run: str, sent_uses: Sequence[SentUse]
 def _known(sent_uses: Sequence[SentUse], realm: Realm) -> list[ReportedUse]:
     """Those of people, objects and actions that there are; of others nothing is said.  Three queries."""
     people = _people({each.who for each in sent_uses})
-    nodes = _nodes([each.ref for each in sent_uses if each.ref is not None])
+    asked = list(dict.fromkeys([each.ref for each in sent_uses if each.ref is not None]))
+    nodes = dict(zip(asked, find_all(spelled(asked)), strict=True))
     found = []
     for each in sent_uses:
         person, node = people.get(each.who), nodes.get(each.ref) if each.ref else None
@@ -195,8 +196,3 @@ def _people(wanted: set[tuple[str, str]]) -> dict[tuple[str, str], Principal]:
     names = {name for _, name in wanted if holdable(name)}
     rows = Principal.objects.filter(name__in=names)
     return {(row.kind, row.name): row for row in rows if (row.kind, row.name) in wanted}
-
-
-def _nodes(refs: Sequence[ObjectRef]) -> dict[ObjectRef, Node | None]:
-    asked = list(dict.fromkeys(refs))
-    return dict(zip(asked, find_all(spelled(asked)), strict=True))

@@ -39,7 +39,10 @@ def notice_settings(request: Request) -> HttpResponse:
     problem = _wrong(address)
     try:
         if not problem:
-            inbox.choose(asker_of(request), _chosen(request))
+            inbox.choose(
+                asker_of(request),
+                {code: request.POST[f"how-{code}"] for code in KINDS if f"how-{code}" in request.POST},
+            )
     except Invalid as refusal:
         problem = str(refusal)
     if problem:
@@ -58,10 +61,6 @@ def _wrong(address: str) -> str:
     except ValidationError:
         return "This is not an address that mail can go to."
     return ""
-
-
-def _chosen(request: Request) -> dict[str, str]:
-    return {code: request.POST[f"how-{code}"] for code in KINDS if f"how-{code}" in request.POST}
 
 
 def _show(request: Request, address: str, problem: str = "", *, status: int = 200) -> HttpResponse:

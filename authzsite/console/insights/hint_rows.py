@@ -62,7 +62,8 @@ class Drawing:
 
     def line(self, told: HintView) -> HintRow:
         about = about_words(told)
-        may = self._may(told)
+        slice_ = self.slices.get(told.node.realm_id)
+        may = slice_ is not None and bool(ask.answer(slice_, "grant", told.node, now=timezone.now()))
         row = told.row
         url = self._with_back(reverse("console:hint_dismiss", args=[row.pk]))
         return HintRow(
@@ -83,10 +84,6 @@ class Drawing:
             _dismissed(told),
             row.reason,
         )
-
-    def _may(self, told: HintView) -> bool:
-        slice_ = self.slices.get(told.node.realm_id)
-        return slice_ is not None and bool(ask.answer(slice_, "grant", told.node, now=timezone.now()))
 
     def _mend(self, told: HintView, about: str) -> Action:
         url = mend_url(told)

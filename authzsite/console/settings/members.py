@@ -134,7 +134,10 @@ class RemoveMemberView(MemberChangeView):
     @cached_property
     def inside(self) -> list[str]:
         """The people in a group."""
-        return _people_of(self.member)
+        if self.member.kind != Principal.Kind.GROUP:
+            return []
+        rows = Membership.objects.open().filter(group=self.member).select_related("member")
+        return [row.member.label for row in rows.order_by("member__display_name", "member__name")]
 
     def get_form_arguments(self) -> dict[str, Any]:
         return {"typed": self.member.name if len(self.inside) > MANY else ""}
@@ -169,13 +172,6 @@ class RemoveMemberView(MemberChangeView):
 
     def back(self) -> str:
         return reverse("console:person", args=[self.member.pk])
-
-
-def _people_of(principal: Principal) -> list[str]:
-    if principal.kind != Principal.Kind.GROUP:
-        return []
-    rows = Membership.objects.open().filter(group=principal).select_related("member")
-    return [row.member.label for row in rows.order_by("member__display_name", "member__name")]
 
 
 def _losses(place: ObjectAccess, principal: Principal, inside: list[str]) -> Iterable[DiffLine]:

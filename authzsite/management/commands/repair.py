@@ -39,7 +39,9 @@ class Command(OperatorCommand):
         if let_in:
             self._let_in(let_in)
         if realm is not None and owner:
-            self._repair(realm, owner, reason)
+            root, new = realm_root(realm), known(owner)
+            realm_repair.set_owner_of_realm(root, new, by=self.by, reason=reason, authority=self.authority)
+            self.stdout.write(f"{new} owns {root.name}; its history says that it was repaired")
         if forget_second_factors:
             self._forget_second_factors(forget_second_factors)
         if realm is None and not let_in and not forget_second_factors:
@@ -55,11 +57,6 @@ class Command(OperatorCommand):
             self.fail(f"there is no account {name}")
         many = second_factors.forget(account, by=self.by, authority=self.authority)
         self.stdout.write(f"{many} second factors of {name} are forgotten; the password alone lets them in")
-
-    def _repair(self, realm: str, owner: str, reason: str) -> None:
-        root, new = realm_root(realm), known(owner)
-        realm_repair.set_owner_of_realm(root, new, by=self.by, reason=reason, authority=self.authority)
-        self.stdout.write(f"{new} owns {root.name}; its history says that it was repaired")
 
     def _list(self) -> None:
         out = locked_out_realms()
