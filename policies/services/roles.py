@@ -272,11 +272,14 @@ def operation(node: Node, deed: str) -> str:
     return next((name for name in DEEDS[deed] if name in known), DEEDS[deed][0])
 
 
-def check_binding(node: Node, privilege: str) -> None:
-    """Raise Invalid when the law does not let this privilege be given on this object."""
+def check_binding(node: Node, privilege: str, *, kind: str | None = None) -> None:
+    """Raise Invalid when the law does not let this privilege be given on this object.
+
+    `kind` is that of its catalog, where the caller knows it.
+    """
     if dialects.get(node.kind).by_text:
         raise Invalid(f"In {node.realm} privileges are given on texts, such as dataset:ns1.*")
-    problem = dialects.get(node.kind).bindable(privilege, node.type, catalog_kind(node))
+    problem = dialects.get(node.kind).bindable(privilege, node.type, kind or catalog_kind(node))
     if problem:
         raise Invalid(problem)
 

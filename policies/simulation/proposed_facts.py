@@ -57,6 +57,7 @@ class ProposedFacts:
     moved: dict[int, Lineage] = field(default_factory=dict)
     _numbers: dict[tuple[str, str], int] = field(default_factory=dict)
     _added: set[int] = field(default_factory=set)
+    _kinds: dict[object, str | None] = field(default_factory=dict)
 
     def lineage(self, node: Node) -> Lineage | None:
         """Where an object would stand; None when it would be gone."""
@@ -252,7 +253,7 @@ class ProposedFacts:
         law = dialects.get(self.root.kind)
         for code in privileges:
             if target.entity is None:
-                roles.check_binding(target.node, code)
+                roles.check_binding(target.node, code, kind=self._catalog_kind(target.node))
             elif code not in law.privileges:
                 raise Invalid(f"{code} is no action; known are {', '.join(law.privileges)}")
         if holder is None:
@@ -260,6 +261,13 @@ class ProposedFacts:
         if law.grantees and holder.kind not in law.grantees:
             raise Invalid(f"In {self.root.name} nothing can be granted to a {holder.get_kind_display()}.")
         self._must_be_member(holder)
+
+    def _catalog_kind(self, node: Node) -> str | None:
+        """What kind of catalog an object stands in; looked up once for each catalog."""
+        above = next((level.key for level in node.levels if level.type == "catalog"), None)
+        if above not in self._kinds:
+            self._kinds[above] = roles.catalog_kind(node)
+        return self._kinds[above]
 
     def _must_be_member(self, holder: Principal) -> None:
         if dialects.get(self.root.kind).open_to_all or self._number(holder) in self.loaded.admitted:

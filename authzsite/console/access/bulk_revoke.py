@@ -19,6 +19,7 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Empty, Note
 from authzsite.console.kit.forms import MANY, ChoicesField, ConfirmForm
 from authzsite.console.kit.inputs.object_selection import on_context
+from authzsite.console.kit.replay import Proposal, root_of
 from catalog.nodes import Node, any_of
 from policies.authority import Actor
 from policies.errors import Conflict
@@ -26,6 +27,7 @@ from policies.models import Assignment, Grant
 from policies.models.grants import Effect
 from policies.previews import grants as previews
 from policies.services import grants
+from policies.simulation.changes import RevokeAccess, Target
 
 NOBODY_HOLDS = Empty(
     "Nobody has direct access to these",
@@ -117,6 +119,17 @@ class BulkRevokeView(ChosenObjectsView):
         if not removal.chosen:
             return Plan(empty="Choose from whom, then preview the change.", notes=notes)
         return Plan(diff=removal.preview.diff(), tally=removal.preview.tally(), notes=notes)
+
+    def proposals(self, form: RemovalForm) -> Iterable[Proposal]:
+        removal = form.removal
+        yield (
+            root_of(removal.nodes[0]),
+            [
+                RevokeAccess(Target(node), holder, removal.codes)
+                for node in removal.nodes
+                for holder in removal.chosen
+            ],
+        )
 
     def save(self, form: RemovalForm, actor: Actor) -> None:
         removal, reason, seen = form.removal, form.cleaned_data["reason"], form.sent_seen

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils import timezone
 
 from authzsite.console.access.effects import Shown, out_there
 from authzsite.console.access.grant_form import GrantForm, RecipientForm
@@ -21,6 +23,7 @@ from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.object_change import PlannedObjectView
 from authzsite.console.kit.refusal import refused
+from authzsite.console.kit.replay import Proposal, root_of
 from authzsite.console.objects.access import get_object_or_404
 from authzsite.console.separation import warnings
 from authzsite.console.sync.backend_state import behind
@@ -29,6 +32,7 @@ from policies.errors import Conflict
 from policies.previews import grants as previews
 from policies.separation import Separated
 from policies.services import grants
+from policies.simulation.changes import ALWAYS, GrantAccess, Target
 
 NOBODY = "Name a person or a group"
 
@@ -63,6 +67,15 @@ class GrantView(PlannedObjectView):
             warnings=tuple(warnings.of_wishes(form.wishes, self.object.actor)),
             begins=words.moment(begin) if begin else "",
             backend=out_there(behind(self.object.node)),
+        )
+
+    def proposals(self, form: GrantForm) -> Iterable[Proposal]:
+        wishes = form.wishes
+        given = grants.gifts_of(wishes, self.object.actor, now=timezone.now()) if wishes else []
+        window = (wishes[0].valid_from, wishes[0].valid_until) if wishes else ALWAYS
+        yield (
+            root_of(self.object.node),
+            [GrantAccess(Target(gift.node), gift.holder, (gift.privilege,), window) for gift in given],
         )
 
     def save(self, form: GrantForm, actor: Actor) -> int:

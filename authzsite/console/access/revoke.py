@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
@@ -25,6 +26,7 @@ from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.object_change import ConfirmObjectView
 from authzsite.console.kit.page import say
 from authzsite.console.kit.refusal import refused
+from authzsite.console.kit.replay import Proposal, root_of
 from authzsite.console.sync.backend_state import behind
 from policies.authority import Actor
 from policies.errors import Conflict, PolicyError
@@ -32,6 +34,7 @@ from policies.previews import grants as previews
 from policies.previews.grants import Preview
 from policies.services import grants
 from policies.services.undo import undo as undo_change
+from policies.simulation.changes import RevokeAccess, Target
 
 
 class RevokeView(ConfirmObjectView):
@@ -92,6 +95,10 @@ class RevokeView(ConfirmObjectView):
             nothing=not self.codes,
             notes=notes,
         )
+
+    def proposals(self, form: ConfirmForm) -> Iterable[Proposal]:
+        node = self.object.node
+        yield root_of(node), [RevokeAccess(Target(node), self.holder, self.codes)]
 
     def save(self, form: ConfirmForm, actor: Actor) -> str:
         taken, node, reason = self.rights, self.object.node, form.cleaned_data["reason"]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -22,6 +22,7 @@ from authzsite.console.kit.forms import ConsoleForm
 from authzsite.console.kit.http import Request, asker_of
 from authzsite.console.kit.methods import reads_and_writes, writes
 from authzsite.console.kit.page import page, say
+from authzsite.console.kit.replay import Proposal, section
 from policies.authority import Actor
 from policies.errors import Conflict, PolicyError
 from policies.separation import Separated
@@ -103,6 +104,11 @@ class ChangeView(View):
     def plan(self, form: Any) -> Plan | None:
         """What the form would do with what is valid in it so far; None where there is nothing to foretell."""
         return Plan()
+
+    def proposals(self, form: Any) -> Iterable[Proposal]:
+        """The changes of access that saving the form would make, realm by realm: held against what was
+        used."""
+        return ()
 
     def save(self, form: Any, actor: Actor) -> Any:
         """Make the change, through a service, under the writers' lock.  Raises PolicyError, BadName."""
@@ -240,6 +246,7 @@ class ChangeView(View):
         return {
             "form": form,
             "plan": plan,
+            "replay": section(self.asker, self.proposals(form)) if plan and plan.diff else None,
             "notes": [*self.notes, *(plan.notes if plan else ())],
             "heading": self.heading(form),
             "lead": self.lead(),

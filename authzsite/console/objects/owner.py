@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
@@ -15,6 +16,7 @@ from authzsite.console.kit.display.parts import Diff, DiffLine
 from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, PrincipalField, ReasonField
 from authzsite.console.kit.object_change import PlannedObjectView
 from authzsite.console.kit.refusal import refused
+from authzsite.console.kit.replay import Proposal, root_of
 from policies.authority import Actor
 from policies.decisions.personal_role_names import is_personal
 from policies.events import OWNER_SET
@@ -22,6 +24,7 @@ from policies.models import Ownership
 from policies.services import owners
 from policies.services.authorities import authorized
 from policies.services.owners import SET_OWNER
+from policies.simulation.changes import SetOwner
 
 
 class OwnerForm(ConsoleForm):
@@ -71,6 +74,10 @@ class OwnerView(PlannedObjectView):
             return [gain]
         keeps = "Keeps what other rules give, and what ownership of something above it gives."
         return [DiffLine("lose", before.label, f"is no longer the owner of {name}", keeps), gain]
+
+    def proposals(self, form: OwnerForm) -> Iterable[Proposal]:
+        node = self.object.node
+        yield root_of(node), [SetOwner(node, owner) for owner in form["who"].chosen[:1]]
 
     def save(self, form: OwnerForm, actor: Actor) -> None:
         node, (new,), reason = self.object.node, form.cleaned_data["who"], form.cleaned_data["reason"]

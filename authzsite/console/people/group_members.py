@@ -21,16 +21,19 @@ from authzsite.console.kit.forms import (
     ReasonField,
     TextField,
 )
+from authzsite.console.kit.replay import Proposal
 from authzsite.console.roles.effects import Foretold
 from authzsite.console.separation import warnings
 from policies.authority import Actor
 from policies.decisions import site_permissions
+from policies.decisions.lookups.visible_objects import realms_of
 from policies.decisions.site import named
 from policies.events import GROUP_JOINED, GROUP_LEFT
 from policies.previews.groups import Moved, of_membership
 from policies.record import access_log
 from policies.record.change import change
 from policies.services import members
+from policies.simulation.changes import JoinGroup, LeaveGroup
 
 DUTY = {
     "view_history": "read the history of",
@@ -137,6 +140,10 @@ class JoinView(GroupChangeView):
             warnings=tuple(warnings.of_joining(moved.realms, self.object, who, self.asker)),
         )
 
+    def proposals(self, form: JoinForm) -> Iterable[Proposal]:
+        joins = [JoinGroup(self.object, member) for member in form["who"].chosen]
+        return [(root, joins) for root in realms_of(self.object)]
+
     def save(self, form: JoinForm, actor: Actor) -> None:
         with change(GROUP_JOINED, realm=None, by=actor, reason=form.cleaned_data["reason"]):
             authority = site_permissions.of_admin(actor)
@@ -216,6 +223,9 @@ class LeaveView(GroupChangeView):
         moved = of_membership(self.object, [self.member], joins=False)
         foretold = _foretold(self.asker, [self.member], moved, removal=True)
         return Plan(diff=_diff(foretold, moved, [self.member], gains=False), tally=foretold.tally())
+
+    def proposals(self, form: ConfirmForm) -> Iterable[Proposal]:
+        return [(root, [LeaveGroup(self.object, self.member)]) for root in realms_of(self.object)]
 
     def save(self, form: ConfirmForm, actor: Actor) -> None:
         with change(GROUP_LEFT, realm=None, by=actor, reason=form.cleaned_data["reason"]):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +24,7 @@ from authzsite.console.kit.forms import (
 )
 from authzsite.console.kit.object_change import ObjectChangeView
 from authzsite.console.kit.refusal import refused
+from authzsite.console.kit.replay import Proposal
 from authzsite.console.roles.effects import Foretold
 from authzsite.console.roles.role import VisibleRole, visit_role
 from authzsite.console.separation import warnings as separation_notes
@@ -32,6 +34,7 @@ from policies.models import Assignment
 from policies.previews.roles import RoleChange, of_role_change
 from policies.services import roles
 from policies.services.authorities import authorized
+from policies.simulation.changes import AssignRole, DeleteRole, UnassignRole
 
 
 class RoleChangeView(ObjectChangeView):
@@ -90,6 +93,11 @@ class AssignView(RoleChangeView):
             begins=words.moment(window.begin) if window.begin else "",
         )
 
+    def proposals(self, form: AssignForm) -> Iterable[Proposal]:
+        role, window = self.role.node, form["window"].data
+        given = [AssignRole(role, holder, (window.begin, window.end)) for holder in form["who"].chosen]
+        yield self.role.root, given
+
     def save(self, form: AssignForm, actor: Actor) -> None:
         window = form.cleaned_data["window"]
         with self.authorized(ROLE_ASSIGNED, form, actor) as authority:
@@ -135,6 +143,9 @@ class UnassignView(RoleChangeView):
         foretold = Foretold.of_role(of_role_change(node, leaves), removal=True)
         return Plan(diff=foretold.diff(), tally=foretold.tally())
 
+    def proposals(self, form: ConfirmForm) -> Iterable[Proposal]:
+        yield self.role.root, [UnassignRole(self.role.node, self.holder)]
+
     def save(self, form: ConfirmForm, actor: Actor) -> None:
         with self.authorized(ROLE_UNASSIGNED, form, actor) as authority:
             roles.unassign(self.role.node, self.holder, by=actor, authority=authority)
@@ -170,6 +181,9 @@ class DeleteRoleView(RoleChangeView):
 
     def plan(self, form: ConfirmForm) -> Plan:
         return Plan(diff=self.foretold.diff(), tally=self.foretold.tally())
+
+    def proposals(self, form: ConfirmForm) -> Iterable[Proposal]:
+        yield self.role.root, [DeleteRole(self.role.node)]
 
     def save(self, form: ConfirmForm, actor: Actor) -> None:
         with self.authorized(ROLE_DELETED, form, actor) as authority:

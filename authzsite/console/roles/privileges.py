@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 from urllib.parse import urlencode
 
@@ -24,6 +25,7 @@ from authzsite.console.kit.inputs.visible_principals import circle_of, giveable
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.console.kit.refusal import refused
+from authzsite.console.kit.replay import Proposal
 from authzsite.console.objects.access import ObjectAccess, get_object_or_404
 from authzsite.console.people.person_groups import MembershipRow
 from authzsite.console.roles.effects import Foretold
@@ -40,6 +42,7 @@ from policies.services import roles
 from policies.services.authorities import authorized
 from policies.services.grants import GRANT
 from policies.services.roles import Privilege
+from policies.simulation.changes import AddToRole, RemoveFromRole, Target
 
 NOTHING_CHOSEN = "Choose, then look: the preview shows who gains and who loses."
 STATES = (("", "Nothing"), ("allow", "Allow"), ("deny", "Deny"))
@@ -160,6 +163,12 @@ class RolePrivilegesView(RoleChangeView):
         foretold = Foretold.of_role(of_role_change(self.role.node, form.change))
         tally = foretold.tally() if foretold.parts else None
         return Plan(diff=foretold.diff(), tally=tally, sum=foretold.sum())
+
+    def proposals(self, form: StatesForm) -> Iterable[Proposal]:
+        role, target = self.role.node, Target(self.place.node)
+        removed = [RemoveFromRole(role, target, (item.code,), item.effect) for item in form.removes]
+        added = [AddToRole(role, target, (item.code,), item.effect) for item in form.adds]
+        yield self.role.root, [*removed, *added]
 
     def form_valid(self, form: StatesForm) -> HttpResponse:
         if form.change is None and done_before(self.actor) is None:

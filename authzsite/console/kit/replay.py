@@ -1,0 +1,91 @@
+"""Beside every plan: which reported uses of the last days the change would refuse, or newly allow."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from django.utils import timezone
+
+from accounts.models import Principal
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Diff, DiffLine
+from catalog.nodes import Node
+from policies.data_views.visibility import governed
+from policies.errors import PolicyError
+from policies.simulation.changes import Change
+from policies.simulation.difference import Difference
+from policies.simulation.replay import DAYS, Replay, ReplayedUse
+from policies.simulation.simulation import Simulation
+
+LINES = 8
+"""So many uses are written out; of the rest the page says how many there are."""
+Proposal = tuple[Node, Sequence[Change]]
+"""What a form would change in one realm, given by its root."""
+
+
+@dataclass(frozen=True)
+class ReplaySection:
+    """What a page says of uses: lines for those refused and allowed, and how much the reports cover."""
+
+    diff: Diff
+    coverage: str
+    days: int = DAYS
+
+
+def section(viewer: Principal, proposals: Iterable[Proposal]) -> ReplaySection | None:
+    """The uses that a form's changes touch, as far as the viewer may see them; None where there is nothing
+    to say: no changes, or no objects with data."""
+    replays = [_replay(viewer, root, changes) for root, changes in proposals if changes]
+    try:
+        covered = [replay.coverage for replay in replays]
+        refused = [use for replay in replays for use in replay.refused]
+        allowed = [use for replay in replays for use in replay.allowed]
+    except PolicyError:
+        return None  # what cannot be done is said by the form itself
+    reported, objects = (sum(column) for column in zip(*covered, strict=True)) if covered else (0, 0)
+    if not objects and not refused and not allowed:
+        return None
+    return ReplaySection(Diff(tuple(_lines(refused, allowed))), _coverage(reported, objects))
+
+
+def root_of(node: Node) -> Node:
+    """The root of the realm that an object is in."""
+    return next(iter(node.above()), node)
+
+
+def _replay(viewer: Principal, root: Node, changes: Sequence[Change]) -> Replay:
+    now = timezone.now()
+    at = max([now, *(change.begins for change in changes if change.begins)])
+    within = governed(viewer, root) or frozenset()
+    return Replay(Difference(Simulation(root, changes, at=at), viewer=viewer, governed=within))
+
+
+def _lines(refused: Sequence[ReplayedUse], allowed: Sequence[ReplayedUse]) -> Iterator[DiffLine]:
+    for use in refused[:LINES]:
+        yield DiffLine("lose", use.person.label, f"could no longer {_what(use)}", _when(use))
+    if len(refused) > LINES:
+        yield DiffLine("lose", words.number(len(refused) - LINES), "more uses would be refused.")
+    if not refused:
+        yield DiffLine("same", "No reported use", "would be refused.")
+    for use in allowed[:LINES]:
+        yield DiffLine("gain", use.person.label, f"could {_what(use)}", _when(use))
+    if len(allowed) > LINES:
+        yield DiffLine("gain", words.number(len(allowed) - LINES), "more uses would be allowed.")
+
+
+def _what(use: ReplayedUse) -> str:
+    return f"{use.action} {use.node.ref.full_name or use.node.name}"
+
+
+def _when(use: ReplayedUse) -> str:
+    times = words.count(use.times, "time")
+    if not use.jobs:
+        return f"Refused {times}, last {words.ago(use.last)}."
+    jobs = words.listed([job.label for job in use.jobs], 3)
+    return f"Used in {words.count(use.times, 'run')}, last {words.ago(use.last)}. Reported by {jobs}."
+
+
+def _coverage(reported: int, objects: int) -> str:
+    which = words.count(objects, "object")
+    return f"Jobs report their use of {words.number(reported)} of {which} with data that this is about."

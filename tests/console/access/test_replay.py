@@ -1,0 +1,56 @@
+"""Beside the plan of a change: which reported uses it would have refused, and how much is reported at all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+
+from django.test import Client
+from django.utils import timezone
+
+from accounts import people
+from catalog.nodes import Node
+from policies.analytics import uses
+from policies.analytics.uses import ReportedUse
+from policies.record import access_log
+from tests.factories import the
+
+Enter = Callable[[str], Client]
+
+
+def used(name: str, *, days: int = 2) -> None:
+    node, at = the("table", "shop.sales.orders"), timezone.now() - timedelta(days=days)
+    etl = people.ensure("service", "nightly")
+    use = ReportedUse(people.ensure("user", name), node, "read", True, at)
+    uses.take(node.realm_id, etl, f"{name} {days}", [use])
+
+
+def text_of(client: Client, address: str) -> str:
+    response = client.get(address)
+    assert response.status_code == 200
+    return " ".join(response.content.decode().split())
+
+
+def test_taking_a_role_names_the_uses_that_it_would_refuse(shop: Node, signed_in: Enter) -> None:
+    role = the("role", "sales_read").id
+    address = f"/roles/{role}/unassign?who=group:analysts"
+    quiet = text_of(signed_in("marek"), address)
+    assert "No reported use" in quiet and "Jobs report their use of 0 of" in quiet
+    used("mia")
+    page = text_of(signed_in("marek"), address)
+    assert "could no longer read shop.sales.orders" in page
+    assert "Used in 1 run" in page and "Reported by nightly" in page
+    used("mia", days=200)
+    assert "Used in 1 run" in text_of(signed_in("marek"), address)
+
+
+def test_a_grant_names_the_refusals_that_it_would_end(shop: Node, signed_in: Enter) -> None:
+    orders = the("table", "shop.sales.orders")
+    access_log.refused(people.ensure("user", "ana"), "read", orders, via="console")
+    page = text_of(signed_in("marek"), f"/objects/{orders.id}/grant?who=user:ana")
+    assert "could read shop.sales.orders" in page and "Refused 1 time" in page
+
+
+def test_a_form_that_is_not_filled_in_yet_has_no_replay(shop: Node, signed_in: Enter) -> None:
+    page = text_of(signed_in("marek"), f"/objects/{the('schema', 'shop.sales').id}/owner")
+    assert "Uses of the last" not in page
