@@ -165,10 +165,11 @@ class RolePrivilegesView(RoleChangeView):
         return Plan(diff=foretold.diff(), tally=tally, sum=foretold.sum())
 
     def proposals(self, form: StatesForm) -> Iterable[Proposal]:
-        role, target = self.role.node, Target(self.place.node)
-        removed = [RemoveFromRole(role, target, (item.code,), item.effect) for item in form.removes]
-        added = [AddToRole(role, target, (item.code,), item.effect) for item in form.adds]
-        yield self.role.root, [*removed, *added]
+        role, change = self.role.node, form.change
+        if change is not None:
+            removed = [RemoveFromRole(role, Target(on), (it.code,), it.effect) for on, it in change.removes]
+            added = [AddToRole(role, Target(on), (it.code,), it.effect) for on, it in change.adds]
+            yield self.role.root, [*removed, *added]
 
     def form_valid(self, form: StatesForm) -> HttpResponse:
         if form.change is None and done_before(self.actor) is None:
