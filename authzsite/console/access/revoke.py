@@ -22,6 +22,7 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Note
 from authzsite.console.kit.forms import MANY, ConfirmForm
 from authzsite.console.kit.http import Request, asker_of
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.object_change import ConfirmObjectView
 from authzsite.console.kit.page import say
@@ -56,13 +57,15 @@ class RevokeView(ConfirmObjectView):
         found = somebody(asked) if ":" in asked else None
         if found is None:
             raise Http404
+        self.held = set(grants.direct(self.object.node, found).values_list("privilege", flat=True))
+        if not self.held and not VisiblePrincipals(self.asker).people().filter(pk=found.pk).exists():
+            raise Http404
         return found
 
     @cached_property
     def codes(self) -> tuple[str, ...]:
-        asked = self.request.GET.getlist("may")
-        held = grants.direct(self.object.node, self.holder).values_list("privilege", flat=True)
-        return tuple(sorted(code for code in set(held) if not asked or code in asked))
+        asked, holder = self.request.GET.getlist("may"), self.holder
+        return tuple(sorted(code for code in self.held if holder and (not asked or code in asked)))
 
     @cached_property
     def preview(self) -> Preview:

@@ -135,6 +135,9 @@ class RolesView(HerdChangeView):
 
 def _holder(typed: str) -> Principal:
     """The user, service account or group meant; a user of that name, made when absent."""
+    kind, colon, name = typed.partition(":")
+    if colon and kind == Principal.Kind.USER:
+        typed = name  # whether or not somebody is called so
     named = somebody(typed) if ":" in typed else None
     if named is not None and named.kind != Principal.Kind.PATTERN:
         return named

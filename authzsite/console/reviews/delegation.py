@@ -51,7 +51,10 @@ class DelegationView(ChangeView):
         """Whose rows; None for those that nobody can be asked about."""
         code = self.request.GET.get("of", "")[:300]
         if code and self.object.standing.leads:
-            return somebody(code)
+            named = somebody(code)
+            if named is None or not worklist.rows_of(self.object.review, named).exists():
+                raise Http404
+            return named
         return self.object.asker if self.object.standing.asked else None
 
     @cached_property

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.core.exceptions import ValidationError
-from django.http import Http404, HttpResponse
+from django.http import Http404, HttpResponse, QueryDict
 
 from accounts.models import Principal
 from authzsite.console.history.views import somebody
@@ -20,6 +20,7 @@ from authzsite.console.kit.forms import (
     ReasonField,
     TextField,
 )
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
 from authzsite.console.separation.context import candidates, side_words
 from authzsite.console.separation.rule import RuleChangeView, only
 from policies.authority import Actor
@@ -41,12 +42,16 @@ class ExceptionForm(ConsoleForm):
     date = MomentField(label="Until")
     reason = ReasonField(help_text="Kept in the history for ever. At least 8 characters.")
 
+    def __init__(self, data: QueryDict, *, circle: VisiblePrincipals) -> None:
+        super().__init__(data)
+        self.circle = circle
+
     def clean_owner(self) -> Principal:
         name = self.cleaned_data["owner"]
-        found = somebody(name)
-        if found is None or found.kind != Principal.Kind.USER:
+        person = somebody(name)
+        if person is None or not self.circle.people(kind="user").filter(pk=person.pk).exists():
             raise ValidationError(f"Nobody is called {name}.")
-        return found
+        return person
 
 
 class NewExceptionView(RuleChangeView):
@@ -57,7 +62,7 @@ class NewExceptionView(RuleChangeView):
     cannot = "make exceptions from rules of separation"
 
     def make_form(self, data: Any) -> ExceptionForm:
-        form = ExceptionForm(data)
+        form = ExceptionForm(data, circle=VisiblePrincipals(self.asker))
         form.fields["who"].search = lambda text: candidates(self.request, text)
         zone = f"Within a year, in {words.zone()}, the time zone of your settings."
         form.fields["date"].help_text = zone

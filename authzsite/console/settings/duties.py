@@ -316,6 +316,8 @@ class TakeView(DutyChangeView):
         name = self.holder.label
         here = [held for held in duties.duties_along(self.node) if held.node.id == self.node.id]
         if not any(held.holder == self.holder and held.duty == self.duty for held in here):
+            if not VisiblePrincipals(self.asker).people().filter(pk=self.holder.pk).exists():
+                raise Http404
             gone = Note("", f"{name} does not have this duty here.", "It may have been taken before.")
             return Plan(nothing=True, notes=(gone,))
         loss = f"may no longer {group_members.DUTY[self.duty]} {self.node.name} and what is below it"
