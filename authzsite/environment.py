@@ -85,6 +85,7 @@ class Environment:
     proxy_sign_out: str = ""
     oidc: tuple[single_sign_on.Provider, ...] = ()
     second_factor: str = ""
+    step_up: int = 15
 
 
 def dangers(authenticators: Collection[str], hosts: Collection[str], *, debug: bool) -> list[str]:
@@ -154,6 +155,7 @@ def read() -> Environment:
         proxy_headers=_told(single_sign_on.proxy_headers, env.str),
         proxy_sign_out=_told(single_sign_on.sign_out_path, env.str),
         oidc=_told(single_sign_on.oidc_providers, os.environ),
+        step_up=_minutes(env, "LAKEWARDEN_STEP_UP", 15),
         second_factor=_matching(
             env, "LAKEWARDEN_SECOND_FACTOR", "", re.compile("^(|duties|everybody)$"), "duties or everybody"
         ),
@@ -368,6 +370,13 @@ def _days(env: Env, name: str, default: int, *, least: int = 1) -> int:
     text = env.str(name, str(default)).strip()
     if not re.fullmatch(r"0|[1-9][0-9]{0,4}", text) or int(text) < least:
         raise WrongSetting(f"{name}={text!r} is not a number of days")
+    return int(text)
+
+
+def _minutes(env: Env, name: str, default: int) -> int:
+    text = env.str(name, str(default)).strip()
+    if not re.fullmatch(r"0|[1-9][0-9]{0,3}", text):
+        raise WrongSetting(f"{name}={text!r} is not a number of minutes, 0 for never")
     return int(text)
 
 

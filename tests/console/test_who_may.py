@@ -270,6 +270,8 @@ PAGES = (
     Page("second_step", "/sign-in/second", 403, 302, 302, 302, 302, 302, 302, 302),
     Page("second_factor", "/profile/second-factor", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("second_factor", "/profile/second-factor", KEPT, 302, 302, 302, 302, 302, 302, 302, "post"),
+    Page("again", "/sign-in/again", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("again", "/sign-in/again", KEPT, 422, 422, 422, 422, 422, 422, 422, "post"),
     Page("profile", "/profile", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("profile", "/profile", KEPT, 302, 302, 302, 302, 302, 302, 302, "post"),
 )

@@ -282,3 +282,39 @@ def test_a_provider_that_is_away_is_told_of(provider: oidc.Provider, settings: A
 @pytest.mark.parametrize("path", ["/accounts/signup/", "/accounts/login/", "/accounts/email/", "/signup/"])
 def test_no_other_page_of_the_package_is_there(provider: oidc.Provider, path: str) -> None:
     assert Client().get(path).status_code == 404
+
+
+TOKEN = {"do": "token", "scope": ["check"], "days": "30"}
+
+
+@pytest.mark.parametrize(
+    ("forged", "proved"),
+    [({}, True), ({"auth_time": int(time.time()) - 3600}, False), ({"auth_time": None}, False)],
+)
+def test_who_signed_in_a_while_ago_proves_it_to_the_provider_again(
+    provider: oidc.Provider, settings: Any, forged: dict[str, Any], proved: bool
+) -> None:
+    browser = Client()
+    sign_in(browser)
+    settings.LAKEWARDEN_STEP_UP = 15
+    session = browser.session
+    session["proved"] = time.time() - 3600
+    session.save()
+    asked = browser.post("/profile", TOKEN)
+    assert b"Confirm with Keycloak" in asked.content
+    provider.forged = forged
+    sign_in(browser, again="1", kept=asked.context["kept"])
+    assert (browser.post("/profile", TOKEN).status_code == 200) is proved
+
+
+def test_another_persons_proof_does_not_count(provider: oidc.Provider, settings: Any) -> None:
+    browser = Client()
+    sign_in(browser)
+    provider.claims |= {"sub": "another", "preferred_username": "bob"}
+    sign_in()
+    settings.LAKEWARDEN_STEP_UP = 15
+    session = browser.session
+    session["proved"] = time.time() - 3600
+    session.save()
+    assert sign_in(browser, again="1").status_code == 403
+    assert browser.post("/profile", TOKEN).status_code == 403

@@ -77,6 +77,8 @@ class Provider:
             raise PermissionError
         now = int(time.time())
         claims = {"iss": self.issuer, "aud": CLIENT, "iat": now, "exp": now + 60, "nonce": begun["nonce"]}
+        if begun.get("prompt") == "login":
+            claims["auth_time"] = now
         claims |= self.claims | self.forged
         claims = {name: value for name, value in claims.items() if value is not None}
         token = jwt.encode(claims, self.signs_with, algorithm=self.algorithm, headers={"kid": "1"})

@@ -20,6 +20,7 @@ from accounts.models import Keeping, Membership, Principal, Token, User
 from authzsite.console.accounts.admin_change import AdminChangeView, PrincipalForm
 from authzsite.console.accounts.views import admin_only, state_of
 from authzsite.console.history import timeline
+from authzsite.console.kit import step_up
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
@@ -60,6 +61,8 @@ def account_detail(request: Request, id: int) -> HttpResponse:
         return _show(request, account)
     actor, do = Actor(asker_of(request), "console"), request.POST.get("do", "")
     if do == "link":
+        if answer := step_up.asked(request):
+            return answer
         accounts.begin_password(account, by=actor, authority=site_permissions.of_admin(actor))
         return _show(request, account, link=_link(request, account))
     if do == "enable" and accounts.open_again(account, by=actor, authority=site_permissions.of_admin(actor)):
@@ -228,6 +231,7 @@ class DisableAccountView(AdminChangeView):
 class BindAccountView(AdminChangeView):
     """As whom it acts from now on; who used it is signed out."""
 
+    steps_up = True
     template_name = "console/kit/planned.html"
     looks_first = True
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import secrets
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -16,10 +17,10 @@ from django.views.decorators.cache import never_cache
 
 from accounts.backends import OIDC
 from accounts.identities import Identity, Subject
-from accounts.models import User
+from accounts.models import ExternalSignIn, User
 from accounts.people import BadName, checked_name
 from authzsite.console.accounts.oidc_client import Client, NotProved
-from authzsite.console.kit import form_resume, proofs
+from authzsite.console.kit import form_resume, proofs, step_up
 from authzsite.console.kit.error_pages import show
 from authzsite.console.kit.http import Request, account_of, asker_of
 from authzsite.console.kit.methods import reads, writes
@@ -32,6 +33,8 @@ from policies.services import external_accounts
 
 log = logging.getLogger(__name__)
 LONGEST_SUBJECT = 255
+FRESH = 120
+"""Seconds within which the provider asked who somebody is, where they are to prove it again."""
 
 
 def _provider(name: str) -> Provider:
@@ -48,16 +51,24 @@ def begin(request: Request, name: str) -> HttpResponse:
     """On to the provider; what one wanted to do here waits until they are back."""
     known = _provider(name)
     account = request.user.pk if isinstance(request.user, User) else None
-    data = {"next": asked_next(request), "kept": form_resume.earlier(request), "account": account}
+    again = account is not None and bool(request.POST.get("again"))
+    if account is not None and not again and (page := step_up.asked(request)):
+        return page
+    data = {
+        "next": asked_next(request),
+        "kept": form_resume.earlier(request),
+        "account": account,
+        "again": again,
+    }
     try:
-        address = Client(request, known).begin(data, secrets.token_urlsafe(32))
+        address = Client(request, known).begin(data, secrets.token_urlsafe(32), again=again)
     except NotProved as problem:
         return _refused(request, known, data, problem)
     # a form may lead to this site alone; going on from a page is no part of the form
     context = {"shell": surroundings(request), "title": known.title, "address": address}
-    page = render(request, "console/accounts/going_on.html", context)
-    page.headers["Refresh"] = f"0; url={address}"
-    return page
+    answer = render(request, "console/accounts/going_on.html", context)
+    answer.headers["Refresh"] = f"0; url={address}"
+    return answer
 
 
 @never_cache
@@ -69,6 +80,8 @@ def callback(request: Request, name: str) -> HttpResponse:
     try:
         data, claims = Client(request, known).finish()
         subject, identity = _subject(known, claims), _identity(known, claims)
+        if data["again"]:
+            return _prove(request, data, subject, claims)
         if data["account"] is not None:
             return _connect(request, data["account"], subject)
         account = external_accounts.admit_subject(subject, identity, joins=known.joins)
@@ -90,6 +103,21 @@ def _connect(request: Request, number: int, subject: Subject) -> HttpResponse:
     else:
         say(request, f"{subject.provider} was connected before")
     return redirect("console:profile")
+
+
+def _prove(
+    request: Request, data: Mapping[str, Any], subject: Subject, claims: Mapping[str, Any]
+) -> HttpResponse:
+    """Note that who is signed in just proved it to the provider again.  Raises NotProved, Invalid."""
+    account = account_of(request) if isinstance(request.user, User) else None
+    known = ExternalSignIn.objects.filter(issuer=subject.issuer, subject=subject.id).first()
+    if account is None or known is None or not account.pk == known.account_id == data["account"]:
+        raise Invalid("You are not signed in as when you began.")
+    proved = claims.get("auth_time")
+    if not isinstance(proved, int) or time.time() - proved > FRESH:
+        raise NotProved("it did not ask them again who they are")
+    proofs.note(request)
+    return redirect(form_resume.restore(request, data["kept"]) or data["next"])
 
 
 def _refused(request: Request, known: Provider, data: Mapping[str, Any], problem: Exception) -> HttpResponse:

@@ -62,12 +62,14 @@ class Client(OpenIDConnectProvider):  # type: ignore[misc]  # allauth is not typ
     def get_oauth2_adapter(self, request: HttpRequest) -> Adapter:
         return Adapter(request, self)
 
-    def begin(self, data: Mapping[str, Any], nonce: str) -> str:
-        """The provider's address to go on to; `data` comes back with the answer.  Raises NotProved."""
+    def begin(self, data: Mapping[str, Any], nonce: str, *, again: bool = False) -> str:
+        """The provider's address to go on to; `data` comes back with the answer.  Raises NotProved.
+
+        With `again` it is to ask who they are although they are signed in there.
+        """
+        wanted = {"nonce": nonce, **({"prompt": "login", "max_age": "0"} if again else {})}
         try:
-            answer = self.redirect(
-                self.request, "login", data={**data, "nonce": nonce}, auth_params={"nonce": nonce}
-            )
+            answer = self.redirect(self.request, "login", data={**data, "nonce": nonce}, auth_params=wanted)
         except (OAuth2Error, RequestException, ValueError, KeyError) as problem:
             raise NotProved(f"its configuration cannot be read: {problem}") from problem
         return str(answer.headers["Location"])

@@ -21,6 +21,7 @@ from accounts import sessions
 from accounts.models import Keeping, Membership, Principal, SignIn, User
 from authzsite.console.accounts import tokens
 from authzsite.console.accounts.tokens import TokenForm
+from authzsite.console.kit import form_resume, step_up
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import formats, terms, words
 from authzsite.console.kit.display.parts import Action, Who
@@ -53,7 +54,9 @@ class SignedInBrowser:
 def profile_page(request: Request) -> HttpResponse:
     """The page; each of its forms comes back to it."""
     if request.method != "POST":
-        return _show(request, TokenForm(who="you"))
+        kept = form_resume.take(request)
+        resumed = kept if kept and kept.get("do") == "token" else None
+        return _show(request, TokenForm(resumed, who="you"))
     answers = {
         "token": _make,
         "revoke": _revoke,
@@ -69,6 +72,8 @@ def profile_page(request: Request) -> HttpResponse:
 
 
 def _make(request: Request) -> HttpResponse:
+    if answer := step_up.asked(request):
+        return answer
     asker = asker_of(request)
     form = TokenForm(request.POST, who="you")
     made = form.make(asker, by=Actor(asker, "console"))
@@ -164,6 +169,8 @@ def browser(agent: str) -> str:
 
 
 def _disconnect(request: Request) -> HttpResponse:
+    if answer := step_up.asked(request):
+        return answer
     number = number_in(request.POST.get("way", ""))
     by = Actor(asker_of(request), "console")
     try:

@@ -11,7 +11,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 
 from authzsite.console.accounts.factor_forms import FactorForm
 from authzsite.console.accounts.second_step import is_required
-from authzsite.console.kit import proofs
+from authzsite.console.kit import proofs, step_up
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.http import Request, account_of, asker_of, number_in
@@ -39,11 +39,13 @@ class HeldFactor:
 @login_required
 def second_factor(request: Request) -> HttpResponse:
     """The page; each of its forms comes back to it."""
+    if answer := step_up.asked(request):
+        return answer
     if request.method != "POST":
         return _show(request)
     answers = {"add": _add, "remove": _remove, "codes": _codes}
-    answer = answers.get(request.POST.get("do", ""))
-    return answer(request) if answer else redirect("console:second_factor")
+    done = answers.get(request.POST.get("do", ""))
+    return done(request) if done else redirect("console:second_factor")
 
 
 def _add(request: Request) -> HttpResponse:

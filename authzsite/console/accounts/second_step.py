@@ -31,6 +31,7 @@ from policies.services import second_factors
 PENDING = "second_step"
 SECONDS = 600
 BACKEND = "django.contrib.auth.backends.ModelBackend"
+TOO_MANY = "Too many wrong codes. Sign-in is closed for a while."
 WRONG = "This code is not right, or was used before. Wait for the next one."
 
 
@@ -82,11 +83,9 @@ def second_step(request: Request) -> HttpResponse:
     form = FactorForm(request, account, sets_up=not known)
     if request.method != "POST":
         return _show(request, form)
-    if not AxesProxyHandler.is_allowed(request, {"username": account.username}):
-        return _show(request, form, "Too many wrong codes. Sign-in is closed for a while.", status=429)
     problem = form.add(Actor(account.principal, "console")) if not known else prove(request, account)
     if problem:
-        return _show(request, form, problem, status=422)
+        return _show(request, form, problem, status=429 if problem is TOO_MANY else 422)
     del request.session[PENDING]
     if not known:
         proofs.show_codes(request)
@@ -95,6 +94,8 @@ def second_step(request: Request) -> HttpResponse:
 
 def prove(request: Request, account: User) -> str:
     """Why what was sent proves nothing; empty when it does.  Wrong codes count like wrong passwords."""
+    if not AxesProxyHandler.is_allowed(request, {"username": account.username}):
+        return TOO_MANY
     if _proves(request, account):
         return ""
     user_login_failed.send(__name__, credentials={"username": account.username}, request=request)

@@ -19,6 +19,7 @@ from authzsite.console.accounts.admin_change import AdminChangeView, PrincipalFo
 from authzsite.console.accounts.tokens import TokenForm
 from authzsite.console.accounts.views import service_state
 from authzsite.console.history import timeline
+from authzsite.console.kit import step_up
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
@@ -110,6 +111,8 @@ def service_detail(request: Request, id: int) -> HttpResponse:
         return _show(request, kept, TokenForm(who="it"))
     actor, do = Actor(kept.asker, "console"), request.POST.get("do", "")
     if do == "token":
+        if answer := step_up.asked(request):
+            return answer
         form = TokenForm(request.POST, who="it")
         form.full_clean()
         if not kept.enabled:

@@ -4,6 +4,7 @@ from django.urls import path
 
 from authzsite.console.accounts import (
     account,
+    again,
     oidc,
     profile,
     second_factor,
@@ -19,6 +20,7 @@ urlpatterns = [
     path("sign-in/with/<slug:name>", oidc.begin, name="oidc_begin"),
     path("sign-in/with/<slug:name>/callback", oidc.callback, name="oidc_callback"),
     path("sign-in/second", second_step.second_step, name="second_step"),
+    path("sign-in/again", again.again, name="again"),
     path("sign-out", sign_in.sign_out, name="sign_out"),
     path("resume", sign_in.resume, name="resume"),
     path("preferences", sign_in.preferences, name="preferences"),

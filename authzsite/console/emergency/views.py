@@ -136,6 +136,7 @@ class EmergenciesView(ChangeView):
     """What was opened by the viewer and by others, and the form for holders of the duty."""
 
     form_class = EmergencyForm
+    steps_up = True
     template_name = "console/emergency/list.html"
     not_saved = "Not opened."
 

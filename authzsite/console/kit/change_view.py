@@ -14,7 +14,7 @@ from django.views.generic import FormView
 
 from accounts.models import Principal
 from accounts.people import BadName
-from authzsite.console.kit import form_resume
+from authzsite.console.kit import form_resume, step_up
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display.parts import Diff, Note, Tally
@@ -75,6 +75,8 @@ class ChangeView(View):
     saving_steps: ClassVar[frozenset[str]] = frozenset({"save"})
     naming_buttons: ClassVar[frozenset[str]] = frozenset({"add", "drop"})
     """Buttons that change who or what is named; they never save."""
+    steps_up: ClassVar[bool] = False
+    """Whether it is saved only when the viewer proved a short time ago who they are."""
     not_saved: ClassVar[str] = "Not saved."
     fields_of_errors: ClassVar[Mapping[type[Exception], str]] = {BadName: "name"}
     """Errors of services that belong to one field of the form."""
@@ -165,6 +167,8 @@ class ChangeView(View):
         self.actor = Actor(self.asker, "console", request_id=form.nonce)
         if self.preview_only or (self.looks_first and self.only_looks(form)):
             return self.look(form, begin="nonce" not in request.POST)
+        if self.steps_up and (page := step_up.asked(request)):
+            return page
         return self.form_valid(form) if form.is_valid() else self.form_invalid(form)
 
     def only_looks(self, form: Any) -> bool:

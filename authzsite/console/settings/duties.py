@@ -203,6 +203,8 @@ def _refused(request: Request, office: Office) -> HttpResponse:
 class DutyChangeView(ChangeView):
     """A change of duties on an object; `self.object` is the object with who may change them."""
 
+    steps_up = True
+
     def get_object(self) -> Office:
         return visit_office(self.request, self.kwargs["id"])
 

@@ -29,6 +29,7 @@ class AgreeForm(ConsoleForm):
 class AgreeView(AdminChangeView):
     """Ask back, then agree; for site admins alone, who need not be in the realm."""
 
+    steps_up = True
     form_class = AgreeForm
     template_name = "console/sync/operate.html"
     section = "sync"

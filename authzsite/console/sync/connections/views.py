@@ -49,6 +49,7 @@ class ConnectView(ChangeView):
     """Which kind of system; the form; a try; the connection."""
 
     template_name = "console/sync/connect.html"
+    steps_up = True
     not_saved = "Not connected."
     object: RealmAccess
     kind: Kind
