@@ -6,3 +6,10 @@ class AccountsConfig(AppConfig):
 
     name = "accounts"
     default_auto_field = "django.db.models.BigAutoField"
+
+    def ready(self) -> None:
+        from django.contrib.auth.signals import user_logged_in
+
+        from accounts.session_limits import note_beginning  # loads models, which a package cannot at first
+
+        user_logged_in.connect(note_beginning, dispatch_uid="accounts.session_limits")

@@ -86,6 +86,9 @@ class Environment:
     oidc: tuple[single_sign_on.Provider, ...] = ()
     second_factor: str = ""
     step_up: int = 15
+    session_idle: int = 120
+    session_hours: int = 12
+    calls_a_minute: int = 60_000
 
 
 def dangers(authenticators: Collection[str], hosts: Collection[str], *, debug: bool) -> list[str]:
@@ -156,6 +159,9 @@ def read() -> Environment:
         proxy_sign_out=_told(single_sign_on.sign_out_path, env.str),
         oidc=_told(single_sign_on.oidc_providers, os.environ),
         step_up=_minutes(env, "LAKEWARDEN_STEP_UP", 15),
+        session_idle=_minutes(env, "LAKEWARDEN_SESSION_IDLE", 120),
+        session_hours=_hours(env, "LAKEWARDEN_SESSION_HOURS", 12),
+        calls_a_minute=_calls(env, "LAKEWARDEN_CALLS_A_MINUTE", 60_000),
         second_factor=_matching(
             env, "LAKEWARDEN_SECOND_FACTOR", "", re.compile("^(|duties|everybody)$"), "duties or everybody"
         ),
@@ -377,6 +383,13 @@ def _minutes(env: Env, name: str, default: int) -> int:
     text = env.str(name, str(default)).strip()
     if not re.fullmatch(r"0|[1-9][0-9]{0,3}", text):
         raise WrongSetting(f"{name}={text!r} is not a number of minutes, 0 for never")
+    return int(text)
+
+
+def _calls(env: Env, name: str, default: int) -> int:
+    text = env.str(name, str(default)).strip()
+    if not re.fullmatch(r"0|[1-9][0-9]{0,7}", text):
+        raise WrongSetting(f"{name}={text!r} is not a number of calls, 0 for any")
     return int(text)
 
 

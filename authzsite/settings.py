@@ -30,6 +30,8 @@ LAKEWARDEN_PROXY_SIGN_OUT = ENVIRONMENT.proxy_sign_out
 LAKEWARDEN_OIDC = ENVIRONMENT.oidc
 LAKEWARDEN_SECOND_FACTOR = ENVIRONMENT.second_factor
 LAKEWARDEN_STEP_UP = ENVIRONMENT.step_up
+LAKEWARDEN_SESSION_IDLE = ENVIRONMENT.session_idle
+LAKEWARDEN_CALLS_A_MINUTE = ENVIRONMENT.calls_a_minute
 LAKEWARDEN_MONITOR_ADDRESSES = ENVIRONMENT.monitors
 LAKEWARDEN_SERVICE_ADMINS = ENVIRONMENT.service_admins
 LAKEWARDEN_HERD_REALM = ENVIRONMENT.herd_realm
@@ -83,8 +85,10 @@ MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
     "whitenoise.middleware.WhiteNoiseMiddleware",
     "csp.middleware.CSPMiddleware",
+    "authzsite.api.call_limits.CallLimits",
     "authzsite.runtime.middleware.page_headers",
     "django.contrib.sessions.middleware.SessionMiddleware",
+    "accounts.session_limits.SessionLimits",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -253,8 +257,12 @@ AUTHENTICATION_BACKENDS = [
 ]
 PASSWORD_HASHERS = ["accounts.sign_in_limits.Hasher"]
 AUTH_PASSWORD_VALIDATORS = [
-    {"NAME": f"django.contrib.auth.password_validation.{name}"}
-    for name in ("UserAttributeSimilarityValidator", "MinimumLengthValidator", "CommonPasswordValidator")
+    {"NAME": f"django.contrib.auth.password_validation.{name}", "OPTIONS": options}
+    for name, options in (
+        ("UserAttributeSimilarityValidator", {}),
+        ("MinimumLengthValidator", {"min_length": 12}),
+        ("CommonPasswordValidator", {}),  # twenty thousand that were found in breaches
+    )
 ]
 ANONYMOUS_USER_NAME = None  # guardian: a duty belongs to somebody
 GUARDIAN_AUTO_PREFETCH = False
@@ -269,13 +277,15 @@ MFA_ADAPTER = "authzsite.console.accounts.mfa.Adapter"
 MFA_SUPPORTED_TYPES = ["totp", "recovery_codes", "webauthn"]
 MFA_TOTP_TOLERANCE = 1  # half a minute by which clocks may differ
 
-SESSION_COOKIE_AGE = 12 * 3600
+SESSION_COOKIE_AGE = ENVIRONMENT.session_hours * 3600
 SESSION_COOKIE_HTTPONLY = True
 SESSION_COOKIE_SAMESITE = "Lax"
-SESSION_COOKIE_NAME = "lakewarden_session"
+# the prefix binds a cookie to this very host, and browsers take it over TLS alone
+_HOST_ONLY = "__Host-" if PUBLIC and not DEBUG else ""
+SESSION_COOKIE_NAME = f"{_HOST_ONLY}lakewarden_session"
 CSRF_COOKIE_HTTPONLY = True
 CSRF_COOKIE_SAMESITE = "Lax"
-CSRF_COOKIE_NAME = "lakewarden_csrf"
+CSRF_COOKIE_NAME = f"{_HOST_ONLY}lakewarden_csrf"
 CSRF_FAILURE_VIEW = "authzsite.console.kit.error_pages.csrf_failure"
 
 AXES_HANDLER = "accounts.sign_in_limits.Limits"  # holds without Redis and across processes

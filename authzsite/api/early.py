@@ -21,7 +21,7 @@ TEXT = "This request could not be read, or it names a host that this site does n
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """The 400 for a foreign host name, a suspicious header and the like."""
-    return _in_form(request, 400, TEXT) or error_pages.bad_request(cast("Request", request), exception)
+    return in_form(request, 400, TEXT) or error_pages.bad_request(cast("Request", request), exception)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
@@ -30,12 +30,12 @@ def server_error(request: HttpRequest) -> HttpResponse:
         return error_pages.server_error(cast("Request", request))
     if gravitino.is_ours(request.path):
         return gravitino.out_of_order()
-    response = _in_form(request, 503, outage.TEXT) or error_pages.out_of_order(cast("Request", request))
+    response = in_form(request, 503, outage.TEXT) or error_pages.out_of_order(cast("Request", request))
     response.headers["Retry-After"] = outage.RETRY_AFTER
     return response
 
 
-def _in_form(request: HttpRequest, status: int, text: str) -> HttpResponse | None:
+def in_form(request: HttpRequest, status: int, text: str) -> HttpResponse | None:
     """The answer on a program's surface; None for people."""
     path = "/" + request.path.lstrip("/")
     if path.startswith("/herd-app/"):

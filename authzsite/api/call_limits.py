@@ -1,0 +1,89 @@
+"""How many calls a token may make in a minute, counted in Redis for all processes together."""
+
+from __future__ import annotations
+
+import hashlib
+import logging
+import threading
+import time
+from collections.abc import Callable
+from functools import cache
+
+import redis
+from django.conf import settings
+from django.http import HttpRequest, HttpResponse
+
+from authzsite.api import early
+
+log = logging.getLogger(__name__)
+WINDOW = 60
+AWAY = 5.0
+"""Seconds for which Redis is left alone once it did not answer."""
+TEXT = "This token has made too many calls. Wait as long as Retry-After says."
+
+
+class CallLimits:
+    """Answers 429 to a token that calls too often, and tells it before how many calls are left."""
+
+    def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
+        self.get_response = get_response
+
+    def __call__(self, request: HttpRequest) -> HttpResponse:
+        most, header = settings.LAKEWARDEN_CALLS_A_MINUTE, request.META.get("HTTP_AUTHORIZATION", "")
+        if not most or not header:
+            return self.get_response(request)
+        now = time.time()
+        window = int(now) // WINDOW
+        left = most - counter.count(hashlib.sha256(header.encode("latin-1")).hexdigest()[:32], window)
+        rest = (window + 1) * WINDOW - int(now)
+        response = self.get_response(request) if left >= 0 else _refused(request, rest)
+        response.headers["RateLimit-Policy"] = f'"token";q={most};w={WINDOW}'
+        response.headers["RateLimit"] = f'"token";r={max(left, 0)};t={rest}'
+        return response
+
+
+def _refused(request: HttpRequest, rest: int) -> HttpResponse:
+    response = early.in_form(request, 429, TEXT) or HttpResponse(TEXT, status=429, content_type="text/plain")
+    response.headers["Retry-After"] = str(rest)
+    return response
+
+
+class Counter:
+    """Counts in Redis; while it does not answer each process counts by itself: nothing is unlimited."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._counts: dict[tuple[str, int], int] = {}
+        self._away_until = 0.0
+
+    def count(self, key: str, window: int) -> int:
+        """Calls of this one in this window, the present one included."""
+        here = self._count_here(key, window)
+        if time.monotonic() < self._away_until:
+            return here
+        name = f"lakewarden:calls:{window}:{key}"
+        try:
+            with _server(settings.REDIS_URL).pipeline(transaction=False) as pipe:
+                pipe.incr(name)
+                pipe.expire(name, 2 * WINDOW)
+                everywhere = pipe.execute()[0]
+        except (redis.RedisError, OSError) as problem:
+            log.warning("calls are counted in each process by itself: %s", type(problem).__name__)
+            self._away_until = time.monotonic() + AWAY
+            return here
+        return max(here, int(everywhere))
+
+    def _count_here(self, key: str, window: int) -> int:
+        with self._lock:
+            if any(old != window for _, old in self._counts):
+                self._counts = {item: many for item, many in self._counts.items() if item[1] == window}
+            self._counts[key, window] = self._counts.get((key, window), 0) + 1
+            return self._counts[key, window]
+
+
+@cache
+def _server(url: str) -> redis.Redis:
+    return redis.Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5)
+
+
+counter = Counter()
