@@ -13,6 +13,8 @@ from django.http import HttpRequest, HttpResponse
 from accounts.sessions import NOTED
 
 BEGAN = "began"
+NO_SESSION = ("/health/", "/metrics")
+"""What is asked by machines, also while the database that holds the sessions is away."""
 
 
 def note_beginning(request: HttpRequest | None = None, **_: Any) -> None:
@@ -38,7 +40,7 @@ class SessionLimits:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        signed_in = settings.SESSION_COOKIE_NAME in request.COOKIES and SESSION_KEY in request.session
-        if signed_in and is_over(request, time.time()):
+        looks = settings.SESSION_COOKIE_NAME in request.COOKIES and not request.path.startswith(NO_SESSION)
+        if looks and SESSION_KEY in request.session and is_over(request, time.time()):
             logout(request)
         return self.get_response(request)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any
 
+from django.conf import settings
 from django.contrib.auth import login, logout
 from django.http import HttpRequest, HttpResponse
 
@@ -13,6 +14,7 @@ from accounts import proxy
 from accounts.backends import PROXY, began_by
 from accounts.identities import Identity
 from accounts.people import BadName
+from accounts.session_limits import NO_SESSION
 from authzsite.console.kit.error_pages import show
 from policies.errors import Invalid
 from policies.services import external_accounts
@@ -30,6 +32,8 @@ class ProxySignIn:
         return self.get_response(request)
 
     def process_view(self, request: Any, view: Any, args: Any, kwargs: Any) -> HttpResponse | None:
+        if "proxy" not in settings.LAKEWARDEN_AUTHENTICATORS or request.path.startswith(NO_SESSION):
+            return None
         pages = request.resolver_match.app_name == "console"
         try:
             identity = proxy.identity_of(request)
