@@ -52,6 +52,15 @@ ADDRESSED = re.compile(r"ur[il]|endpoint|bootstrap|address|host|server|broker", 
 
 MOST_ADDRESSES = 10
 
+GUARD = "authorization-provider"
+"""The property by which Gravitino is told what guards a catalog's data outside."""
+CONNECTED_BY = {
+    "ranger": "ranger-hive or ranger-trino",
+    "jdbc-postgresql": "postgresql",
+    "jdbc-mysql": "mysql or mariadb",
+}
+"""The kinds of connections that do here what such a provider does there."""
+
 TYPE = one_of(*PROVIDERS)
 CREATE = shape(
     {
@@ -99,10 +108,27 @@ def provider_of(body: Wire) -> str:
 
 def create(call: Call) -> Later:
     provider, kind = provider_of(call.body), call.body["type"]
+    refuse_unguarded(call, call.body["name"], call.body.get("properties", {}).get(GUARD, ""))
     node = altering.make(call, "catalog", properties={"type": kind, "provider": provider})
     if kind == "messaging":
         objects.register(node, [NewObject("schema", "default")], **call.by)
     return lambda: {"catalog": told(node)}
+
+
+def refuse_unguarded(call: Call, name: str, provider: str) -> None:
+    """Raise Problem for a provider that would guard nothing: what guards a catalog here is its connection."""
+    if not provider:
+        return
+    kinds = CONNECTED_BY.get(provider.lower())
+    if kinds is None:
+        known = ", ".join(CONNECTED_BY)
+        raise illegal(f"{GUARD} '{provider}' is not known here; known are {known}. Leave it out.")
+    place = f"{call.root.name}/{name}"
+    raise illegal(
+        f"{GUARD} '{provider}' would guard nothing: catalog {name} is not connected. Leave it out, then "
+        f"connect the catalog: `manage.py connect {place} KIND --url URL` with KIND {kinds}, or Sync in the "
+        "console"
+    )
 
 
 def load(call: Call) -> Wire:
@@ -110,6 +136,10 @@ def load(call: Call) -> Wire:
 
 
 def alter(call: Call) -> Later:
+    if not call.connected:
+        for update in call.body["updates"]:
+            named = update.get("property") == GUARD and update["@type"] == "setProperty"
+            refuse_unguarded(call, call.node.name, update["value"] if named else "")
     node, _ = altering.alter(call, call.node)
     return lambda: {"catalog": told(node)}
 

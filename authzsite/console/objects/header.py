@@ -219,6 +219,8 @@ class ObjectHeader:
     def _outside(self) -> Iterable[Fact]:
         if self.there:
             yield Fact(f"In {self.there.system}", state=self.there.state())
+        elif self.node.type == "catalog":
+            yield Fact("Guarded", "By the console alone", note="not connected to its system")
 
     def _last(self) -> Iterable[Fact]:
         if self.latest:
