@@ -18,6 +18,8 @@ from lakewarden.law.facts import Key, Rule, Station, Window
 ALWAYS: Window = (None, None)
 GrantRow = tuple[Any, str, bool, Window, int, int]
 """The object or text, the privilege, whether it is allowed, when, since which revision, the fact's number."""
+MOST_PATHS = 16
+"""By so many paths, of groups that hold the role, its rules are kept ready."""
 KEPT_ROWS = 500_000
 """So many grants the roles held here have at most together."""
 
@@ -47,7 +49,7 @@ class RoleFacts:
 
     revision: int
     rows: tuple[GrantRow, ...]
-    made: dict[tuple[tuple[Station, ...], Window], tuple[Rule, ...]] = field(default_factory=dict)
+    made: dict[tuple[Station, ...], tuple[Rule, ...]] = field(default_factory=dict)
 
     def rules(
         self, path: tuple[Station, ...], held: Window, objects: Collection[Key] | None
@@ -57,11 +59,12 @@ class RoleFacts:
             rows = [row for key in self.by_object.keys() & set(objects) for row in self.by_object[key]]
             return rules_from(rows, path, held)
         # most hold a role themselves and without an end, so that one tuple serves them all
-        if held != ALWAYS:
-            return rules_from(self.rows, path, held)
-        if (path, held) not in self.made:
-            self.made[path, held] = tuple(rules_from(self.rows, path, held))
-        return self.made[path, held]
+        rules = self.made.get(path) if held == ALWAYS else None
+        if rules is None:
+            rules = tuple(rules_from(self.rows, path, held))
+        if held == ALWAYS and len(self.made) < MOST_PATHS:
+            self.made[path] = rules
+        return rules
 
     @cached_property
     def by_object(self) -> dict[Key, list[GrantRow]]:
@@ -109,11 +112,15 @@ def keep(roles: Iterable[tuple[int, RoleFacts]]) -> None:
     with _lock:
         for role, facts in roles:
             old = _held.pop(role, None)
-            _rows += len(facts.rows) - (len(old.rows) if old else 0)
+            _rows += _weight(facts) - (_weight(old) if old else 0)
             _held[role] = facts
         while _rows > KEPT_ROWS and len(_held) > 1:
             _, gone = _held.popitem(last=False)
-            _rows -= len(gone.rows)
+            _rows -= _weight(gone)
+
+
+def _weight(facts: RoleFacts) -> int:
+    return len(facts.rows) + 1  # one that gives nothing takes room too
 
 
 def forget_all() -> None:

@@ -29,7 +29,7 @@ WORTH_KEEPING = 3
 """Whoever is asked about so many times gets a slice that is kept; before, the facts asked for are enough."""
 MET = 4_000
 """So many of whom a few questions were asked are remembered."""
-MADE_AT_ONCE = 4
+MADE_AT_ONCE = 16
 """So many slices to be kept one call makes at most; the next ones make more."""
 Made = TypeVar("Made")
 
