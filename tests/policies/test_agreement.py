@@ -132,6 +132,15 @@ def test_a_search_for_people_finds_all_who_may_and_no_others(
     assert many > 5
 
 
+@pytest.mark.parametrize("code", ["SELECT_TABLE", "MODIFY_TABLE"])
+def test_each_way_that_the_law_knows_makes_somebody_a_candidate(db: None, code: str) -> None:
+    root = a_shop()
+    admit(root, a_person("ana").name)
+    way = ("allow USE_CATALOG on catalog shop", "allow USE_SCHEMA on schema shop.sales")
+    a_role(root, "only", *way, f"allow {code} on schema shop.sales", held_by=("ana",))
+    assert sorted(_who_may(the("table", "shop.sales.orders"), "read")) == ["ana", "marek"]
+
+
 def _who_may(place: Node, action: str) -> list[str]:
     names: list[str] = []
     after: int | None = 0
