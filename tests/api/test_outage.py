@@ -10,12 +10,13 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import Any
 
 import pytest
 from django.conf import settings
 from django.db import connection
+from psycopg.waiting import READY_W, WAIT_W
 
 from lakewarden.client import Client, ConsoleError
 from policies.record import outbox, wakeups
@@ -132,6 +133,22 @@ def test_a_slow_statement_is_waited_for_and_a_lost_answer_is_not(
             line.execute("SELECT 1")
         assert time.monotonic() - began < 30
         assert line.closed
+
+
+def test_a_wait_goes_on_where_it_was_while_something_comes_through(
+    console_line: Proxy, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(WatchedConnection, "looks_after", 0.01)
+
+    def sending() -> Generator[int, int, str]:
+        for _ in range(4):
+            ready = yield WAIT_W
+            assert ready == READY_W
+            time.sleep(0.02)  # the rest takes longer than one look
+        return "sent"
+
+    with WatchedConnection.connect(database_url(console_line), autocommit=True) as line:
+        assert line.wait(sending()) == "sent"
 
 
 def test_a_database_that_freezes_under_a_statement_is_noticed(

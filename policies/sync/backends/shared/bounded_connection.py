@@ -49,6 +49,27 @@ class BoundedConnection(psycopg.Connection[TupleRow]):
             raise TookTooLong(f"no answer within {limit:.0f} seconds") from None
 
 
+class _Steps:
+    """A wait that can be taken up again after a pause; it counts how often something came or went."""
+
+    def __init__(self, gen: Any) -> None:
+        self.moved = 0
+        self._gen, self._awaits = gen, None
+
+    def __iter__(self) -> _Steps:
+        return self
+
+    def __next__(self) -> Any:
+        if self._awaits is None:
+            self._awaits = next(self._gen)
+        return self._awaits
+
+    def send(self, ready: int) -> Any:
+        self.moved += bool(ready)
+        self._awaits = self._gen.send(ready)
+        return self._awaits
+
+
 class WatchedConnection(BoundedConnection):
     """Goes on waiting while the server still works on the statement, which another connection finds out.
 
@@ -62,11 +83,13 @@ class WatchedConnection(BoundedConnection):
     def wait(self, gen: Any, interval: float = INTERVAL, timeout: float | None = None) -> Any:
         if timeout is not None or _patience.get() is not None:
             return super().wait(gen, interval, timeout)
+        steps = _Steps(gen)
         while True:
+            before = steps.moved
             try:
-                return psycopg.Connection.wait(self, gen, interval, self.looks_after)
+                return psycopg.Connection.wait(self, steps, interval, self.looks_after)
             except _WaitTimeout:
-                if not self._is_worked_on():
+                if steps.moved == before and not self._is_worked_on():
                     self.pgconn.finish()
                     raise TookTooLong("the database does not answer") from None
 
