@@ -178,6 +178,8 @@ FORMS = (
     Form("Namespace, delete", WHY, page="/namespaces/{fresh}/delete"),
     Form("CDAP, give", WHY, others=ADMIN),
     Form("CDAP, revoke", WHY, others=ADMIN),
+    Form("CDAP, entities", {"entity": "dataset:ns1.fresh"}, page="/instances/{cdap}/entities/new"),
+    Form("CDAP, entities", WHY, page="/instances/{cdap}/entities/delete?text=dataset:ns1.items"),
 )
 """Rightly sent by others too: the auditor owns the data of a namespace, the owner keeps the service."""
 
@@ -192,7 +194,10 @@ SAVE_NOTHING = {
     "integrity_verify",
 }
 """Previews, downloads, and a reading of the record."""
-OF_ONES_OWN = {"sign_in", "sign_out", "resume", "preferences", "welcome"}
+OF_ONES_OWN = {
+    *("sign_in", "sign_out", "resume", "preferences", "welcome"),
+    *("again", "oidc_begin", "second_factor", "second_step"),
+}
 """There is nothing of anybody else's to change."""
 OUT_THERE = {
     "connect",

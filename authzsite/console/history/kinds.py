@@ -22,6 +22,7 @@ KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
         ),
     ),
     ("duties", "Duties", ("duty.given", "duty.taken")),
+    ("files", "Policy files", ("policy.applied",)),
     ("modes", "Authorization switched on or off", ("realm.mode", "realm.mode.ended")),
     (
         "requests",

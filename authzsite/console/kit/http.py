@@ -22,7 +22,7 @@ class Request(HttpRequest):
 
 def number_in(text: str) -> int | None:
     """The whole number in an address or a form; None for what no row's number could be."""
-    return int(text) if text.isdecimal() and len(text) < 18 else None
+    return int(text) if text.isascii() and text.isdecimal() and len(text) < 18 else None
 
 
 def numbers_in(texts: Iterable[str]) -> list[int]:

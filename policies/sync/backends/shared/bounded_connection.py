@@ -7,7 +7,7 @@ somebody who took the call and says nothing.  These bound the wait on this side 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any
@@ -49,15 +49,12 @@ class BoundedConnection(psycopg.Connection[TupleRow]):
             raise TookTooLong(f"no answer within {limit:.0f} seconds") from None
 
 
-class _Steps:
+class _Steps(Generator[Any, Any, Any]):
     """A wait that can be taken up again after a pause; it counts how often something came or went."""
 
     def __init__(self, gen: Any) -> None:
         self.moved = 0
         self._gen, self._awaits = gen, None
-
-    def __iter__(self) -> _Steps:
-        return self
 
     def __next__(self) -> Any:
         if self._awaits is None:
@@ -68,6 +65,9 @@ class _Steps:
         self.moved += bool(ready)
         self._awaits = self._gen.send(ready)
         return self._awaits
+
+    def throw(self, *problem: Any) -> Any:
+        return self._gen.throw(*problem)
 
 
 class WatchedConnection(BoundedConnection):
