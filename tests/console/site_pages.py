@@ -114,6 +114,8 @@ def _cdap() -> dict[str, int]:
     cdap.a_role(root, "readers", "dora")
     cdap.give(root, "dataset:ns1.o*", "role:readers", "READ")
     cdap.give(root, "stream:ns1.*", "dora", "READ", "WRITE")
+    for text in ("dataset:ns1.items", "dataset:ns1.fresh"):
+        cdap.give(root, text, "hedda", "ADMIN")
     entities.create(root, parse("dataset:ns1.other"), by=OPERATOR)
     return {"cdap": root.id}
 
