@@ -10,6 +10,8 @@ from datetime import datetime
 from typing import Any
 from urllib.parse import urlencode
 
+from django import forms
+from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -25,6 +27,7 @@ from authzsite.console.kit.display.charts import line
 from authzsite.console.kit.display.links import leading
 from authzsite.console.kit.display.lists import Pager, Toggle
 from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Empty, Note, Path, Reason, Who
+from authzsite.console.kit.forms import PLAIN, ConsoleForm, TextField, WholeNumberField
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads, writes
 from authzsite.console.kit.page import page
@@ -148,6 +151,7 @@ def _form(asked: AsOfQuery, place: ObjectAccess) -> dict[str, Any]:
         "views": [Toggle(label, asked.url(show=code), code == asked.view) for code, label in VIEWS],
         "zone": words.zone(),
         "evidence": reverse("console:object_evidence", args=[place.node.id]),
+        "form": EvidenceForm(),
         "evidence_reason": None if may else Reason(REASON, _whom_to_ask(place.node)),
     }
 
@@ -305,12 +309,48 @@ def _who(person: Principal) -> Who:
     )
 
 
+class EvidenceForm(ConsoleForm):
+    """Evidence of when, of whom, or of how many, and the seed by which they are drawn."""
+
+    at = TextField(required=False)
+    person = TextField(
+        label="Of one person",
+        required=False,
+        widget=forms.TextInput(attrs={**PLAIN, "placeholder": "everybody"}),
+    )
+    sample = WholeNumberField(
+        label="A sample of",
+        required=False,
+        max_length=17,
+        least=1,
+        wrong="A sample is a number of people.",
+        widget=forms.TextInput(attrs={**PLAIN, "placeholder": "all people", "inputmode": "numeric"}),
+    )
+    seed = TextField(
+        label="Drawn by the seed",
+        required=False,
+        widget=forms.TextInput(attrs={**PLAIN, "placeholder": "2026-Q1"}),
+    )
+
+    def clean_at(self) -> Past | None:
+        return moment_of(self.cleaned_data["at"][:40])
+
+    def clean_person(self) -> Principal | None:
+        name = self.cleaned_data["person"]
+        person = somebody(name) if name else None
+        if name and person is None:
+            raise ValidationError(f"Nobody is called {name}.")
+        return person
+
+
 @writes
 @login_required
 def take_away(request: Request, id: int) -> HttpResponseBase:
     """Evidence of a moment as an archive; for people with the duty to export the history here."""
     place = get_past_object_or_404(request, id)
-    then = moment_of(request.POST.get("at", "").strip()[:40]) or revisions.latest()
+    form = EvidenceForm(request.POST)
+    form.full_clean()
+    then = form.cleaned_data.get("at") or revisions.latest()
     if not duties.has(place.asker, EXPORT, place.node):
         access_log.refused(place.asker, EXPORT, place.node, via="console")
         return _page(request, head_of(place, "object_then"), {"hidden": _not_yours(place)}, status=403)
@@ -318,15 +358,15 @@ def take_away(request: Request, id: int) -> HttpResponseBase:
     if was is None:
         context = {"hidden": _unknown(place, f"{place.node.name} was not there then.")}
         return _page(request, head_of(place, "object_then"), context, status=422)
-    person, sample, seed = (request.POST.get(name, "").strip()[:255] for name in ("person", "sample", "seed"))
-    who = somebody(person) if person else None
-    if (person and who is None) or (sample and not number_in(sample)):
-        wrong = f"Nobody is called {person}." if person and who is None else "A sample is a number of people."
-        return _page(request, head_of(place, "object_then"), {"hidden": _unknown(place, wrong)}, status=422)
+    if form.errors:
+        hidden = _unknown(place, str(next(iter(form.errors.values()))[0]))
+        return _page(request, head_of(place, "object_then"), {"hidden": hidden}, status=422)
     access_log.looked(place.asker, "evidence", place.node, via="console")
     name = f"evidence-{was.name}-{timezone.localtime(then.moment):%Y-%m-%d}.zip"
     content, reach = io.BytesIO(), duties.held(place.asker, EXPORT)
-    evidence.write(content, Question(was, then, who, number_in(sample), seed, reach), name=name)
+    asked = form.cleaned_data
+    question = Question(was, then, asked["person"], asked["sample"], asked["seed"], reach)
+    evidence.write(content, question, name=name)
     response = HttpResponse(content.getvalue(), content_type="application/zip")
     response["Content-Disposition"] = f'attachment; filename="{_safe(name)}"'
     return response

@@ -2,81 +2,112 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from typing import Any
 
+from django import forms
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.http import HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 
-from authzsite.console.kit.auth import login_required
+from accounts.models import User
+from authzsite.console.kit.change_view import ChangeView
 from authzsite.console.kit.display.parts import Action
-from authzsite.console.kit.http import Request, account_of, asker_of
-from authzsite.console.kit.methods import reads_and_writes
-from authzsite.console.kit.page import page, say
-from policies.errors import Invalid
+from authzsite.console.kit.forms import ConsoleForm, TextField
+from authzsite.console.kit.http import account_of
+from authzsite.console.kit.page import page
+from policies.authority import Actor
 from policies.models.notices import How
-from policies.notices import KINDS, inbox
+from policies.notices import inbox
 from policies.notices.mail import DIGEST_AT
 
-
-@dataclass(frozen=True)
-class NoticeSetting:
-    code: str
-    heading: str
-    how: str
-    usual: bool
+NO_ADDRESS = "This is not an address that mail can go to."
 
 
-@reads_and_writes
-@login_required
-def notice_settings(request: Request) -> HttpResponse:
-    """One choice for each kind; saved together."""
-    if request.method != "POST":
-        return _show(request, account_of(request).email)
-    address = request.POST.get("address", account_of(request).email).strip()
-    problem = _wrong(address)
-    try:
-        if not problem:
-            inbox.choose(
-                asker_of(request),
-                {code: request.POST[f"how-{code}"] for code in KINDS if f"how-{code}" in request.POST},
+class NoticeSettingsForm(ConsoleForm):
+    """An address, and one choice for each kind; what is not sent stays as it is."""
+
+    address = TextField(
+        label="Your mail address",
+        required=False,
+        max_length=254,
+        widget=forms.EmailInput(attrs={"class": "input", "autocomplete": "email"}),
+        error_messages={"max_length": NO_ADDRESS},
+    )
+
+    def __init__(self, data: Any = None, *, account: User, ways: Mapping[str, tuple[str, str]]) -> None:
+        super().__init__(data)
+        self.fields["address"].initial = account.email
+        self.fields["address"].help_text = (
+            "Without one, everything stays in your inbox. "
+            f"The mail once a day goes at {DIGEST_AT:02}:00 in your time zone, {account.time_zone}."
+        )
+        for code, (heading, how) in ways.items():
+            self.fields[f"how-{code}"] = forms.ChoiceField(
+                label=heading,
+                required=False,
+                choices=How.choices,
+                initial=how,
+                error_messages={"invalid_choice": "There is no such choice."},
+                widget=forms.Select(attrs={"class": "input fit", "aria-label": f"Notify about: {heading}"}),
             )
-    except Invalid as refusal:
-        problem = str(refusal)
-    if problem:
-        return _show(request, address, problem, status=422)
-    account = account_of(request)
-    account.email = address
-    account.save(update_fields=["email"])
-    say(request, "Saved: notices now reach you this way")
-    return redirect("console:inbox_settings")
+
+    @property
+    def kinds(self) -> list[Any]:
+        """The fields of the kinds, as the page lists them."""
+        return [field for field in self.visible_fields() if field.name != "address"]
+
+    @property
+    def chosen(self) -> dict[str, str]:
+        """How they want to be told of each kind that was sent, by its code."""
+        ways = ((field.name, self.cleaned_data[field.name]) for field in self.kinds)
+        return {name.removeprefix("how-"): how for name, how in ways if how}
+
+    def clean_address(self) -> str | None:
+        """None where none was sent."""
+        address: str = self.cleaned_data["address"]
+        try:
+            if address:
+                validate_email(address)
+        except ValidationError:
+            raise ValidationError(NO_ADDRESS) from None
+        return address if "address" in self.data else None
 
 
-def _wrong(address: str) -> str:
-    try:
-        if address:
-            validate_email(address)
-    except ValidationError:
-        return "This is not an address that mail can go to."
-    return ""
+class NoticeSettingsView(ChangeView):
+    """One choice for each kind; saved together."""
 
+    template_name = "console/inbox/settings.html"
 
-def _show(request: Request, address: str, problem: str = "", *, status: int = 200) -> HttpResponse:
-    account = account_of(request)
-    lines = [
-        NoticeSetting(kind.code, kind.heading, request.POST.get(f"how-{kind.code}", how), how == kind.how)
-        for kind, how in inbox.choices_of(asker_of(request))
-    ]
-    context = {
-        "heading": "Notification settings",
-        "lead": "Urgent notices, such as emergency access, always come at once.",
-        "actions": [Action("Your inbox", reverse("console:inbox"))],
-        "lines": lines,
-        "ways": How.choices,
-        "address": address,
-        "problem": problem,
-        "digest": f"The mail once a day goes at {DIGEST_AT:02}:00 in your time zone, {account.time_zone}.",
-    }
-    return page(request, "console/inbox/settings.html", context, section="inbox", status=status)
+    def make_form(self, data: Any) -> NoticeSettingsForm:
+        ways = {kind.code: (kind.heading, how) for kind, how in inbox.choices_of(self.asker)}
+        return NoticeSettingsForm(data, account=account_of(self.request), ways=ways)
+
+    def save(self, form: NoticeSettingsForm, actor: Actor) -> None:
+        inbox.choose(self.asker, form.chosen)
+        account, address = account_of(self.request), form.cleaned_data["address"]
+        if address is not None:
+            account.email = address
+            account.save(update_fields=["email"])
+
+    def success_message(self, form: NoticeSettingsForm) -> str:
+        return "Saved: notices now reach you this way"
+
+    def heading(self, form: NoticeSettingsForm) -> str:
+        return "Notification settings"
+
+    def lead(self) -> str:
+        return "Urgent notices, such as emergency access, always come at once."
+
+    def button(self, form: NoticeSettingsForm) -> str:
+        return "Save"
+
+    def back(self) -> str:
+        return reverse("console:inbox_settings")
+
+    def page_context(self, form: NoticeSettingsForm) -> dict[str, Any]:
+        return {"actions": [Action("Your inbox", reverse("console:inbox"))]}
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        return page(self.request, self.template_name, context, section="inbox", status=status)

@@ -7,5 +7,5 @@ from authzsite.console.inbox import views as inbox_views
 
 urlpatterns = [
     path("inbox", inbox_views.notice_list, name="inbox"),
-    path("inbox/settings", settings.notice_settings, name="inbox_settings"),
+    path("inbox/settings", settings.NoticeSettingsView.as_view(), name="inbox_settings"),
 ]

@@ -203,6 +203,11 @@ class ChangeView(View):
             say(self.request, message, undo=self.revision if self.may_undo() else None)
         return self.leave(self.get_success_url())
 
+    def sent_before(self) -> bool:
+        """Whether this very form was saved before, where what it asked for may be gone by that."""
+        nonce = self.request.POST.get("nonce", "")
+        return bool(nonce) and done_before(Actor(self.asker, "console", request_id=nonce)) is not None
+
     @cached_property
     def revision(self) -> int | None:
         """The change that this form made; None when it changed nothing."""

@@ -23,7 +23,7 @@ from django.utils.html import format_html
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms
-from authzsite.console.kit.http import nonce_in, number_in
+from authzsite.console.kit.http import nonce_in, number_in, numbers_in
 from authzsite.console.kit.inputs.dates import Skipped, When, local_moment
 from policies.services.grants import revision_now
 
@@ -127,9 +127,9 @@ class ReasonField(TextField):
     """Why something is changed; what is longer than the record keeps is cut."""
 
     def __init__(self, *, help_text: str = "Kept in the history for ever. May be left empty.", **kwargs: Any):
-        widget = forms.Textarea(attrs={"class": "input", "rows": 2, "maxlength": LONGEST_REASON})
-        kwargs.setdefault("required", False)
-        super().__init__(max_length=LONGEST_REASON, widget=widget, help_text=help_text, **kwargs)
+        area = forms.Textarea(attrs={"class": "input", "rows": 2, "maxlength": LONGEST_REASON})
+        kwargs = {"required": False, "widget": area, **kwargs}
+        super().__init__(max_length=LONGEST_REASON, help_text=help_text, **kwargs)
 
     def to_python(self, value: Any) -> str:
         return str(super().to_python(str(value or "").replace("\0", "")))[:LONGEST_REASON]
@@ -216,6 +216,15 @@ class ChoicesField(forms.MultipleChoiceField):
     def to_python(self, value: Any) -> list[str]:
         codes = dict.fromkeys(super().to_python(value))
         return [code for code in codes if self.strict or self.valid_value(code)]
+
+
+class NumbersField(forms.Field):
+    """The numbers of some rows, each once, unseen on the page; what is no number is passed over."""
+
+    widget = forms.MultipleHiddenInput
+
+    def to_python(self, value: Any) -> list[int]:
+        return numbers_in(value or ())
 
 
 # Moments

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
+from django import forms
 from django.http import Http404, HttpResponse
-from django.shortcuts import redirect
 from django.urls import reverse
 
 from authzsite.console.kit.auth import login_required
+from authzsite.console.kit.change_view import ChangeView
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import (
     Action,
@@ -23,15 +24,16 @@ from authzsite.console.kit.display.parts import (
     State,
     Timeline,
 )
+from authzsite.console.kit.forms import PLAIN, ConsoleForm, ReasonField, TextField
 from authzsite.console.kit.http import Request, asker_of
-from authzsite.console.kit.methods import reads, writes
-from authzsite.console.kit.page import page, say
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
 from authzsite.console.requests import rows as requests_rows
 from policies.authority import Actor
-from policies.errors import Conflict, Invalid, NotFound
+from policies.errors import Conflict, NotFound
 from policies.models import RequestPart, RequestStep, RequestWant
 from policies.models.requests import GRANTED, WAITING
-from policies.requests import outcomes, provisioning, submission, visibility
+from policies.requests import outcomes, provisioning, rules, submission, visibility
 from policies.requests.provisioning import BackendProgress
 from policies.requests.visibility import VisibleRequest
 from policies.services.grants import revision_now
@@ -81,6 +83,25 @@ class GivenRow:
     lead: str
 
 
+class WithdrawForm(ConsoleForm):
+    """Why it is taken back."""
+
+    reason = ReasonField(
+        label="Reason, if you like", help_text="", widget=forms.TextInput(attrs={**PLAIN, "maxlength": 2000})
+    )
+
+
+class AnswerForm(ConsoleForm):
+    """What is answered to a question."""
+
+    answer = TextField(
+        label="Your answer",
+        max_length=rules.LONGEST_REASON,
+        widget=forms.Textarea(attrs={"class": "input", "rows": 3}),
+        error_messages={"required": "Write an answer."},
+    )
+
+
 def seen_by(request: Request, number: int) -> VisibleRequest:
     """The request as the asker may see it; not found when it is none or not theirs to see."""
     try:
@@ -115,10 +136,9 @@ def shown(
         "given": _given(seen),
         "standings": [_standing(standing) for standing in standings],
         "timeline": _timeline(seen),
-        "may_answer": seen.mine and row.state == "asked_back",
-        "may_withdraw": seen.mine and row.open,
+        "answer": AnswerForm() if seen.mine and row.state == "asked_back" else None,
+        "withdraw": WithdrawForm() if seen.mine and row.open else None,
         "id": row.pk,
-        "answer": "",
         **more,
     }
     realm = row.realm_name if row.realm else ""
@@ -324,37 +344,62 @@ def _moment(step: RequestStep, parts: dict[int, str]) -> Moment:
 # What who asked can do
 
 
-@writes
-@login_required
-def withdraw(request: Request, id: int) -> HttpResponse:
+class OwnRequestView(ChangeView):
+    """What somebody does with a request of their own, on its page."""
+
+    object: VisibleRequest
+    form_name: ClassVar[str]
+
+    def get_object(self) -> VisibleRequest:
+        seen = seen_by(self.request, self.kwargs["id"])
+        if not seen.mine:
+            raise Http404
+        return seen
+
+    def form_refused(self, form: Any, problem: Exception) -> HttpResponse:
+        self.object = self.get_object()  # as it stands now
+        self.notes.append(self.note_of(form, problem))
+        return self.show(form, 409 if isinstance(problem, Conflict) else 422)
+
+    def may_undo(self) -> bool:
+        return False
+
+    def get_success_url(self) -> str:
+        return reverse("console:request", args=[self.object.request.pk])
+
+    def show(self, form: Any, status: int = 200) -> HttpResponse:
+        return shown(self.request, self.object, self.notes, status=status, **{self.form_name: form})
+
+
+class WithdrawView(OwnRequestView):
     """Take it back."""
-    seen = seen_by(request, id)
-    if not seen.mine:
-        raise Http404
-    reason = request.POST.get("reason", "").strip()[:2000].replace("\0", "")
-    try:
-        submission.withdraw(id, by=Actor(seen.viewer, "console"), reason=reason)
-    except Conflict as problem:
-        return shown(
-            request, seen_by(request, id), [Note("bad", "Not taken back.", str(problem))], status=409
-        )
-    say(request, f"Request {id} is taken back")
-    return redirect("console:request", id=id)
+
+    form_class = WithdrawForm
+    form_name = "withdraw"
+    not_saved = "Not taken back."
+
+    def save(self, form: WithdrawForm, actor: Actor) -> None:
+        submission.withdraw(self.object.request.pk, by=actor, reason=form.cleaned_data["reason"])
+
+    def note_of(self, form: WithdrawForm, problem: Exception) -> Note:
+        return Note("bad", self.not_saved, str(problem))
+
+    def success_message(self, form: WithdrawForm) -> str:
+        return f"Request {self.object.request.pk} is taken back"
 
 
-@writes
-@login_required
-def answer(request: Request, id: int) -> HttpResponse:
+class AnswerView(OwnRequestView):
     """Answer what was asked back."""
-    seen = seen_by(request, id)
-    if not seen.mine:
-        raise Http404
-    text = request.POST.get("answer", "")[:5000].replace("\0", "")
-    try:
-        submission.answer(id, text, by=Actor(seen.viewer, "console"))
-    except (Conflict, Invalid) as problem:
-        note = Note("bad", "Not sent.", f"{problem} What you wrote is kept.")
-        status = 409 if isinstance(problem, Conflict) else 422
-        return shown(request, seen_by(request, id), [note], status=status, answer=text)
-    say(request, "Your answer is sent; it waits for a decision again")
-    return redirect("console:request", id=id)
+
+    form_class = AnswerForm
+    form_name = "answer"
+    not_saved = "Not sent."
+
+    def save(self, form: AnswerForm, actor: Actor) -> None:
+        submission.answer(self.object.request.pk, form.cleaned_data["answer"], by=actor)
+
+    def note_of(self, form: AnswerForm, problem: Exception) -> Note:
+        return Note("bad", self.not_saved, f"{problem} What you wrote is kept.")
+
+    def success_message(self, form: AnswerForm) -> str:
+        return "Your answer is sent; it waits for a decision again"

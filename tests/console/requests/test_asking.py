@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 from urllib.parse import urlencode
 
 import pytest
@@ -14,12 +15,13 @@ from django.utils import timezone
 from accounts import people
 from catalog.nodes import Node
 from policies.decisions import ask
-from policies.models import AccessRequest, RequestRule, Substitute
+from policies.errors import Conflict
+from policies.models import AccessRequest, RequestRule, RequestStep, Substitute
 from policies.requests import decisions, rules, submission
 from policies.requests.needs import WantedAction
 from policies.requests.submission import Asking
 from tests.console.conftest import NAMES
-from tests.factories import a_role, acting, owned, the
+from tests.factories import a_role, acting, admit, owned, the
 from tests.markup import markup
 
 ORDERS = "demo/shop.sales.orders"
@@ -279,6 +281,50 @@ def test_small_requests_are_approved_together_and_others_left_out(staff: Node, s
     assert olivia.post("/requests/together", {"on": [small, long]}).status_code == 302
     assert AccessRequest.objects.get(pk=small).state == "approved"
     assert AccessRequest.objects.get(pk=long).state == "asked"
+
+
+def test_several_approved_twice_are_decided_once(staff: Node, signed_in: SignedIn) -> None:
+    small, olivia = a_request("ana"), signed_in("olivia")
+    form = {"on": [small], "nonce": "t" * 20, "text": "All right"}
+    for _ in range(2):
+        assert olivia.post("/requests/together", form)["Location"] == "/requests"
+    assert RequestStep.objects.filter(request=small, move="approved", text="All right").count() == 2  # parts
+    assert "Nothing to decide together" in text(olivia.post("/requests/together", form | {"nonce": "u" * 20}))
+
+
+def test_those_of_several_that_failed_can_be_sent_again(
+    staff: Node, signed_in: SignedIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    admit(staff, "kim")
+    first, second, approve = a_request("ana"), a_request("kim"), decisions.approve
+
+    def failing(number: int, **more: Any) -> AccessRequest:
+        if number == second:
+            raise Conflict("Somebody decided it meanwhile.")
+        return approve(number, **more)
+
+    olivia = signed_in("olivia")
+    form = {"on": [first, second], "nonce": "t" * 20, "text": "Fine"}
+    monkeypatch.setattr(decisions, "approve", failing)
+    answer = olivia.post("/requests/together", form)
+    assert answer.status_code == 409 and "1 of 2 requests not decided." in text(answer)
+    page = answer.content.decode()
+    assert 'value="Fine"' in page and f'name="on" value="{first}"' not in page
+    monkeypatch.undo()
+    [nonce] = re.findall(r'name="nonce" value="(\w+)"', page)
+    assert olivia.post("/requests/together", form | {"nonce": nonce}).status_code == 302
+    assert RequestStep.objects.filter(request=second, move="approved", text="Fine").exists()
+
+
+def test_an_answer_that_is_refused_is_kept(staff: Node, signed_in: SignedIn) -> None:
+    number, olivia, ana = a_request(), signed_in("olivia"), signed_in("ana")
+    decisions.ask_back(number, "For which quarter?", by=acting("olivia"))
+    page = ana.post(f"/requests/{number}/answer", {"answer": "x" * 4001})
+    assert page.status_code == 422 and "x" * 4001 in text(page)
+    form = {"answer": "The fourth", "nonce": "t" * 20}
+    for _ in range(2):
+        assert ana.post(f"/requests/{number}/answer", form).status_code == 302
+    assert text(olivia.get(f"/requests/{number}")).count("The fourth") == 1
 
 
 def test_while_one_is_away_another_decides(staff: Node, signed_in: SignedIn) -> None:

@@ -5,18 +5,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from django import forms
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Principal
-from authzsite.console.kit.auth import login_required
+from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Action, Crumbs, Diff, DiffLine, Empty, Note
-from authzsite.console.kit.http import Request, asker_of, numbers_in
-from authzsite.console.kit.methods import reads_and_writes
-from authzsite.console.kit.page import page, say
+from authzsite.console.kit.forms import PLAIN, ConsoleForm, NumbersField, ReasonField
+from authzsite.console.kit.http import numbers_in
+from authzsite.console.kit.page import page
 from authzsite.console.requests import rows as request_rows
 from authzsite.console.requests.deciding import risk
 from policies.authority import Actor
@@ -29,14 +30,14 @@ MOST = 25
 
 
 @dataclass(frozen=True)
-class Plan:
+class DecisionPlan:
     """The chosen requests that may be decided together, and why others are left out."""
 
     requests: tuple[AccessRequest, ...]
     left_out: tuple[str, ...]
 
     @classmethod
-    def of(cls, numbers: list[int], viewer: Principal) -> Plan:
+    def of(cls, numbers: list[int], viewer: Principal) -> DecisionPlan:
         """In four queries, however many."""
         waiting = visibility.waiting_for(viewer).filter(pk__in=numbers[: MOST * 4])
         rows = list(waiting.select_related("asker", "holder", "realm").prefetch_related("wants", "parts"))
@@ -70,77 +71,97 @@ def _line(access_request: AccessRequest) -> DiffLine:
     )
 
 
-@reads_and_writes
-@login_required
-def bulk_decide(request: Request) -> HttpResponse:
-    """The plan; approved, each request is decided by itself, and what could not be is said."""
-    data = request.POST if request.method == "POST" else request.GET
-    viewer = asker_of(request)
-    plan = Plan.of(numbers_in(data.getlist("on")), viewer)
-    if request.method != "POST" or not plan.requests:
-        return _show(request, plan, [])
-    failed = _approve(plan, viewer, _text(request))
-    many = len(plan.requests) - len(failed)
-    if failed:
-        note = Note(
-            "bad",
-            f"{words.number(len(failed))} of {words.count(len(plan.requests), 'request')} not decided.",
-            " ".join(failed),
-        )
-        numbers = [item.pk for item in plan.requests]
-        return _show(request, Plan.of(numbers, viewer), [note], status=409)
-    say(request, f"{words.count(many, 'request')} approved")
-    return redirect("console:requests")
+class BulkDecisionForm(ConsoleForm):
+    """Which requests, and a note for each of them."""
 
-
-def _approve(plan: Plan, viewer: Principal, note: str) -> list[str]:
-    """Each in a change of its own: one that somebody decided meanwhile keeps none of the others back."""
-    failed = []
-    for request in plan.requests:
-        try:
-            decisions.approve(request.pk, by=Actor(viewer, "console"), note=note)
-        except PolicyError as problem:
-            failed.append(f"Request {request.pk}: {problem}")
-    return failed
-
-
-def _clashes(plan: Plan, viewer: Principal) -> list[Note]:
-    """What stands against approving all of them: each may be harmless alone."""
-    told = decision_context.clashes_of(plan.requests, viewer, now=timezone.now()) if plan.requests else []
-    return [Note("bad", "Separation of duties.", text) for text in told]
-
-
-def _text(request: Request) -> str:
-    return request.POST.get("text", "").strip()[:2000].replace("\0", "")
-
-
-def _show(request: Request, plan: Plan, notes: list[Note], *, status: int = 200) -> HttpResponse:
-    many = words.count(len(plan.requests), "request")
-    together = " together" if len(plan.requests) > 1 else ""
-    notes = [*notes, *_clashes(plan, asker_of(request))]
-    left = Note("warn", "Left out.", " ".join(plan.left_out)) if plan.left_out else None
-    context: dict[str, Any] = {
-        "crumbs": Crumbs((("Requests", reverse("console:requests")),)),
-        "heading": f"Approve {many}{together}?" if plan.requests else "Nothing to decide together",
-        "lead": "Each request is approved as it is, one by one in the history.",
-        "notes": [*notes, *([left] if left else [])],
-        "on": [item.pk for item in plan.requests],
-        "diff": plan.diff(),
-        "button": f"Approve {many}",
-        "back": reverse("console:requests"),
-        "here": reverse("console:requests_together"),
-        "empty": Empty(
-            "None of these can be decided together",
-            risk.REASON.text,
-            actions=(Action("Back to the list", reverse("console:requests")),),
-            level=2,
-        ),
-    }
-    return page(
-        request,
-        "console/requests/bulk_decide.html",
-        context,
-        section="requests",
-        revision=revision_now(),
-        status=status,
+    on = NumbersField(required=False)
+    text = ReasonField(
+        label="Note, if you like", help_text="", widget=forms.TextInput(attrs={**PLAIN, "maxlength": 2000})
     )
+
+
+class BulkDecideView(ChangeView):
+    """The plan; approved, each request is decided by itself, and what could not be is said."""
+
+    form_class = BulkDecisionForm
+    template_name = "console/requests/bulk_decide.html"
+    object: DecisionPlan
+
+    def get_object(self) -> DecisionPlan:
+        return DecisionPlan.of(numbers_in(self.data.getlist("on")), self.asker)
+
+    def refusal(self) -> HttpResponse | None:
+        if self.object.requests:
+            return None
+        return redirect(self.back()) if self.sent_before() else self.show(self.make_form(self.data))
+
+    def plan(self, form: BulkDecisionForm) -> Plan:
+        """What stands against approving all of them, of which each may be harmless alone."""
+        chosen, left = self.object.requests, self.object.left_out
+        clashes = decision_context.clashes_of(chosen, self.asker, now=timezone.now()) if chosen else []
+        notes = [Note("bad", "Separation of duties.", text) for text in clashes]
+        notes += [Note("warn", "Left out.", " ".join(left))] if left else []
+        return Plan(diff=self.object.diff(), notes=tuple(notes))
+
+    def save(self, form: BulkDecisionForm, actor: Actor) -> None:
+        """Each in a change of its own: one that somebody decided meanwhile keeps none of the others back."""
+        failed, many = [], len(self.object.requests)
+        for request in self.object.requests:
+            try:
+                decisions.approve(request.pk, by=actor, note=form.cleaned_data["text"])
+            except PolicyError as problem:
+                failed.append(f"Request {request.pk}: {problem}")
+        if failed:
+            strong = f"{words.number(len(failed))} of {words.count(many, 'request')} not decided."
+            self.notes.append(Note("bad", strong, " ".join(failed)))
+            raise PolicyError(strong)
+
+    def form_refused(self, form: BulkDecisionForm, problem: Exception) -> HttpResponse:
+        """What is left of them, in a form that is sent anew."""
+        self.object = DecisionPlan.of([item.pk for item in self.object.requests], self.asker)
+        data = self.request.POST.copy()
+        data.pop("nonce", None)
+        return self.show(self.make_form(data), 409)
+
+    def success_message(self, form: BulkDecisionForm) -> str:
+        return f"{words.count(len(self.object.requests), 'request')} approved"
+
+    def may_undo(self) -> bool:
+        return False
+
+    def heading(self, form: BulkDecisionForm) -> str:
+        if not self.object.requests:
+            return "Nothing to decide together"
+        together = " together" if len(self.object.requests) > 1 else ""
+        return f"Approve {words.count(len(self.object.requests), 'request')}{together}?"
+
+    def lead(self) -> str:
+        return "Each request is approved as it is, one by one in the history."
+
+    def button(self, form: BulkDecisionForm) -> str:
+        return f"Approve {words.count(len(self.object.requests), 'request')}"
+
+    def back(self) -> str:
+        return reverse("console:requests")
+
+    def page_context(self, form: BulkDecisionForm) -> dict[str, Any]:
+        return {
+            "crumbs": Crumbs((("Requests", self.back()),)),
+            "chosen": self.object.requests,
+            "empty": Empty(
+                "None of these can be decided together",
+                risk.REASON.text,
+                actions=(Action("Back to the list", self.back()),),
+                level=2,
+            ),
+        }
+
+    def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
+        return page(
+            self.request,
+            self.template_name,
+            context,
+            section="requests",
+            revision=revision_now(),
+            status=status,
+        )

@@ -9,7 +9,6 @@ from django.shortcuts import redirect
 from django.urls import reverse
 
 from authzsite.console.kit.change_view import ChangeView, Plan
-from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display.parts import Action, Crumbs, Note, Verdict
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.page import page
@@ -42,8 +41,7 @@ class DecideView(ChangeView):
     def refusal(self) -> HttpResponse | None:
         if self.object.mandates:
             return None
-        nonce = self.request.POST.get("nonce", "")
-        if nonce and done_before(Actor(self.asker, "console", request_id=nonce)) is not None:
+        if self.sent_before():
             return redirect(self.get_success_url())
         return _not_yours(self.request, self.object)
 
