@@ -47,10 +47,10 @@ def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
     return Shell(capsys)
 
 
-def test_the_commands_of_the_operators_page_run_as_they_stand(
+def test_the_commands_of_the_page_about_sync_run_as_they_stand(
     db: None, shell: Shell, source: Source, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    page = (DOCS / "operators.md").read_text()
+    page = (DOCS / "sync.md").read_text()
     block = re.search(r"## Realms.*?```\n(.*?)```", page, re.S)
     assert block
     lines = [line.removeprefix("python manage.py ") for line in block[1].strip().splitlines()]
@@ -184,7 +184,7 @@ def test_commands_say_who_did_it_in_the_record(shop: Node, shell: Shell) -> None
 
 
 def test_the_lines_that_repair_a_lock_out_run_as_they_stand(shop: Node, shell: Shell) -> None:
-    block = re.search(r"Without a browser.*?```\n(.*?)```", (DOCS / "operators.md").read_text(), re.S)
+    block = re.search(r"Without a browser.*?```\n(.*?)```", (DOCS / "sign-in.md").read_text(), re.S)
     assert block
     lines = [line.removeprefix("python manage.py ") for line in block[1].strip().splitlines()]
     people.make_account("ada", password="a-lake-is-deep-4711")

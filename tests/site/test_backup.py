@@ -17,7 +17,7 @@ from authzsite import embedded
 from tests.conftest import VAR
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs" / "operators.md").read_text()
+PAGE = (ROOT / "docs" / "backup.md").read_text()
 
 
 class Site:

@@ -29,7 +29,7 @@ from tests.client.site import Site
 
 pytestmark = [pytest.mark.spark, pytest.mark.timeout(600)]
 
-DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "spark.md").read_text()
+DOCUMENT = (Path(__file__).resolve().parents[2] / "docs" / "dataframes.md").read_text()
 PUSHED = "spark.sql.python.filterPushdown.enabled"
 Load = Callable[..., Any]
 

@@ -122,8 +122,8 @@ def test_the_url_must_be_of_its_kind(kind: str, url: str) -> None:
     assert not Backend.objects.exists()
 
 
-def test_the_account_of_the_operators_page_can_do_all_of_it(server: MariaSite) -> None:
-    page = (Path(__file__).resolve().parents[2] / "docs" / "operators.md").read_text()
+def test_the_account_of_the_page_about_sync_can_do_all_of_it(server: MariaSite) -> None:
+    page = (Path(__file__).resolve().parents[2] / "docs" / "sync.md").read_text()
     block = re.search(r"### A MariaDB server.*?```sql\n(.*?)```", page, re.S)
     assert block
     for statement in block[1].strip().splitlines():

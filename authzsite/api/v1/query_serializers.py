@@ -97,7 +97,7 @@ class ReachedAccessSerializer(Answer):
 
 
 class RowPage(Answer):
-    """A part of a view; docs/spark.md lists the columns of each."""
+    """A part of a view; docs/dataframes.md lists the columns of each."""
 
     results = Listed(child=AnyObject())
     next = Text(allow_null=True)
