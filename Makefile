@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow pyspark35 quick check format drawing words bench seeds mutants wheel system clean
+.PHONY: help setup run test test-slow real pyspark35 quick check format drawing words bench seeds mutants wheel system clean
 
 PYTHON := .venv/bin/python
 TEST_ARGS ?=
@@ -32,6 +32,10 @@ test: .venv/ready-dev system ## the tests that must pass on each change; TEST_AR
 test-slow: .venv/ready-dev system ## crash rounds, large worlds, an older Spark, a Connect server
 	@-scripts/pyspark35.sh
 	@exec $(PYTHON) -m pytest -m slow $(TEST_ARGS)
+
+# the servers one after another, so that memory stays bounded
+real: .venv/ready-dev system ## docs/real.md: the tests against real servers of others; ONLY=hdfs for one
+	@exec $(PYTHON) -m tests.real.run $(ONLY)
 
 pyspark35: .venv/ready-dev ## an environment with PySpark 3.5 for `make test-slow`
 	@scripts/pyspark35.sh

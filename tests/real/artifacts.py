@@ -1,0 +1,90 @@
+"""Files of Maven Central by pinned versions and checksums, kept in a cache outside of the tree.
+
+`python -m tests.real.artifacts <server>` fetches what a server is made of, before its tests may not leave
+this machine any more.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import sys
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+PINS = Path(__file__).parent / "pins"
+CENTRAL = "https://repo1.maven.org/maven2"
+
+
+class Untrue(Exception):
+    """What came is not what was pinned."""
+
+
+def cache() -> Path:
+    """Where files of others are kept: `LAKEWARDEN_CACHE`, or a folder of the user's."""
+    return Path(os.environ.get("LAKEWARDEN_CACHE") or Path.home() / ".cache" / "lakewarden")
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """One file, known by its path in the repository and by what is in it."""
+
+    path: str
+    sha256: str
+
+    @property
+    def kept(self) -> Path:
+        return cache() / "maven" / self.path
+
+    def fetch(self) -> Path:
+        """The file, from the cache or from the repository; raises Untrue when it is another."""
+        if not self.kept.exists():
+            self._download()
+        if digest(self.kept) != self.sha256:
+            self.kept.unlink()
+            raise Untrue(f"{self.path} is not the file that was pinned; it was removed from the cache")
+        return self.kept
+
+    def _download(self) -> None:
+        self.kept.parent.mkdir(parents=True, exist_ok=True)
+        part = self.kept.with_name(f"{self.kept.name}.{os.getpid()}")
+        source = os.environ.get("LAKEWARDEN_MAVEN", CENTRAL)
+        try:
+            with (
+                urllib.request.urlopen(f"{source}/{self.path}", timeout=120) as answer,  # noqa: S310 - https
+                part.open("wb") as file,
+            ):
+                shutil.copyfileobj(answer, file)
+            part.rename(self.kept)
+        finally:
+            part.unlink(missing_ok=True)
+
+
+def digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def pinned(server: str) -> Iterator[Artifact]:
+    """What a server is made of."""
+    for line in (PINS / f"{server}.tsv").read_text().splitlines():
+        if line and not line.startswith("#"):
+            path, _, sha256 = line.partition("\t")
+            yield Artifact(path, sha256)
+
+
+def version(server: str) -> str:
+    """The release that is pinned, from the first line of its pins: `# Apache Hadoop 3.4.2`."""
+    return (PINS / f"{server}.tsv").read_text().partition("\n")[0].removeprefix("# ")
+
+
+def main() -> None:
+    for artifact in pinned(sys.argv[1]):
+        artifact.fetch()
+
+
+if __name__ == "__main__":
+    main()
