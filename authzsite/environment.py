@@ -6,7 +6,7 @@ import os
 import re
 import sys
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from ipaddress import ip_address, ip_network
 from pathlib import Path
@@ -24,6 +24,8 @@ from authzsite.runtime.keys import kept_secret
 CHECKOUT = Path(__file__).resolve().parent.parent
 LOOPBACK = ("localhost", "127.0.0.0/8", "::1/128")
 AUTHENTICATORS = ("session", "token", "simple", "anonymous", "proxy", "oidc")
+LANGUAGES = {"en": "English", "de": "Deutsch"}
+"""Languages there are words for, each by its own name."""
 _HOST = re.compile(r"^[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?$")
 _ALLOWED_HOST = re.compile(r"^(\*|\[[0-9A-Fa-f:.]+\]|\.?[A-Za-z0-9]([A-Za-z0-9._-]*[A-Za-z0-9])?)$")
 _NAME = re.compile(r"^[^\s,\x00/]{1,150}$")
@@ -71,6 +73,7 @@ class Environment:
     audit_feeds: tuple[str, ...]
     audit_feed_secret: str
     emergency_hours: int
+    languages: Sequence[tuple[str, str]]
     runs_kept: int
     unused_after: int
     mail: Mapping[str, Any]
@@ -145,6 +148,7 @@ def read() -> Environment:
         audit_feeds=_audit_feeds(env),
         audit_feed_secret=env.str("LAKEWARDEN_AUDIT_FEED_SECRET", "").strip(),
         emergency_hours=_hours(env, "LAKEWARDEN_EMERGENCY_HOURS", 4),
+        languages=_languages(env),
         runs_kept=_days(env, "LAKEWARDEN_RUNS_KEPT", 180),
         unused_after=_days(env, "LAKEWARDEN_UNUSED_AFTER", 30, least=0),
         mail=_mail(env, var),
@@ -282,6 +286,16 @@ def _authenticators(env: Env) -> frozenset[str]:
     if "anonymous" in names and "simple" not in names:
         raise WrongSetting("LAKEWARDEN_AUTHENTICATORS: 'anonymous' works only together with 'simple'")
     return names
+
+
+def _languages(env: Env) -> list[tuple[str, str]]:
+    """English, and those named besides; a language that is not translated as a whole yet is offered to nobody
+    unless it is named."""
+    codes = _listed(env, "LAKEWARDEN_LANGUAGES", "en", _NAME)
+    for code in codes:
+        if code not in LANGUAGES:
+            raise WrongSetting(f"LAKEWARDEN_LANGUAGES: {code!r} is not one of {', '.join(LANGUAGES)}")
+    return [(code, name) for code, name in LANGUAGES.items() if code in ("en", *codes)]
 
 
 def _networks(env: Env) -> tuple[str, ...]:

@@ -89,6 +89,7 @@ MIDDLEWARE = [
     "authzsite.runtime.middleware.page_headers",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "accounts.session_limits.SessionLimits",
+    "authzsite.console.kit.languages.PageLanguage",
     "django.middleware.common.CommonMiddleware",
     "django.middleware.csrf.CsrfViewMiddleware",
     "django.contrib.auth.middleware.AuthenticationMiddleware",
@@ -113,6 +114,8 @@ TEMPLATES = [
         "DIRS": [CHECKOUT / "templates"],
         "APP_DIRS": True,
         "OPTIONS": {
+            # every template says words
+            "builtins": ["django.templatetags.i18n"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",
@@ -368,8 +371,10 @@ DEFAULT_FROM_EMAIL = SERVER_EMAIL = ENVIRONMENT.mail_from
 
 # Language, time, log
 
-LANGUAGE_CODE = "en-gb"
-USE_I18N = False
+LANGUAGE_CODE = "en"
+LANGUAGES = ENVIRONMENT.languages
+LOCALE_PATHS = [CHECKOUT / "locale"]
+USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"
 

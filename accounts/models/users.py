@@ -15,7 +15,7 @@ class User(AbstractUser):
 
     A session holds while the password, the principal and `session_salt` are what they were when it began.
     `unread` is how many notices wait, `emergency_until` until when emergency access is open:
-    both kept here so that no page has to look for them.
+    both kept here so that no page has to look for them.  `language` is "" while the browser says it.
     """
 
     class Theme(models.TextChoices):
@@ -26,6 +26,7 @@ class User(AbstractUser):
     principal = models.OneToOneField(Principal, models.PROTECT, null=True, related_name="account")
     theme = models.CharField(max_length=8, choices=Theme, default=Theme.SYSTEM)
     time_zone = models.CharField(max_length=64, default="UTC")
+    language = models.CharField(max_length=16, blank=True, default="")
     formats = models.CharField(max_length=8, default="en-gb")
     unread = models.IntegerField(default=0)
     emergency_until = models.DateTimeField(null=True)

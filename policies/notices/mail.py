@@ -12,8 +12,9 @@ from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db import transaction
 from django.db.models import Min
-from django.utils import timezone
+from django.utils import timezone, translation
 
+from accounts import languages
 from accounts.models import Principal, User
 from policies.models.notices import OPEN, How, Letter, Notice
 from policies.notices.kinds import KINDS
@@ -88,7 +89,9 @@ def mail_of(letter: Letter) -> EmailMessage | None:
     rows = list(letter.notices.filter(OPEN).select_related("who").order_by("pk"))
     if account is None or not account.email or not rows:
         return None
-    subject, body = (_one if len(rows) == 1 else _many)(rows, zone_called(account.time_zone))
+    # in the language of who reads it, whoever caused it
+    with translation.override(languages.of_mail_to(account)):
+        subject, body = (_one if len(rows) == 1 else _many)(rows, zone_called(account.time_zone))
     headers = {"Message-ID": message_id(letter), "Auto-Submitted": "auto-generated"}
     return EmailMessage(subject, body, None, [account.email], headers=headers)
 

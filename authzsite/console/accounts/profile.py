@@ -14,10 +14,11 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
-from accounts import sessions
+from accounts import languages, sessions
 from accounts.models import Keeping, Membership, Principal, SignIn, User
 from authzsite.console.accounts import tokens
 from authzsite.console.accounts.tokens import TokenForm
@@ -27,6 +28,7 @@ from authzsite.console.kit.display import formats, terms, words
 from authzsite.console.kit.display.parts import Action, Who
 from authzsite.console.kit.forms import ConsoleForm
 from authzsite.console.kit.http import Request, account_of, asker_of, number_in
+from authzsite.console.kit.languages import speak
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.page import page, say
 from authzsite.console.kit.sign_in import providers
@@ -62,6 +64,7 @@ def profile_page(request: Request) -> HttpResponse:
         "revoke": _revoke,
         "zone": _zone,
         "formats": _formats,
+        "language": _language,
         "sign_out_others": _sign_out_others,
         "sign_out_one": _sign_out_one,
         "password": _password,
@@ -129,6 +132,22 @@ def _formats(request: Request) -> HttpResponse:
         account.formats = form.cleaned_data["formats"]
         account.save(update_fields=["formats"])
         say(request, f"Dates and numbers are written like {formats.known(account.formats).name}")
+    return redirect("console:profile")
+
+
+class LanguageForm(ConsoleForm):
+    """In which language the console speaks to them; none of them: that of the browser."""
+
+    language = forms.ChoiceField(required=False, choices=languages.offered)
+
+
+def _language(request: Request) -> HttpResponse:
+    form, account = LanguageForm(request.POST), account_of(request)
+    if form.is_valid():
+        account.language = form.cleaned_data["language"]
+        account.save(update_fields=["language"])
+        speak(request, account)
+        say(request, _("Pages and mails are in this language now"))
     return redirect("console:profile")
 
 
@@ -239,6 +258,8 @@ def _show(request: Request, form: TokenForm, wrong: str = "", *, status: int = 2
         "zones": _zones(),
         "written": formats.known(account.formats).code,
         "ways": formats.KNOWN,
+        "languages": languages.offered(),
+        "language": languages.chosen_by(account),
         "places": places,
         "elsewhere": any(not place.this for place in places),
         "kept": _kept(asker),

@@ -17,7 +17,7 @@ from django.utils import timezone
 
 from accounts import sessions
 from accounts.models import User
-from authzsite.console.kit import form_resume
+from authzsite.console.kit import form_resume, languages
 from authzsite.console.kit.display import formats
 from authzsite.console.kit.error_pages import show
 from authzsite.console.kit.http import Request
@@ -37,6 +37,7 @@ def login_required(view: View) -> View:
         user: User | AnonymousUser = request.user
         if not isinstance(user, User):
             return _outside(request)
+        languages.speak(request, user)
         if user.principal_id is None:
             return page(request, "errors/unbound.html", status=403)
         sessions.seen(request, user)

@@ -11,8 +11,8 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import User
-from authzsite.console.kit import navigation
-from authzsite.console.kit.display import formats, words
+from authzsite.console.kit import languages, navigation
+from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Note
 from authzsite.console.kit.http import Request
 from authzsite.console.settings.modes import banner_of
@@ -66,6 +66,7 @@ def surroundings(request: Request, revision: int | None = None) -> dict[str, Any
     """The shell: the signed-in person's own row, and what is open to them as of a revision."""
     user: User | None = getattr(request, "user", None)
     known = user if user is not None and user.is_authenticated else None
+    languages.speak(request, known)
     principal = known.principal if known else None
     name = (principal.label if principal else known.get_username()) if known else ""
     doors, match = navigation.doors_of(principal, revision), request.resolver_match
@@ -81,7 +82,7 @@ def surroundings(request: Request, revision: int | None = None) -> dict[str, Any
         "alarm": _alarm(known) if known else None,
         "by_name": _BY_NAME if "simple" in settings.LAKEWARDEN_AUTHENTICATORS else None,
         "principal": str(principal) if principal else "",
-        "lang": formats.known(known.formats).language if known else "en-GB",
+        **languages.described(known.formats if known else ""),
         "theme": known.theme if known and known.theme != "system" else "",
         "here": request.get_full_path(),
         "asked": request.GET.get("q", "") if match is not None and match.url_name == "search" else "",

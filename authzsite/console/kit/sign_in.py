@@ -7,9 +7,12 @@ from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.html import format_html
+from django.utils.safestring import mark_safe
 
 from accounts.entering import any_password
 from authzsite.console.kit import form_resume
+from authzsite.console.kit.display import words
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.page import surroundings
 from authzsite.runtime import single_sign_on
@@ -46,6 +49,8 @@ def sign_in_page(
     status: int = 200,
 ) -> HttpResponse:
     """The page; `problem` is said beside the password, `refusal` of another way in above the form."""
+    demo = getattr(settings, "LAKEWARDEN_DEMO_SIGN_INS", ())
+    names = [format_html("<code>{}</code>", name) for name in demo]
     context = {
         "shell": surroundings(request),
         "form": form,
@@ -54,7 +59,8 @@ def sign_in_page(
         "problem": problem,
         "refusal": refusal,
         "providers": providers(),
-        "demo": getattr(settings, "LAKEWARDEN_DEMO_SIGN_INS", ()),
+        "demo": demo,
+        "demo_names": mark_safe(words.either(names)),  # noqa: S308  each is escaped
         "empty_site": not any_password(),
         "contact": getattr(settings, "LAKEWARDEN_ADMIN_CONTACT", ""),
     }

@@ -1,4 +1,4 @@
-"""How the console speaks: dates, ends, durations, numbers and the words for kinds and actions."""
+"""How the console speaks: dates, ends, durations, numbers and lists, in the language of the page."""
 
 from __future__ import annotations
 
@@ -6,10 +6,17 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from django.utils import dateformat, timezone
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext, pgettext, pgettext_lazy
 
 from authzsite.console.kit.display import formats
 
 NEAR = 330  # days: further away the year is said, and no time
+_SMALL = (
+    *(pgettext_lazy("before what is counted", "No"), gettext_lazy("One"), gettext_lazy("Two")),
+    *(gettext_lazy("Three"), gettext_lazy("Four"), gettext_lazy("Five"), gettext_lazy("Six")),
+    *(gettext_lazy("Seven"), gettext_lazy("Eight"), gettext_lazy("Nine")),
+)
 
 
 def number(value: int | None) -> str:
@@ -21,7 +28,7 @@ def day(when: datetime) -> str:
     """Today; Fri 27 Nov within a year; 9 Apr 2025."""
     local, now = timezone.localtime(when), timezone.localtime()
     if local.date() == now.date():
-        return "Today"
+        return _("Today")
     if abs((local.date() - now.date()).days) < NEAR:
         return dateformat.format(local, formats.current().near)
     return dateformat.format(local, formats.current().far)
@@ -37,31 +44,35 @@ def moment(when: datetime) -> str:
 
 def on(when: datetime) -> str:
     """A moment within a sentence: today, 09:14; on Fri 27 Nov, 18:00."""
-    text = when_in_words(moment(when))
-    return text if text.startswith("today") else f"on {text}"
+    text = moment(when)
+    today = text.startswith(_("Today"))
+    return when_in_words(text) if today else pgettext("a day", "on %(day)s") % {"day": text}
 
 
 def when_in_words(text: str) -> str:
     """A day or a moment within a sentence: today, 09:14; Fri 27 Nov."""
-    return f"t{text[1:]}" if text.startswith("Today") else text
+    today = _("Today")
+    return f"{pgettext('within a sentence', 'today')}{text[len(today) :]}" if text.startswith(today) else text
 
 
 def ago(when: datetime) -> str:
     """just now; 40 s ago; 3 min ago; 5 h ago; else the day."""
     seconds = int((timezone.now() - when).total_seconds())
     if seconds < 5:
-        return "just now"
+        return _("just now")
     if seconds < 60:
-        return f"{seconds} s ago"
+        return _("%(number)s s ago") % {"number": seconds}
     if seconds < 3600:
-        return f"{seconds // 60} min ago"
-    return f"{seconds // 3600} h ago" if seconds < 86400 else moment(when)
+        return _("%(number)s min ago") % {"number": seconds // 60}
+    return _("%(number)s h ago") % {"number": seconds // 3600} if seconds < 86400 else moment(when)
 
 
 def ends_in(when: datetime) -> str:
     """in 11 days; tomorrow; today."""
     days = (timezone.localtime(when).date() - timezone.localtime().date()).days
-    return {0: "today", 1: "tomorrow"}.get(days, f"in {days} days")
+    if days in (0, 1):
+        return _("tomorrow") if days else pgettext("within a sentence", "today")
+    return ngettext("in %(number)s day", "in %(number)s days", days) % {"number": days}
 
 
 def zone() -> str:
@@ -83,29 +94,30 @@ def next_friday(hour: int = 18) -> datetime:
 
 
 def count(many: int, one: str, several: str = "") -> str:
-    """1 person; 28 people; 0 services -> no services."""
-    several = several or f"{one}s"
-    return f"{number(many)} {one if many == 1 else several}"
+    """1 person; 28 people.  Both forms are looked up, so that callers write them plainly."""
+    return f"{number(many)} {ngettext(one, several or f'{one}s', many)}"
 
 
 def listed(names: Sequence[str], limit: int = 0) -> str:
     """Ana; Ana and Ben; Ana, Ben and Carl; with a limit: Ana, Ben and 10 more."""
     if limit and len(names) > limit:
-        return f"{', '.join(names[:limit])} and {number(len(names) - limit)} more"
+        first, more = ", ".join(names[:limit]), number(len(names) - limit)
+        return _("%(first)s and %(more)s more") % {"first": first, "more": more}
     if len(names) < 2:
         return "".join(names)
-    return f"{', '.join(names[:-1])} and {names[-1]}"
+    return _("%(first)s and %(last)s") % {"first": ", ".join(names[:-1]), "last": names[-1]}
 
 
 def either(names: Sequence[str]) -> str:
     """Ana; Ana or Ben; Ana, Ben or Carl."""
-    return f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else "".join(names)
+    if len(names) < 2:
+        return "".join(names)
+    return _("%(first)s or %(last)s") % {"first": ", ".join(names[:-1]), "last": names[-1]}
 
 
 def spelled(many: int) -> str:
     """One … nine as words, above as digits; headings begin with it."""
-    small = ("No", "One", "Two", "Three", "Four", "Five", "Six", "Seven", "Eight", "Nine")
-    return small[many] if many < len(small) else number(many)
+    return str(_SMALL[many]) if many < len(_SMALL) else number(many)
 
 
 def initials(name: str) -> str:
@@ -118,4 +130,4 @@ def able_words(people: int, services: int) -> str:
     """28 people, 2 services; Nobody."""
     parts = [count(people, "person", "people")] if people else []
     parts += [count(services, "service")] if services else []
-    return ", ".join(parts) or "Nobody"
+    return ", ".join(parts) or _("Nobody")

@@ -1,0 +1,90 @@
+"""Pages in the reader's language, mails in the receiver's, and answers to programs in English."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import translation
+
+from accounts.models import User
+from catalog.nodes import Node
+from tests import pseudo
+
+Enter = Callable[[str], Client]
+
+
+@pytest.fixture(autouse=True)
+def two_languages(settings: Any) -> Any:
+    with pseudo.offered(settings):
+        yield
+
+
+def speaks(name: str, code: str) -> None:
+    User.objects.filter(username=name).update(language=code)
+
+
+def test_a_page_is_in_the_language_of_its_reader(shop: Node, signed_in: Enter) -> None:
+    client = signed_in("mia")
+    speaks("mia", pseudo.CODE)
+    told = client.get("/keys", HTTP_ACCEPT_LANGUAGE="en")
+    assert '<html lang="en-xa"' in told.content.decode()
+    assert told.headers["Content-Language"] == pseudo.CODE
+    assert {"Accept-Language", "Cookie"} <= set(told.headers["Vary"].split(", "))
+    assert '<html lang="en-GB"' in signed_in("ana").get("/keys").content.decode()
+
+
+def test_without_a_choice_the_browser_says(shop: Node, signed_in: Enter) -> None:
+    client = signed_in("mia")
+    assert '<html lang="en-xa"' in client.get("/keys", HTTP_ACCEPT_LANGUAGE="en-xa").content.decode()
+    assert '<html lang="en-xa"' in Client().get("/sign-in", HTTP_ACCEPT_LANGUAGE="en-xa").content.decode()
+    assert '<html lang="en-GB"' in client.get("/keys", HTTP_ACCEPT_LANGUAGE="de").content.decode()
+
+
+def test_a_language_is_chosen_on_the_own_page_if_it_is_offered(shop: Node, signed_in: Enter) -> None:
+    client = signed_in("mia")
+    client.post("/profile", {"do": "language", "language": "tlh"})
+    assert User.objects.get(username="mia").language == ""
+    client.post("/profile", {"do": "language", "language": pseudo.CODE})
+    assert User.objects.get(username="mia").language == pseudo.CODE
+    assert pseudo.of("Pages and mails are in this language now") in client.get("/profile").content.decode()
+
+
+def test_errors_are_told_in_the_language_of_the_reader(shop: Node, signed_in: Enter) -> None:
+    client = signed_in("mia")
+    speaks("mia", pseudo.CODE)
+    for address in ("/objects/987654321", "/nowhere"):
+        told = client.get(address)
+        assert told.status_code == 404
+        assert '<html lang="en-xa"' in told.content.decode()
+
+
+def test_what_is_read_from_right_to_left_says_so(shop: Node, signed_in: Enter) -> None:
+    client = signed_in("mia")
+    speaks("mia", pseudo.MIRRORED)
+    assert '<html lang="ar-xb" dir="rtl"' in client.get("/keys").content.decode()
+
+
+def test_programs_are_answered_in_english(shop: Node, signed_in: Enter) -> None:
+    client = signed_in("mia")
+    speaks("mia", pseudo.CODE)
+    calls = ("/authz/v1/check", "/api/metalakes/demo", "/health/live", "/access/v1/evaluation")
+    for address in calls:
+        told = client.post(address, "{", content_type="application/json", HTTP_ACCEPT_LANGUAGE=pseudo.CODE)
+        assert "⟦" not in told.content.decode(), address
+        assert "Content-Language" not in told.headers
+
+
+def test_a_request_leaves_no_language_behind(shop: Node, signed_in: Enter) -> None:
+    client = signed_in("mia")
+    speaks("mia", pseudo.CODE)
+    client.get("/keys")
+    assert translation.get_language() == "en"
+
+
+def test_nobody_keeps_a_language_that_is_offered_no_more(shop: Node, signed_in: Enter, settings: Any) -> None:
+    client = signed_in("mia")
+    speaks("mia", "de")
+    assert '<html lang="en-GB"' in client.get("/keys").content.decode()
