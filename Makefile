@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow real pyspark35 quick check format drawing words bench seeds mutants wheel system clean
+.PHONY: help setup run test test-slow real pyspark35 quick check format drawing words messages bench seeds mutants wheel system clean
 
 PYTHON := .venv/bin/python
 TEST_ARGS ?=
@@ -54,6 +54,9 @@ drawing: .venv/ready-dev ## ARCHITECTURE.md: the floors and packages, drawn from
 
 words: .venv/ready-dev ## docs/development/words.md: the table of words, from the console's glossary
 	@exec $(PYTHON) scripts/words.py
+
+messages: .venv/ready-dev ## locale/: the texts to translate, collected from the code, and compiled
+	@exec $(PYTHON) scripts/messages.py
 
 bench: .venv/ready-dev ## ratios that must hold
 	@exec scripts/bench.sh

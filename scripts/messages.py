@@ -1,0 +1,157 @@
+"""Collects the texts that are marked for translation into locale/*/LC_MESSAGES/django.po, and compiles them.
+
+python scripts/messages.py             write the catalogues and what is compiled of them
+python scripts/messages.py --check     only say whether they are as the code has it
+python scripts/messages.py --count     how many texts are marked, by folder, and translated
+"""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "authzsite.settings")
+
+import django  # noqa: E402
+import polib  # noqa: E402
+
+LOCALE = ROOT / "locale"
+FLOORS = ("accounts", "authzsite", "catalog", "policies")
+PLAIN = {"_", "gettext", "gettext_lazy", "gettext_noop"}
+PLURAL = {"ngettext", "ngettext_lazy"}
+CONTEXT = {"pgettext", "pgettext_lazy"}
+ARGUMENT = re.compile(r'_\("([^"]+)"\)')
+
+
+class Text(NamedTuple):
+    """What is looked up in a catalogue; `plural` and `context` are empty where there is none."""
+
+    msgid: str
+    plural: str = ""
+    context: str = ""
+
+
+Found = dict[Text, set[str]]
+"""Each text, and the files that have it."""
+
+
+def texts() -> Found:
+    """Every text of the templates and of the code."""
+    found: Found = defaultdict(set)
+    for path in sorted((ROOT / "templates").rglob("*.html")):
+        for text in of_template(path):
+            found[text].add(path.relative_to(ROOT).as_posix())
+    for path in sorted(path for floor in FLOORS for path in (ROOT / floor).rglob("*.py")):
+        for text in of_module(path.read_text()):
+            found[text].add(path.relative_to(ROOT).as_posix())
+    return found
+
+
+def of_template(path: Path) -> Iterator[Text]:
+    """As Django itself reads them, so that the keys are those that it looks up."""
+    from django.template import Template, engines
+    from django.templatetags.i18n import BlockTranslateNode, TranslateNode
+
+    source = path.read_text()
+    nodes = Template(source, engine=engines["django"].engine).nodelist  # type: ignore[union-attr, attr-defined]
+    for node in nodes.get_nodes_by_type(TranslateNode):
+        context = node.message_context.var if node.message_context else ""
+        yield Text(str(node.filter_expression.var.literal).replace("%", "%%"), "", str(context))
+    for block in nodes.get_nodes_by_type(BlockTranslateNode):
+        one, many = (block.render_token_list(part)[0] for part in (block.singular, block.plural or []))
+        yield Text(one, many)
+    yield from (Text(text) for text in ARGUMENT.findall(source))
+
+
+def of_module(source: str) -> Iterator[Text]:
+    """Calls with plain texts; `count(many, "person", "people")` of the console's words is a plural too."""
+    for node in ast.walk(ast.parse(source)):
+        if not isinstance(node, ast.Call):
+            continue
+        name = getattr(node.func, "id", getattr(node.func, "attr", ""))
+        given = [
+            arg.value for arg in node.args if isinstance(arg, ast.Constant) and isinstance(arg.value, str)
+        ]
+        if name in PLAIN and given:
+            yield Text(given[0])
+        elif name in PLURAL and len(given) == 2:
+            yield Text(*given)
+        elif name in CONTEXT and len(given) == 2:
+            yield Text(given[1], "", given[0])
+        elif name == "count" and given and len(node.args) > 1 and given[0] == _constant(node.args[1]):
+            yield Text(given[0], given[1] if len(given) > 1 else f"{given[0]}s")
+
+
+def _constant(node: ast.expr) -> object:
+    return node.value if isinstance(node, ast.Constant) else None
+
+
+def catalogue(path: Path, found: Found) -> polib.POFile:
+    """What is translated already, and the rest without words; what is no more looked up is gone."""
+    before = polib.pofile(str(path)) if path.exists() else polib.POFile()
+    known = {(entry.msgid, entry.msgctxt or ""): entry for entry in before}
+    made = polib.POFile(wrapwidth=110)
+    made.metadata = before.metadata or {
+        "Language": path.parents[1].name,
+        "MIME-Version": "1.0",
+        "Content-Type": "text/plain; charset=UTF-8",
+        "Content-Transfer-Encoding": "8bit",
+        "Plural-Forms": "nplurals=2; plural=(n != 1);",
+    }
+    for text in sorted(found, key=lambda text: (text.msgid.casefold(), text)):
+        if text.plural or Text(text.msgid, _plural_of(text, found), text.context) == text:
+            made.append(_entry(text, known.get((text.msgid, text.context)), found[text]))
+    return made
+
+
+def _plural_of(text: Text, found: Found) -> str:
+    """A text that also stands in a plural is one entry with it: gettext looks both up by the same key."""
+    plurals = {item.plural for item in found if item[::2] == text[::2] and item.plural}
+    return min(plurals, default="")
+
+
+def _entry(text: Text, before: polib.POEntry | None, files: set[str]) -> polib.POEntry:
+    entry = polib.POEntry(msgid=text.msgid, msgctxt=text.context or None)
+    entry.occurrences = [(file, "") for file in sorted(files)]
+    if "%(" in text.msgid or "%%" in text.msgid:
+        entry.flags = ["python-format"]
+    if text.plural:
+        entry.msgid_plural = text.plural
+        forms = before.msgstr_plural if before and before.msgstr_plural else {}
+        entry.msgstr_plural = {0: forms.get(0, ""), 1: forms.get(1, "")}
+    elif before:
+        entry.msgstr = before.msgstr or before.msgstr_plural.get(0, "")
+    entry.tcomment = before.tcomment if before else ""
+    return entry
+
+
+def main(arguments: list[str]) -> int:
+    django.setup()
+    found, wrong = texts(), 0
+    if "--count" in arguments:
+        folders = Counter("/".join(file.split("/")[:3]) for files in found.values() for file in files)
+        for folder, number in sorted(folders.items()):
+            print(f"{number:5} {folder}")
+        print(f"{len(found):5} texts")
+    for path in sorted(LOCALE.glob("*/LC_MESSAGES/django.po")):
+        made, compiled = catalogue(path, found), path.with_suffix(".mo")
+        if "--count" in arguments:
+            print(f"{len(made.translated_entries()):5} of {len(made)} in {path.parents[1].name}")
+        elif "--check" in arguments:
+            wrong |= str(made) + "\n" != path.read_text() or made.to_binary() != compiled.read_bytes()
+        else:
+            path.write_text(str(made) + "\n")
+            compiled.write_bytes(made.to_binary())
+    return int(wrong)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

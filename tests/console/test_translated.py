@@ -1,0 +1,109 @@
+"""Every page in a language made of English: what is left in plain English was not marked for translation.
+
+`untranslated.json` says how many such texts each page has.  The numbers may only go down;
+with LAKEWARDEN_COUNT_UNTRANSLATED=1 in the environment they are written anew.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.test import Client
+
+from accounts.models import Principal, User
+from catalog.models import Placement
+from catalog.nodes import Node
+from tests import pseudo
+from tests.console.conftest import NAMES
+from tests.console.site_pages import ADMIN, ROOMS, furnish
+
+LEDGER = Path(__file__).with_name("untranslated.json")
+ATTRIBUTES = ("alt", "aria-label", "content", "data-label", "placeholder", "title")
+UNREAD = {"code", "head", "kbd", "pre", "script", "style", "q", "blockquote"}
+"""What is code, or somebody's own words."""
+MARKED = re.compile(r"⟦[^⟦⟧]*⟧")
+WORD = re.compile(r"[^\W\d_]{2,}")
+NAME = re.compile(r"[\w*]*[._:*/@=-][\w.*:/@=-]*")
+"""One word with a dot, a colon, an underscore: the name of an object, a person, a role."""
+PROPER = {"AWS", "CDAP", "CSV", "Ctrl", "Herd", "Lakewarden", "PostgreSQL", "UTC"}
+
+
+class Texts(HTMLParser):
+    """The texts of a page that somebody reads or hears."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.found: list[str] = []
+        self._open: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        given = dict(attrs)
+        self.found += [given[name] or "" for name in ATTRIBUTES if name in given and tag != "meta"]
+        if tag in UNREAD or (given.get("class") or "") == "mono" or given.get("name") == "zone":
+            self._open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._open and self._open[-1] == tag:
+            self._open.pop()
+
+    def handle_data(self, data: str) -> None:
+        if not self._open:
+            self.found.append(data)
+
+
+def unmarked(page: str, names: re.Pattern[str]) -> Iterator[str]:
+    """Each text of a page with words that are neither marked nor names."""
+    read = Texts()
+    read.feed(page)
+    for text in read.found:
+        left = text
+        while MARKED.search(left):
+            left = MARKED.sub(" ", left)
+        left = NAME.sub(" ", names.sub(" ", left))
+        if set(WORD.findall(left)) - PROPER:
+            yield " ".join(text.split())
+
+
+def names_there() -> re.Pattern[str]:
+    """Names of people and objects, which nobody translates."""
+    people = [name for row in Principal.objects.all() for name in (row.name, row.label)]
+    known = sorted(
+        {*people, *Placement.objects.values_list("name", flat=True), *NAMES.values()}, key=len, reverse=True
+    )
+    return re.compile("|".join(rf"\b{re.escape(name)}\b" for name in known if name))
+
+
+@pytest.mark.parametrize("text, many", [("⟦Ĝŕåñţ ⟦åççéšš⟧⟧ Grant", 1), ("⟦Ĝŕåñţ⟧ sales.orders", 0), ("–", 0)])
+def test_words_outside_the_marks_are_found(text: str, many: int) -> None:
+    page = f"<p>{text}</p><input placeholder='{text}'><code>Grant</code>"
+    assert len(list(unmarked(page, re.compile("Olivia")))) == 2 * many
+
+
+def test_no_page_has_more_texts_that_cannot_be_translated(
+    shop: Node, signed_in: Callable[[str], Client], settings: Any
+) -> None:
+    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({ADMIN})
+    numbers, names = furnish(shop), names_there()
+    clients = {who: signed_in(who) if who else Client() for _, who, _ in ROOMS}
+    User.objects.update(language=pseudo.CODE)
+    with pseudo.offered(settings):
+        found = {
+            room: sorted(unmarked(_page(clients[who], address.format(**numbers)), names))
+            for room, who, address in ROOMS
+        }
+    counted = {room: len(texts) for room, texts in found.items()}
+    if os.environ.get("LAKEWARDEN_COUNT_UNTRANSLATED"):
+        LEDGER.write_text(json.dumps(counted, indent=1) + "\n")
+    allowed = json.loads(LEDGER.read_text())
+    assert {room: found[room] for room in found if counted[room] > allowed.get(room, 0)} == {}
+
+
+def _page(client: Client, address: str) -> str:
+    return client.get(address, HTTP_ACCEPT_LANGUAGE=pseudo.CODE).content.decode()
