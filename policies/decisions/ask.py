@@ -16,7 +16,7 @@ from lakewarden.law.dialects.cdap.authorizable import Authorizable
 from lakewarden.law.engine import Decision
 from lakewarden.law.explain import Explanation, explain
 from lakewarden.law.facts import Lineage, Slice
-from policies.decisions import slices
+from policies.decisions import slices, switches
 from policies.decisions.facts import is_service_admin
 from policies.errors import Invalid
 
@@ -52,7 +52,7 @@ class Answer:
 
 def operation_for(node: Node, action: str) -> str:
     """The dialect's operation behind an action's short name; an unknown one stays itself, and is refused."""
-    return dialects.get(node.kind).action(node.type, action) or action
+    return switches.as_set(node, dialects.get(node.kind).action(node.type, action) or action)
 
 
 def ask(

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection
 from threading import Lock
 
-from catalog.models import Detail
+from catalog.models import Detail, Realm
 from catalog.nodes import Node
 from lakewarden.law import switches
 from lakewarden.law.facts import Lineage
 from lakewarden.law.switches import SWITCHED
+
+SWITCHING = "Catalog.setCatalog"
 
 
 class _Off:
@@ -36,6 +38,18 @@ def now() -> frozenset[int]:
     """The numbers of what is off.  One query."""
     rows = Detail.objects.filter(securable__type__in=SWITCHED, content__in_use=False)
     return frozenset(rows.values_list("securable", flat=True))
+
+
+def as_set(node: Node, operation: str) -> str:
+    """The operation whose law holds, as the realm is set.
+
+    Owners switch catalogs off and on; in a metalake set to do as release 1.3.1 whoever may use them does.
+    A query when switching a catalog is asked about, none else.
+    """
+    if operation != SWITCHING or node.type != "catalog":
+        return operation
+    as_released = Realm.objects.filter(pk=node.realm_id, settings__switching="release").exists()
+    return "Catalog.loadCatalog" if as_released else operation
 
 
 def is_off(levels: Lineage, off: Collection[int]) -> bool:

@@ -18,7 +18,7 @@ from gravitino.exceptions import base as errors
 from accounts import people, tokens
 from policies.authority import OPERATOR, of_operator
 from policies.services import members
-from tests.api_gravitino.world import ADMIN, OK, As, Lake, Site, beside, ident, may
+from tests.api_gravitino.world import ADMIN, FORBIDDEN, OK, As, Lake, Site, beside, ident, may
 
 HIVE = {"metastore.uris": "thrift://localhost:9083"}
 MYSQL = {
@@ -30,7 +30,7 @@ MYSQL = {
 
 
 @pytest.mark.seed(*(f"S4-{number}" for number in range(212, 224)))
-@pytest.mark.seed("S4-010", "S4-013", "S4-014", "S4-017", "S4-020", "S4-023", "S4-055", "S4-151", "S4-153")
+@pytest.mark.seed("S4-010", "S4-014", "S4-017", "S4-020", "S4-023", "S4-055", "S4-151", "S4-153")
 def test_the_example_step_by_step(site: Site) -> None:
     admin = GravitinoAdminClient(site.url, auth_data_provider=As(ADMIN))
     admin.create_metalake("test", "comment", {})
@@ -43,6 +43,8 @@ def test_the_example_step_by_step(site: Site) -> None:
     with pytest.raises(errors.ForbiddenException):
         GravitinoClient(site.url, "test", auth_data_provider=As("staff"))
     manager.add_user("staff")
+    manager.add_user("other")
+    other = GravitinoClient(site.url, "test", auth_data_provider=As("other"))
     staff = GravitinoClient(site.url, "test", auth_data_provider=As("staff"))
     with pytest.raises(errors.ForbiddenException):
         staff.create_catalog("hive_catalog", Catalog.Type.RELATIONAL, "hive", "comment", HIVE)
@@ -55,12 +57,20 @@ def test_the_example_step_by_step(site: Site) -> None:
         ("hive_catalog", "hive", HIVE, "hive_db", "hive_table"),
         ("mysql_catalog", "jdbc-mysql", MYSQL, "mysql_db", "mysql_table"),
     ):
-        made = staff.create_catalog(catalog, Catalog.Type.RELATIONAL, provider, "comment", properties)
-        made.as_schemas().create_schema(schema, "", {})
         columns = [Column.of("id", Types.IntegerType.get(), "id")]
+        schemas = f"/api/metalakes/test/catalogs/{catalog}/schemas"
+        assert site.send("POST", schemas, {"name": schema}, who="staff").told == FORBIDDEN
+        made = staff.create_catalog(catalog, Catalog.Type.RELATIONAL, provider, "comment", properties)
         tables = made.as_table_catalog()
+        with pytest.raises(errors.NoSuchSchemaException):
+            tables.create_table(ident(schema, table), columns)
+        assert site.send("POST", schemas, {"name": schema}, who="other").told == FORBIDDEN
+        made.as_schemas().create_schema(schema, "", {})
+        assert made.as_schemas().list_schemas() == [schema]
         tables.create_table(ident(schema, table), columns)
         assert tables.load_table(ident(schema, table)).name() == table
+        with pytest.raises(errors.ForbiddenException):
+            other.load_catalog(catalog)
         owner = staff.get_owner(MetadataObjects.of([catalog, schema, table], MetadataObject.Type.TABLE))
         assert owner.name() == "staff"
     assert staff.load_catalog("mysql_catalog").properties()["jdbc-password"] == "******"
@@ -80,7 +90,6 @@ ON_SCHEMA, ON_TABLE = (
 )
 TO_USER, TO_GROUP = "/permissions/users/user1", "/permissions/groups/group1"
 GIVEN = {"privileges": [{"name": "SELECT_TABLE", "condition": "ALLOW"}]}
-USED = {"privileges": [{"name": "USE_SCHEMA", "condition": "ALLOW"}]}
 ROLE = {
     "name": "role1",
     "properties": {"k1": "v1"},
@@ -105,7 +114,17 @@ CALLS: list[tuple[str, str, str, Any, dict[str, Any]]] = [
     ("S4-164", "POST", "/roles", ROLE, {"role.name": "role1", "role.properties": {"k1": "v1"}}),
     ("S4-165", "GET", "/roles", None, {"names": ["role1"]}),
     ("S4-168", "GET", "/roles/role1", None, {"role.securableObjects.0.fullName": TABLE}),
-    ("S4-170", "PUT", f"{ON_SCHEMA}/grant", USED, {"role.name": "role1"}),
+    (
+        "S4-170",
+        "PUT",
+        f"{ON_SCHEMA}/grant",
+        GIVEN,
+        {
+            "role.name": "role1",
+            "role.securableObjects.1.fullName": "catalog1.schema1",
+            "role.securableObjects.1.privileges": [{"name": "select_table", "condition": "allow"}],
+        },
+    ),
     ("S4-171", "PUT", f"{ON_TABLE}/grant", GIVEN, {"role.name": "role1"}),
     ("S4-166", "GET", "/objects/catalog/catalog1/roles", None, {"names": []}),
     ("S4-167", "GET", "/objects/schema/catalog1.schema1/roles", None, {"names": ["role1"]}),
@@ -113,8 +132,8 @@ CALLS: list[tuple[str, str, str, Any, dict[str, Any]]] = [
         "S4-172",
         "PUT",
         f"{ON_SCHEMA}/revoke",
-        USED,
-        {"role.name": "role1"},
+        GIVEN,
+        {"role.securableObjects.0.fullName": TABLE},
     ),
     ("S4-173", "PUT", f"{ON_TABLE}/revoke", GIVEN, {"role.securableObjects": []}),
     ("S4-174", "PUT", f"{TO_USER}/grant", {"roleNames": ["role1"]}, {"user.roles": ["role1"]}),
@@ -142,15 +161,22 @@ def _at(body: Any, path: str) -> Any:
 
 
 @pytest.mark.seed(*(seed for seed, *_ in CALLS), *(f"S4-{number}" for number in range(206, 212)))
-def test_the_calls_as_written(lake: Lake) -> None:
+@pytest.mark.parametrize("slash", ["", "/"], ids=["", "with a slash at the end"])
+def test_the_calls_as_written(lake: Lake, slash: str) -> None:
     lake.make("/catalogs", {"name": "catalog1", "type": "RELATIONAL", "provider": "hive"})
     lake.make("/catalogs/catalog1/schemas", {"name": "schema1"})
     lake.make("/catalogs/catalog1/schemas/schema1/tables", {"name": "table1", "columns": []})
     for seed, method, path, body, expected in CALLS:
-        reply = lake.send(method, path, body, Accept="application/vnd.gravitino.v1+json")
+        at, _, query = path.partition("?")
+        reply = lake.send(
+            method, f"{at}{slash}{'?' * bool(query)}{query}", body, Accept="application/vnd.gravitino.v1+json"
+        )
         assert reply.told == OK, (seed, reply.body)
         for where, value in expected.items():
             assert _at(reply.body, where) == value, (seed, where)
+        if method == "DELETE":
+            assert lake.send("GET", path).status == 404, seed
+            assert lake.send("DELETE", path).body[next(iter(expected))] is False, seed
 
 
 # what the seed says of owners, groups and names
@@ -186,6 +212,32 @@ def kinds(lake: Lake) -> Lake:
     lake.make("/catalogs/md/schemas/s/models", {"name": "model1"})
     lake.make("/roles", {"name": "role1"})
     return lake
+
+
+NAMED = {
+    "S4-046": ("catalog", "catalog1", "USE_CATALOG"),
+    "S4-047": ("schema", "catalog1.schema1", "USE_SCHEMA"),
+    "S4-048": ("table", TABLE, "SELECT_TABLE"),
+    "S4-049": ("topic", "msg.default.topic1", "CONSUME_TOPIC"),
+    "S4-052": ("fileset", "fs.s.fileset1", "READ_FILESET"),
+}
+
+
+@pytest.mark.parametrize(
+    ("type_", "name", "privilege"),
+    [pytest.param(*named, marks=pytest.mark.seed(row)) for row, named in NAMED.items()],
+)
+def test_a_name_has_the_parts_of_its_type(kinds: Lake, type_: str, name: str, privilege: str) -> None:
+    allowed = [{"name": privilege, "condition": "ALLOW"}]
+    on = [{"type": type_, "fullName": name, "privileges": allowed}]
+    told = kinds.make("/roles", {"name": "names", "securableObjects": on})["role"]["securableObjects"]
+    assert [(item["type"], item["fullName"]) for item in told] == [(type_, name)]
+    for wrong in (f"{name}.more", name.rpartition(".")[0] or ""):
+        assert kinds.send("GET", f"/owners/{type_}/{wrong}").status in (400, 404)
+        reply = kinds.send(
+            "POST", "/roles", {"name": "no", "securableObjects": [{**on[0], "fullName": wrong}]}
+        )
+        assert reply.status == 400, (wrong, reply.body)
 
 
 @pytest.mark.seed(*(seed for seed, *_ in OWNABLE), "S4-046", "S4-047", "S4-048", "S4-049", "S4-052")

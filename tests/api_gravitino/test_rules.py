@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import threading
+from io import StringIO
+from pathlib import Path
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.db import connections
 from django.test.utils import CaptureQueriesContext
 
@@ -325,6 +328,21 @@ def set_mode(lake: Lake, mode: str) -> None:
         realms.set_mode(realm, mode, **BY)
 
     beside(work)
+
+
+@pytest.mark.seed("S4-148")
+@pytest.mark.parametrize("way", ["the interface", "the command"])
+def test_authorization_is_on_unless_it_is_said_otherwise(site: Site, way: str) -> None:
+    """The documented default of the property is false; here it is the other way round, and documented so."""
+    name = f"default{len(way)}"
+    if way == "the interface":
+        assert site.send("POST", "/api/metalakes", {"name": name}).told == OK
+    else:
+        beside(lambda: call_command("createrealm", "gravitino", name, "--owner", ADMIN, stdout=StringIO()))
+    assert site.send("GET", f"/api/metalakes/{name}", who="ana").told == FORBIDDEN
+    assert site.send("GET", f"/api/metalakes/{name}/users").told == OK
+    documented = (Path(__file__).parents[2] / "docs/gravitino.md").read_text()
+    assert "`gravitino.authorization.enable`" in documented
 
 
 @pytest.mark.seed("S4-011", "S4-012", "S4-148")

@@ -47,8 +47,14 @@ def test_the_owner_alone_switches_a_catalog(used: Lake) -> None:
 def test_a_realm_can_do_as_the_release_does(used: Lake) -> None:
     realm = realm_named(used.name)
     assert realm is not None
+    assert asks(used, "Catalog.setCatalog", "catalog", "rel")["decision"] is False
     beside(lambda: Realm.objects.filter(pk=realm.pk).update(settings={"switching": "release"}))
+    assert asks(used, "Catalog.setCatalog", "catalog", "rel")["decision"] is True
+    assert asks(used, "Catalog.setCatalog", "catalog", "rel", "bob")["decision"] is False
+    assert used.send("PATCH", "/catalogs/rel", OFF, who="bob").status == 403
     assert used.send("PATCH", "/catalogs/rel", OFF, who="ana").told == OK
+    assert used.send("GET", "/catalogs/rel/schemas", who=ADMIN).status == 409
+    assert asks(used, "Catalog.setCatalog", "catalog", "rel")["decision"] is True
     assert used.send("PATCH", "/catalogs/rel", ON, who="ana").told == OK
 
 

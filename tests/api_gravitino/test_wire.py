@@ -53,7 +53,7 @@ def test_tokens_come_as_bearer_or_with_their_name(lake: Lake) -> None:
     assert beside(lambda: AccessRecord.objects.latest("pk").operation) == "Tag.createTag"
 
 
-@pytest.mark.seed("S4-152")
+@pytest.mark.seed("S4-013", "S4-152")
 def test_authenticators_say_who_may_come_without_proof(site: Site, settings: Any) -> None:
     settings.LAKEWARDEN_AUTHENTICATORS = {"token", "simple", "anonymous"}
     assert site.send("GET", "/api/authn/me", who=None).body["principal"] == "anonymous"
@@ -61,6 +61,19 @@ def test_authenticators_say_who_may_come_without_proof(site: Site, settings: Any
     settings.LAKEWARDEN_AUTHENTICATORS = {"token"}
     assert site.send("GET", "/api/authn/me").status == 401
     assert site.send("GET", "/api/authn/me", who=None).status == 401
+
+
+@pytest.mark.seed("S4-013")
+@pytest.mark.parametrize("path", ["", "/users", "/roles", "/catalogs", "/owners/metalake/{lake}"])
+def test_authorization_takes_callers_that_are_known(lake: Lake, settings: Any, path: str) -> None:
+    """Who says nothing is nobody; where `anonymous` is on they are the user of that name, with its rights."""
+    path = path.format(lake=lake.name)
+    assert lake.send("GET", path, who=None).told == (401, 1011, "UnauthorizedException")
+    settings.LAKEWARDEN_AUTHENTICATORS = {"token", "simple", "anonymous"}
+    assert lake.send("GET", path, who=None).told == FORBIDDEN
+    lake.join("anonymous")
+    assert lake.send("GET", "", who=None).told == OK
+    assert lake.send("POST", "/catalogs", {"name": "c", "type": "relational"}, who=None).told == FORBIDDEN
 
 
 def test_an_escaped_slash_stays_in_its_name() -> None:

@@ -22,7 +22,7 @@ from authzsite.api.gravitino.call import Call, Route
 from authzsite.api.gravitino.errors import illegal, in_use, non_empty, unreachable, unsupported
 from authzsite.api.gravitino.wire import Audit, Later, Wire, audit_of, described, with_details
 from authzsite.api.gravitino.wire import listed as identifiers
-from catalog.models import Detail, Realm
+from catalog.models import Detail
 from catalog.nodes import Node
 from catalog.queries import below
 from policies.decisions.lookups import visible_objects
@@ -144,12 +144,6 @@ def alter(call: Call) -> Later:
     return lambda: {"catalog": told(node)}
 
 
-def weigh_switch(call: Call) -> None:
-    """Owners switch; in a realm set to do as release 1.3.1 users of the catalog may too."""
-    as_released = Realm.objects.get(pk=call.root.realm_id).settings.get("switching") == "release"
-    call.decide("Catalog.loadCatalog" if as_released else "Catalog.setCatalog", call.node)
-
-
 def switch(call: Call) -> Wire:
     object_details.switch(call.node, on=call.body["inUse"], **call.by)
     return {}
@@ -222,6 +216,6 @@ ROUTES = (
     ),
     Route("GET", ONE, "Catalog.loadCatalog", load, idle=("catalog",)),
     Route("PUT", ONE, "Catalog.alterCatalog", alter, ALTER),
-    Route("PATCH", ONE, "Catalog.setCatalog", switch, SWITCH, weigh=weigh_switch, idle=("catalog",)),
+    Route("PATCH", ONE, "Catalog.setCatalog", switch, SWITCH, idle=("catalog",)),
     Route("DELETE", ONE, "Catalog.dropCatalog", drop, idle=("catalog",), absent_ok=True),
 )
