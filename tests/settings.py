@@ -37,5 +37,7 @@ LAKEWARDEN_UNUSED_AFTER = 0
 LAKEWARDEN_CONNECT_SOCKETS = (tempfile.gettempdir(), os.environ["LAKEWARDEN_VAR"])
 # tests begin sessions by force, without a proof of who it is; asking for one has tests of its own
 LAKEWARDEN_STEP_UP = 0
+# a server that is taken down waits for the calls it answers
+LAKEWARDEN_STREAM_SECONDS = 3
 # most tests call without a Redis, and some call often
 LAKEWARDEN_CALLS_A_MINUTE = 0

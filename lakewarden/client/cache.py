@@ -19,6 +19,7 @@ from typing import Any, NamedTuple
 
 from lakewarden.client import AccessDenied, Client, Decision, Lack, Question, Resource, Subject, read_question
 from lakewarden.client.cache_settings import BadSetting, Settings
+from lakewarden.client.changes import Listener, Touched
 from lakewarden.client.fresh_snapshot import PAUSE
 from lakewarden.client.snapshot import BadSnapshot, Snapshot
 from lakewarden.client.transport import BadCredentials, ConsoleError, MayNotAsk, Transport, Unavailable
@@ -78,6 +79,8 @@ class Cache:
         self._lock = threading.RLock()
         self._bell = threading.Condition(threading.Lock())
         self._thread: threading.Thread | None = None
+        self._listeners: dict[str, Listener] = {}
+        self._heard: dict[str, int] = {}
         self._closed = False
 
     def check(self, subject: Subject, action: str, resource: Resource) -> Decision:
@@ -136,6 +139,16 @@ class Cache:
                 if not other_realm and not other_person:
                     del self._kept[key]
 
+    def heard(self, realm: str, touched: Touched) -> None:
+        """The console tells of changes in a realm: forget whom they concern, unless read since."""
+        with self._lock:
+            if touched.begins or touched.keys:
+                self._heard[realm] = touched.revision
+            for key, entry in list(self._kept.items()):
+                concerned = touched.begins or touched.concerns(key[1].name)
+                if key[0] == realm and concerned and entry.snapshot.revision < touched.revision:
+                    del self._kept[key]
+
     def follow(self, transport: Transport) -> None:
         """Forget everything after each write over this line, so that own writes are seen at once."""
         transport.after_writing.append(self.reset)
@@ -152,6 +165,10 @@ class Cache:
     def close(self) -> None:
         """End the thread; what is kept goes on serving until it is too old."""
         self._closed = True
+        with self._lock:
+            for listener in self._listeners.values():
+                listener.close()
+            self._listeners.clear()
         with self._bell:
             self._bell.notify_all()
         if self._thread is not None:
@@ -194,6 +211,13 @@ class Cache:
                 self._load(key)
             except ConsoleError as error:
                 log.debug("refresh failed: %s", error)
+
+    def _listen(self, realm: str) -> None:
+        """Hear of the realm's changes from now on, beside the thread that refreshes."""
+        source = getattr(self._client, "changes", None)
+        wanted = self._thread is not None and not self._closed and self.settings.listen
+        if source is not None and wanted and realm not in self._listeners:
+            self._listeners[realm] = Listener(source, realm, self.heard).start()
 
     # Snapshots
 
@@ -248,7 +272,8 @@ class Cache:
                 log.info("the console answers again")
             self._silence = _Silence()
             self._floor[key] = entry.snapshot.revision
-            if forgotten != self._forgotten:
+            self._listen(key[0])
+            if forgotten != self._forgotten or entry.snapshot.revision < self._heard.get(key[0], 0):
                 # what was fetched before somebody wrote may be older than the write
                 return entry
             self._kept[key] = entry

@@ -14,6 +14,7 @@ PREFIX = "security.authorization.cache."
 OF_EXTENSION = "security.authorization.extension.config.cache."
 ENABLED, REFRESH, TTL = PREFIX + "enabled", PREFIX + "refresh.interval.secs", PREFIX + "ttl.secs"
 MOST, FAILURES = PREFIX + "max.entries", PREFIX + "max.failed.refreshes"
+LISTEN = PREFIX + "listen"
 
 
 class BadSetting(ValueError):
@@ -24,6 +25,7 @@ class BadSetting(ValueError):
 class Settings:
     """`refresh` and `ttl` are seconds, `most` how many objects with privileges are kept in all.
 
+    `listen`: whether changes are heard of as they happen.
     `failures`: after so many failed refreshes in a row everything is dropped and refused.  `objects` has
     shorter intervals for single objects by their text (`dataset:cdap/ns1.orders`); zero: never kept.
     """
@@ -33,6 +35,7 @@ class Settings:
     ttl: float = 60.0
     most: int = 100_000
     failures: int = 3
+    listen: bool = True
     objects: Mapping[str, float] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -74,6 +77,7 @@ class Settings:
             ttl=_whole(named.get(TTL, "60")),
             most=_whole(named.get(MOST, "100000")),
             failures=_whole(named.get(FAILURES, "3")),
+            listen=_flag(named.get(LISTEN, "true"), LISTEN),
             objects={name: max(0, _whole(text)) for name, text in own.items()},
         )
 

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Union
 
-from lakewarden.client import access_requests, policy_files, simulations
+from lakewarden.client import access_requests, changes, policy_files, simulations
 from lakewarden.client.snapshot import BadSnapshot, Snapshot
 from lakewarden.client.transport import (
     BadCredentials,
@@ -223,6 +223,13 @@ class Client:
     def _snapshot(self, realm: str, principal: Subject | None, etag: str) -> Reply:
         asked = {"realm": realm} if principal is None else {"realm": realm, "for": str(principal)}
         return self._transport.get(SNAPSHOT, asked, etag=etag)
+
+    def changes(self, realm: str, after: int | None = None) -> Iterator[changes.Touched]:
+        """Whose answers change in a realm, as it happens, after a revision; ends when the console ends it.
+
+        Raises ConsoleError.
+        """
+        return changes.changes(self._transport, realm, after)
 
     def who_may(self, action: str, resource: Resource, kind: str = "user") -> Iterator[Principal]:
         """Everybody of a kind who may do it to the object, page by page.  Raises ConsoleError."""

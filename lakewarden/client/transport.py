@@ -15,11 +15,12 @@ import urllib.parse
 import urllib.request
 import uuid
 import zlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
 MAX_BYTES = 8 * 1024 * 1024
 MAX_UNPACKED = 8 * MAX_BYTES
+MAX_LINE = 1024 * 1024
 REPEATABLE = frozenset({429, 502, 503, 504})
 LONGEST_WAIT = 8.0
 
@@ -122,6 +123,29 @@ class Transport:
         A parameter may have several values.
         """
         return self._repeated("GET", f"{path}?{urllib.parse.urlencode(asked, doseq=True)}", None, etag)
+
+    def lines(self, path: str, asked: Mapping[str, Any], *, silence: float) -> Iterator[str]:
+        """The lines of an answer that goes on, as they come, until it ends; no more than `silence` seconds
+        lie between two.  Raises ConsoleError.
+        """
+        request_id = str(uuid.uuid4())
+        request = self._request("GET", f"{path}?{urllib.parse.urlencode(asked)}", None, request_id, "")
+        request.add_header("Accept", "text/event-stream")
+        request.add_header("Accept-Encoding", "identity")
+        try:
+            with self._opener.open(request, timeout=silence) as answer:
+                if answer.headers.get_content_type() != "text/event-stream":
+                    raise Unavailable(self.tidy(f"{self.url} answered something else (request {request_id})"))
+                while line := answer.readline(MAX_LINE):
+                    yield line.decode(errors="replace").rstrip("\r\n")
+        except urllib.error.HTTPError as error:
+            with error:
+                refusal = self._refusal(error, time.monotonic() + silence, request_id)
+        except (OSError, http.client.HTTPException) as error:
+            refusal = self._trouble(error, request_id)
+        else:
+            return
+        raise Unavailable(self.tidy(str(refusal))) if isinstance(refusal, _Again) else refusal
 
     def _repeated(self, method: str, path: str, content: bytes | None, etag: str, key: str = "") -> Reply:
         request_id, end = str(uuid.uuid4()), time.monotonic() + self.total

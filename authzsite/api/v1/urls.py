@@ -17,6 +17,7 @@ from authzsite.api.v1 import (
     runs,
     simulate,
     snapshot,
+    stream,
     uses,
 )
 
@@ -35,6 +36,7 @@ urlpatterns = [
     path("authz/v1/policies/apply", policies.ApplyPolicies.as_view(), name="policies_apply"),
     path("authz/v1/simulate", simulate.Simulate.as_view(), name="simulate"),
     path("authz/v1/snapshot", snapshot.Snapshot.as_view(), name="snapshot"),
+    path("authz/v1/stream", stream.Stream.as_view(), name="stream"),
     path("authz/v1/resolve", resolve.Resolve.as_view(), name="resolve"),
     path("authz/v1/uses", uses.Uses.as_view(), name="uses"),
     path("authz/v1/backends/<int:id>/changed", changed.Changed.as_view(), name="changed"),
