@@ -76,14 +76,14 @@ def _holders(realm: int, keys: Collection[str]) -> Iterable[int]:
 
 def _names(people: Collection[int]) -> set[str] | None:
     """The names of those and, of groups, of their members; None where too many or a pattern is concerned."""
-    found, groups = set(), []
+    names, groups = set(), []
     for number, kind, name in Principal.objects.filter(pk__in=people).values_list("pk", "kind", "name"):
         if kind == Principal.Kind.PATTERN:
             return None
         if kind == Principal.Kind.GROUP:
             groups.append(number)
-        found.add(name)
+        names.add(name)
     if groups:
         members = Membership.objects.open().filter(group__in=groups)
-        found |= set(members.values_list("member__name", flat=True)[: MOST + 1])
-    return found if len(found) <= MOST else None
+        names |= set(members.values_list("member__name", flat=True)[: MOST + 1])
+    return names if len(names) <= MOST else None

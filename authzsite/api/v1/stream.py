@@ -93,11 +93,11 @@ def _events(realm: int, after: int | None, own: str) -> Iterator[str]:
         end = time.monotonic() + (settings.LAKEWARDEN_STREAM_SECONDS if holds else 0)
         alive = time.monotonic()
         while True:
-            found = touched.since(realm, after)
-            after = found.revision
-            if found.keys:
-                yield _message(after, "touched", found.keys)
-            if time.monotonic() >= end or own in found.keys or EVERYBODY in found.keys:
+            concerned = touched.since(realm, after)
+            after = concerned.revision
+            if concerned.keys:
+                yield _message(after, "touched", concerned.keys)
+            if time.monotonic() >= end or own in concerned.keys or EVERYBODY in concerned.keys:
                 return
             if time.monotonic() - alive > SIGN_OF_LIFE:
                 alive = time.monotonic()
