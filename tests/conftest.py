@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from tests import kept, scheduling
+from tests import another_day, kept, scheduling
 from tests.seeds import rows
 
 # what a failed test compared is to be seen
@@ -32,6 +32,17 @@ def missing(what: str, package: str) -> None:
     pytest.skip(reason)
 
 
+# another day, another order
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    group = parser.getgroup("chance", "what no test may depend on")
+    group.addoption("--weekday", choices=another_day.DAYS, help="run as if today were the next such day")
+    group.addoption(
+        "--order-seed", type=int, metavar="N", help="shuffle the files, and the tests of each, by this seed"
+    )
+
+
 # requirements
 
 
@@ -43,7 +54,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
             unknown = [row for row in mark.args if row not in known]
             if unknown or not mark.args:
                 raise pytest.UsageError(f"{item.nodeid}: no such requirement: {', '.join(map(str, unknown))}")
-    if hasattr(config, "workerinput"):
+    if config.option.order_seed is not None:
+        scheduling.shuffle(items, config.option.order_seed)
+    elif hasattr(config, "workerinput"):
         scheduling.longest_first(items)
 
 
@@ -75,6 +88,8 @@ def pytest_configure(config: pytest.Config) -> None:
     from tests.servers import TestServer
 
     LiveServerThread.server_class = TestServer
+    if config.option.weekday:
+        another_day.choose(config.option.weekday)
     sys.addaudithook(_stay_here)
 
 

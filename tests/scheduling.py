@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
 from collections.abc import Iterable
 from typing import Any
@@ -43,6 +44,19 @@ def longest_first(items: list[pytest.Item]) -> None:
     for item in items:
         estimates[_scope(item)] += _seconds(item)
     items.sort(key=lambda item: -estimates[_scope(item)])
+
+
+def shuffle(items: list[pytest.Item], seed: int) -> None:
+    """Another order of the files and of the tests in each, the same one for the same tests and seed."""
+    chance = random.Random(seed)
+    files: dict[Any, list[pytest.Item]] = defaultdict(list)
+    for item in items:
+        files[item.path].append(item)
+    order = list(files.values())
+    chance.shuffle(order)
+    for tests in order:
+        chance.shuffle(tests)
+    items[:] = [item for tests in order for item in tests]
 
 
 def _scope(item: pytest.Item) -> Any:

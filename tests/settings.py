@@ -24,6 +24,11 @@ if "LAKEWARDEN_VAR" not in os.environ:  # set once, so that subprocesses and par
 
 from authzsite.settings import *  # noqa: E402, F403
 
+if "LAKEWARDEN_TESTS_DAYS_AHEAD" in os.environ:
+    from tests import another_day
+
+    another_day.move()
+
 # the real hasher takes a tenth of a second on purpose; its own test asks for it by name
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.MD5PasswordHasher",

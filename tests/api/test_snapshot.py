@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import gzip
 import json
-from datetime import datetime, timedelta
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from accounts import people, tokens
 from accounts.tokens import Run
@@ -100,7 +101,7 @@ def test_a_role_is_not_taken_for_the_catalog_of_its_name(shop: Shop, ana: Caller
 
 
 def test_rights_that_begin_and_end_are_decided_by_the_clock(shop: Shop, ana: Caller) -> None:
-    now = datetime.now().astimezone()
+    now = timezone.now()
     for name, start, end in (("soon", 600, None), ("until", None, 1200)):
         role = roles.create(shop.realm, name, **BY)
         code = "SELECT_TABLE" if name == "soon" else "CREATE_TABLE"
@@ -302,7 +303,7 @@ def test_a_person_with_the_duty_for_all_of_it_is_recorded(shop: Shop) -> None:
 def test_a_run_takes_its_own_in_its_realm_alone(shop: Shop) -> None:
     other = realms.create("gravitino", "other", owner=user("ana"), **BY)
     run = Run("r1", shop.realm.realm_id, user("olivia"))
-    until = datetime.now().astimezone() + timedelta(hours=1)
+    until = timezone.now() + timedelta(hours=1)
     caller = Caller(tokens.create_for_run(user("ana"), run, expires=until))
     assert caller.get(f"{SNAPSHOT}?realm=demo").json()["principal"] == "user:ana"
     for asked in (f"realm={other.realm}", "realm=demo&for=user:olivia"):

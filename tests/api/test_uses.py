@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from django.db import connection
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
 from accounts import people, tokens
 from accounts.models import Principal
@@ -71,8 +72,8 @@ def test_the_last_use_of_an_object_and_of_a_person(shop: Shop, job: Caller) -> N
 
 
 def test_a_clock_that_is_ahead_is_not_believed(shop: Shop, job: Caller) -> None:
-    tell(job, {**READ, "at": (datetime.now(UTC) + timedelta(days=400)).isoformat()})
-    assert Use.objects.get().at <= datetime.now(UTC)
+    tell(job, {**READ, "at": (timezone.now() + timedelta(days=400)).isoformat()})
+    assert Use.objects.get().at <= timezone.now()
 
 
 @pytest.mark.parametrize(
@@ -102,7 +103,7 @@ def test_a_service_account_tells_of_those_its_jobs_ran_for(shop: Shop) -> None:
 
 def of_a_run(shop: Shop, name: str = "r1", who: str = "etl") -> Caller:
     run = Run(name, shop.realm.realm_id, user("olivia"))
-    until = datetime.now(UTC) + timedelta(hours=1)
+    until = timezone.now() + timedelta(hours=1)
     return Caller(tokens.create_for_run(people.ensure("service", who), run, expires=until))
 
 
@@ -212,7 +213,7 @@ def test_the_number_of_queries_does_not_grow(shop: Shop, job: Caller) -> None:
 
 
 def test_what_is_long_past_goes_but_for_the_last_of_its_kind(shop: Shop, job: Caller) -> None:
-    now = datetime.now(UTC)
+    now = timezone.now()
     for run, days, executed in (("a", 900, True), ("b", 800, True), ("c", 700, False), ("d", 10, False)):
         at = (now - timedelta(days=days)).isoformat()
         tell(job, {**READ, "at": at, "executed": executed}, run=run)

@@ -13,7 +13,7 @@ import sys
 import zipfile
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -210,7 +210,7 @@ def test_the_commands_for_auditors_prove_access_and_its_end_in_an_empty_director
     table, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
     wish = GrantRequest(table, (ana,), ("SELECT_TABLE",), way=False)
     grants.add(wish, by=acting("olivia"), reason="quarterly report")
-    past = at_moment(datetime.now(UTC))
+    past = at_moment(timezone.now())
     grants.remove(table, (ana,), ("SELECT_TABLE",), by=acting("olivia"), reason="report done")
     archive = about(tmp_path / "orders.zip", table, past=past)
     (tmp_path / "site.key").write_text(f"{signing.public_key()}\n")

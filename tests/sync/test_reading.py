@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.utils import timezone
 
 from policies.errors import Invalid, Refused
 from policies.models import Backend, BackendFinding, Discovery, Event, FoundOwner, Ownership
@@ -47,7 +48,7 @@ def test_what_is_read_again_tonight(governed: Backend, values: dict, waits: bool
 def test_a_night_brings_what_is_new_and_tells_what_is_gone(governed: Backend, source: Source) -> None:
     source.run("CREATE TABLE stock.boxes (id int PRIMARY KEY)")
     source.run("DROP TABLE sales.customers")
-    now = datetime.now(UTC)
+    now = timezone.now()
     Backend.objects.filter(pk=governed.pk).update(read_at=now - timedelta(days=2))
     [asked] = discoveries.ask_nightly(now)
     discoveries.run_waiting()
@@ -60,7 +61,7 @@ def test_a_night_brings_what_is_new_and_tells_what_is_gone(governed: Backend, so
     worker.look(governed, whole=True)
     gone = BackendFinding.objects.filter(kind="unknown", place="sales.customers")
     assert gone.exists()
-    assert discoveries.ask_nightly(datetime.now(UTC)) == []  # once a night
+    assert discoveries.ask_nightly(timezone.now()) == []  # once a night
 
 
 def test_only_who_may_connect_says_whether_it_is_read_each_night(governed: Backend) -> None:

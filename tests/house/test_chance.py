@@ -1,0 +1,54 @@
+"""What looks for tests that fall by chance: another order, and another day of the week."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.models import User
+from tests import another_day, scheduling
+
+
+@dataclass(frozen=True)
+class Item:
+    path: str
+    number: int
+
+
+def shuffled(seed: int) -> list[Item]:
+    items: list[Any] = [Item(path, number) for path in "abcd" for number in range(9)]
+    scheduling.shuffle(items, seed)
+    return items
+
+
+def test_a_seed_gives_one_order_and_another_seed_another() -> None:
+    assert shuffled(7) == shuffled(7) != shuffled(8)
+    assert sorted(shuffled(7), key=str) == sorted(shuffled(8), key=str)
+
+
+def test_the_tests_of_a_file_stay_together() -> None:
+    paths = [item.path for item in shuffled(7)]
+    assert paths != sorted(paths)
+    assert [path for at, path in enumerate(paths) if path != paths[at - 1]] == list(dict.fromkeys(paths))
+
+
+@pytest.mark.parametrize("day", another_day.DAYS)
+def test_the_clock_says_that_day(day: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time", another_day._real_time)
+    monkeypatch.setattr(timezone, "datetime", datetime)
+    monkeypatch.delenv(another_day.AHEAD, raising=False)
+    before = datetime.now(UTC)
+    monkeypatch.setenv(another_day.AHEAD, "0")  # so that what is chosen here goes with this test
+    monkeypatch.delenv(another_day.AHEAD)
+    another_day.choose(day)
+    now = timezone.now()
+    assert another_day.DAYS[now.weekday()] == day
+    assert timedelta(0) <= now - before < timedelta(days=7)
+    assert abs(datetime.fromtimestamp(time.time(), UTC) - now) < timedelta(minutes=1)
+    assert abs(User._meta.get_field("date_joined").get_default() - now) < timedelta(minutes=1)
+    assert timezone.localtime(now) == now
