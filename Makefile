@@ -3,8 +3,10 @@
 
 PYTHON := .venv/bin/python
 TEST_ARGS ?=
-# many tests wait for a server, a browser or Java: three workers keep two cores busy
-WORKERS ?= 3
+# many tests wait for a server, a browser or Java: four workers keep two cores busy
+WORKERS ?= 4
+# what a test starts is compiled once, also where the environment says that nothing is to be kept
+export PYTHONDONTWRITEBYTECODE :=
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z0-9-]+:.*## /{printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import fcntl
+import gc
 import ipaddress
 import os
 import shutil
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,20 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     group.addoption(
         "--order-seed", type=int, metavar="N", help="shuffle the files, and the tests of each, by this seed"
     )
+
+
+# what a session holds as long as it lives
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, Any, Any]:
+    """Half a million objects of modules and tests are kept anyway: the collector need not look at them."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()
 
 
 # requirements
