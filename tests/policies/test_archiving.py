@@ -36,18 +36,18 @@ from policies.record.verify import verify, with_events
 from policies.services import grants, objects
 from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, acting, the
+from tests.kept import kept
 from tests.policies.conftest import make_shop
 from tests.policies.test_parquet import files_at_most
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def top(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(archive_files, "top", lambda: tmp_path / "archive")
     return tmp_path / "archive"
 
 
-@pytest.fixture
-def shop(db: None, top: Path) -> Node:
+def make_old_shop() -> Node:
     """The shop, whose first changes are two years old and which keeps one year live."""
     root = make_shop()
     ana = people.ensure("user", "ana")
@@ -58,6 +58,9 @@ def shop(db: None, top: Path) -> Node:
     age(timedelta(days=730))
     retention.set_days(realm(root), 400, by=BY, authority=AUTHORITY)
     return root
+
+
+shop = kept(make_old_shop)
 
 
 def realm(root: Node) -> Realm:

@@ -18,6 +18,7 @@ from policies.record.verify import verify
 from policies.services import accounts, duties, erasure, grants, members, tokens
 from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, a_role, acting, the
+from tests.kept import kept
 from tests.policies.superuser import past_triggers
 
 pytestmark = pytest.mark.django_db
@@ -27,8 +28,7 @@ def of(name: str) -> Principal:
     return people.ensure("user", name)
 
 
-@pytest.fixture
-def ended(shop: Node) -> Node:
+def make_ended(shop: Node) -> Node:
     """The shop, with a grant that has an end, one that is over, and a role that was taken."""
     table = the("table", "shop.sales.orders")
     until = timezone.now() + timedelta(days=3)
@@ -41,6 +41,7 @@ def ended(shop: Node) -> Node:
     return shop
 
 
+ended = kept(make_ended, on="shop")
 A_GRANT = (
     "INSERT INTO policies_grant"
     " (opened, origin, holder_id, privilege, written, effect, securable_id, pattern)"
@@ -221,8 +222,7 @@ KEPT = {
 }
 
 
-@pytest.fixture
-def kept_things(ended: Node) -> Node:
+def make_things(ended: Node) -> Node:
     """The shop, with accounts, a duty, and tokens of which one was revoked."""
     for name in ("ana", "mia", "carl"):
         people.make_account(name)
@@ -238,6 +238,9 @@ def kept_things(ended: Node) -> Node:
     found = verify()
     assert found, found.differing
     return ended
+
+
+kept_things = kept(make_things, on="ended")
 
 
 @pytest.mark.parametrize("deed", KEPT)

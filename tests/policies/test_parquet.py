@@ -32,11 +32,11 @@ from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
 from tests.policies.conftest import make_shop
 
 
-@pytest.fixture
-def shop(db: None, monkeypatch: pytest.MonkeyPatch) -> Node:
-    """The shop, with snapshots read in the test's own transaction, which is undone after it."""
-    monkeypatch.setattr(parquet, "_one_state", nullcontext)
-    return make_shop()
+@pytest.fixture(autouse=True)
+def _state_of_the_test(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Snapshots are read in the test's own transaction, which is undone after it."""
+    if "shop" in request.fixturenames:
+        monkeypatch.setattr(parquet, "_one_state", nullcontext)
 
 
 @pytest.fixture
