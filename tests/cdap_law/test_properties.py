@@ -14,7 +14,7 @@ from lakewarden.law.globs import like
 from lakewarden.law.patterns import Texts
 from tests.cdap_law.asking import decided, holding, lineage
 
-WORLDS = 60
+ROUNDS = pytest.mark.parametrize("rounds", [15, pytest.param(60, marks=pytest.mark.slow)])
 TYPES = ("namespace", "application", "program", "dataset", "stream", "kerberosprincipal")
 CODES = ("READ", "WRITE", "EXECUTE", "ADMIN")
 LETTERS = "abX_"
@@ -46,9 +46,9 @@ def named_by(target: Authorizable) -> Authorizable:
     return of(target.type, *(part.replace("*", "b").replace("?", "a") for part in target.whole))
 
 
-def worlds(of_patterns: bool = True) -> Iterator[tuple[Held, list[Authorizable]]]:
+def worlds(rounds: int, of_patterns: bool = True) -> Iterator[tuple[Held, list[Authorizable]]]:
     rng = random.Random(43)
-    for _ in range(WORLDS):
+    for _ in range(rounds):
         one = a_target if of_patterns else an_entity
         held = [(one(rng), rng.choice(CODES)) for _ in range(rng.randint(0, 60))]
         near = [an_entity(rng) for _ in range(20)]
@@ -78,9 +78,10 @@ def test_no_pattern_takes_long() -> None:
     assert not like("*a" * 500 + "b", "a" * 5000)
 
 
-def test_enforcing_patterns_equals_matching_each_of_them() -> None:
+@ROUNDS
+def test_enforcing_patterns_equals_matching_each_of_them(rounds: int) -> None:
     answers = set()
-    for held, entities in worlds():
+    for held, entities in worlds(rounds):
         mine = slice_of("cdap43", held)
         for entity in entities:
             for code in CODES:
@@ -90,9 +91,10 @@ def test_enforcing_patterns_equals_matching_each_of_them() -> None:
     assert answers == {True, False}
 
 
+@ROUNDS
 @pytest.mark.seed("S1-038", "S1-039")
-def test_the_latest_visibility_is_the_entity_or_anything_in_it() -> None:
-    for held, entities in worlds():
+def test_the_latest_visibility_is_the_entity_or_anything_in_it(rounds: int) -> None:
+    for held, entities in worlds(rounds):
         mine = slice_of("cdap43", held)
         for entity in entities:
             naive = any(matches(target, entity) or below(target, entity) for target, _ in held)
@@ -105,8 +107,9 @@ def line_of(entity: Authorizable) -> list[Authorizable]:
     return [entity, *(line_of(entity.parent) if entity.parent else ())]
 
 
-def test_the_visibility_of_3_5_is_the_entity_or_anything_above_it() -> None:
-    for held, entities in worlds(of_patterns=False):
+@ROUNDS
+def test_the_visibility_of_3_5_is_the_entity_or_anything_above_it(rounds: int) -> None:
+    for held, entities in worlds(rounds, of_patterns=False):
         mine = slice_of("cdap35", held)
         for entity in entities:
             naive = any(target in line_of(entity) and code != "EXECUTE" for target, code in held)
@@ -114,9 +117,10 @@ def test_the_visibility_of_3_5_is_the_entity_or_anything_above_it() -> None:
             assert engine.shows(mine, lineage("cdap35", str(entity)), now=0.0) == naive, str(entity)
 
 
+@ROUNDS
 @pytest.mark.seed("S1-045", "S1-213")
-def test_nothing_reaches_down_or_up_but_in_3_5() -> None:
-    for held, entities in worlds(of_patterns=False):
+def test_nothing_reaches_down_or_up_but_in_3_5(rounds: int) -> None:
+    for held, entities in worlds(rounds, of_patterns=False):
         own = {(str(target), code) for target, code in held}
         of_34, of_35, of_43 = (slice_of(law, held) for law in ("cdap34", "cdap35", "cdap43"))
         for entity in entities:
@@ -140,9 +144,10 @@ def test_a_whole_set_is_held_in_one_place() -> None:
         assert decided(holding("cdap35", [("ALL", place)]), "READ_WRITE", "dataset:ns1.orders")
 
 
-def test_compiled_texts_hold_the_same_bits() -> None:
+@ROUNDS
+def test_compiled_texts_hold_the_same_bits(rounds: int) -> None:
     bits = {"READ": 1, "WRITE": 2, "EXECUTE": 4, "ADMIN": 8}
-    for held, entities in worlds():
+    for held, entities in worlds(rounds):
         texts = Texts((str(target), bits[code]) for target, code in held)
         for entity in entities:
             naive = 0

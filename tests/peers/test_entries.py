@@ -25,7 +25,7 @@ def on_kind(kind: str):
 class Entries(Contract):
     has_roles = False
     has_ids = False
-    seeds = rounds(2)
+    seeds = rounds(1)
 
 
 class TestHerd(Entries):

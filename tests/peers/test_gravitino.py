@@ -32,7 +32,7 @@ class TestGravitino(Contract):
     refuses = True
     blinds = True
     odd_names = ("a-b", "a=b", "a/b", "_", "x" * 64)
-    seeds = rounds(2)  # they take seconds
+    seeds = rounds(1)  # they take seconds
 
     @pytest.fixture
     def site(self, peer):

@@ -303,7 +303,7 @@ OTHER: dict[str, str] = {
 }
 
 
-@pytest.mark.parametrize("seed", [1, 2])
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_of_any_history_every_fact_passes_and_no_edit_of_any_column_does(db: None, seed: int) -> None:
     happens(make_world(seed), 40)
     assert unsealed.sweep() == 0
