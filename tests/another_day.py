@@ -1,32 +1,42 @@
-"""The tests as if today were another day of the week: `--weekday sunday`.
+"""The tests as if it were another day or hour: `--weekday sunday`, `--at 2027-01-31T23:58`.
 
-Moves the clock that our code asks, by whole days, in this process and in those of ours that it starts.
-The monotonic clock and servers of others, the database among them, go on as ever.
+Moves the clock that our code asks, in this process and in those of ours that it starts.  The monotonic clock
+and servers of others, the database among them, go on as ever.
 """
 
 from __future__ import annotations
 
 import os
 import time
-from datetime import date, datetime, timedelta
+from datetime import UTC, date, datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
 
 DAYS = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
-AHEAD = "LAKEWARDEN_TESTS_DAYS_AHEAD"
+AHEAD = "LAKEWARDEN_TESTS_SECONDS_AHEAD"
 _real_time = time.time
 
 
-def choose(day: str) -> None:
-    """Go to the next such day, which may be today."""
-    os.environ.setdefault(AHEAD, str((DAYS.index(day) - date.today().weekday()) % 7))
+def moment(text: str) -> str:
+    """The text, if it is a moment; a parallel worker takes no other types of options."""
+    return datetime.fromisoformat(text).isoformat()
+
+
+def choose(weekday: str | None, at: str | None) -> None:
+    """Go to that moment, or to the next such day, which may be today."""
+    ahead = timedelta(0)
+    if at is not None:
+        ahead = datetime.fromisoformat(at).replace(tzinfo=UTC) - datetime.now(UTC)
+    elif weekday is not None:
+        ahead = timedelta(days=(DAYS.index(weekday) - date.today().weekday()) % 7)
+    os.environ.setdefault(AHEAD, str(ahead.total_seconds()))
     move()
 
 
 def move() -> None:
     """Go where the process went that started this one."""
-    ahead = timedelta(days=int(os.environ.get(AHEAD, "0")))
+    ahead = timedelta(seconds=float(os.environ.get(AHEAD, "0")))
 
     def moved_time() -> float:
         return _real_time() + ahead.total_seconds()

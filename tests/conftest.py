@@ -39,6 +39,7 @@ def missing(what: str, package: str) -> None:
 def pytest_addoption(parser: pytest.Parser) -> None:
     group = parser.getgroup("chance", "what no test may depend on")
     group.addoption("--weekday", choices=another_day.DAYS, help="run as if today were the next such day")
+    group.addoption("--at", type=another_day.moment, metavar="MOMENT", help="begin as if it were then (UTC)")
     group.addoption(
         "--order-seed", type=int, metavar="N", help="shuffle the files, and the tests of each, by this seed"
     )
@@ -103,8 +104,8 @@ def pytest_configure(config: pytest.Config) -> None:
     from tests.servers import TestServer
 
     LiveServerThread.server_class = TestServer
-    if config.option.weekday:
-        another_day.choose(config.option.weekday)
+    if config.option.weekday or config.option.at:
+        another_day.choose(config.option.weekday, config.option.at)
     sys.addaudithook(_stay_here)
 
 

@@ -24,7 +24,7 @@ if "LAKEWARDEN_VAR" not in os.environ:  # set once, so that subprocesses and par
 
 from authzsite.settings import *  # noqa: E402, F403
 
-if "LAKEWARDEN_TESTS_DAYS_AHEAD" in os.environ:
+if "LAKEWARDEN_TESTS_SECONDS_AHEAD" in os.environ:
     from tests import another_day
 
     another_day.move()

@@ -37,15 +37,27 @@ def test_the_tests_of_a_file_stay_together() -> None:
     assert [path for at, path in enumerate(paths) if path != paths[at - 1]] == list(dict.fromkeys(paths))
 
 
-@pytest.mark.parametrize("day", another_day.DAYS)
-def test_the_clock_says_that_day(day: str, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def _real_clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The clock of the machine, to which the test's own comes back."""
     monkeypatch.setattr(time, "time", another_day._real_time)
     monkeypatch.setattr(timezone, "datetime", datetime)
-    monkeypatch.delenv(another_day.AHEAD, raising=False)
-    before = datetime.now(UTC)
-    monkeypatch.setenv(another_day.AHEAD, "0")  # so that what is chosen here goes with this test
+    monkeypatch.setenv(another_day.AHEAD, "")  # so that what is chosen here goes with the test
     monkeypatch.delenv(another_day.AHEAD)
-    another_day.choose(day)
+
+
+@pytest.mark.usefixtures("_real_clock")
+def test_the_clock_says_that_moment() -> None:
+    moment = datetime(2027, 1, 31, 23, 58)
+    another_day.choose(None, moment.isoformat())
+    assert timedelta(0) <= timezone.now() - moment.replace(tzinfo=UTC) < timedelta(minutes=1)
+
+
+@pytest.mark.usefixtures("_real_clock")
+@pytest.mark.parametrize("day", another_day.DAYS)
+def test_the_clock_says_that_day(day: str) -> None:
+    before = datetime.now(UTC)
+    another_day.choose(day, None)
     now = timezone.now()
     assert another_day.DAYS[now.weekday()] == day
     assert timedelta(0) <= now - before < timedelta(days=7)
