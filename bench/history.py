@@ -90,7 +90,7 @@ def alone(shop: Shop) -> dict[str, Asked]:
 
 
 def _who(part: str, name: str) -> Asked:
-    from authzsite.console.history.views import somebody
+    from authzsite.console.kit.inputs.visible_principals import somebody
 
     return Asked({part: somebody(name)}, {part: name})
 

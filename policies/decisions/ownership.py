@@ -52,6 +52,13 @@ def places(asked: OwnershipFilter, governed: Collection[int]) -> QuerySet[Placem
     return _owned(rows, asked).order_by(*ORDER, "pk")
 
 
+def owners_in(root: Node, governed: Collection[int]) -> QuerySet[Principal]:
+    """Those who own something of a realm that lies in what the asker governs."""
+    inside = places(OwnershipFilter(root), governed).order_by().filter(securable=OuterRef("securable"))
+    owned = Ownership.objects.open().filter(Exists(inside), owner=OuterRef("pk"))
+    return Principal.objects.filter(Exists(owned))
+
+
 def _owned(rows: QuerySet[Placement], asked: OwnershipFilter) -> QuerySet[Placement]:
     owners = Ownership.objects.open().filter(securable=OuterRef("securable"))
     if asked.how == NOBODY:

@@ -9,15 +9,18 @@ from django.db.models import Q, UniqueConstraint
 from accounts.models import Principal
 from catalog.models import Realm, Securable
 from policies.models import review_states
+from policies.models.sealing import Sealed
 
 
-class Review(models.Model):
+class Review(Sealed):
     """One campaign over the access of one realm as it was at `revision`.
 
     `scope`: `{"objects": […], "people": […], "roles": […], "services": bool, "risks": […]}` by number.
     `stages`: `[{"by": "owner" | "keeper" | "duty" | "people", "people": […], "until": "…"}]`, the first at 0.
     `progress`: where building goes on after a crash.  `counts` and `digest` are those of the population.
     """
+
+    SEALED = ("realm_id", "starter_id", "silence")
 
     class Silence(models.TextChoices):
         KEEP = "keep", "access stays"
@@ -211,6 +214,8 @@ class ReviewRow(models.Model):
     proved_at = models.DateTimeField(null=True)
     proof = models.JSONField(default=dict)
     """`{"backend", "revision", "at"}` of the reading that no longer found it."""
+    seal = models.BinaryField(null=True, editable=False)
+    """Over what it is about and what is decided (`review_seals`)."""
 
     class Meta:
         constraints = [

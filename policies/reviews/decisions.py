@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from django.db.models import F, Q
 from django.utils import timezone
@@ -16,6 +17,7 @@ from policies.authority import Actor, Authority, of_duty
 from policies.errors import Conflict, Invalid, NotFound, PolicyError, Refused
 from policies.events import REVIEW_DECIDED, REVIEW_TAKEN_BACK
 from policies.models import Review, ReviewDecision, ReviewRow, ReviewSeat, review_states
+from policies.models.review_seals import UNDECIDED, decided_seal, is_row_sealed
 from policies.record.change import ChangeInProgress, change
 from policies.reviews import management, pace_checks
 from policies.reviews.events import said_of
@@ -82,6 +84,7 @@ def decide(
         asked = _Asked(review, reviewer, list(rows.values()))
         for verdict in verdicts:
             asked.check(rows[verdict.row])
+            _check_seal(rows[verdict.row])
             _check(review, rows[verdict.row], verdict)
         step = _Step(current, review, reviewer, asked.authority(by), len(verdicts), seconds)
         return step.take([(rows[item.row], item) for item in verdicts])
@@ -97,7 +100,9 @@ def take_back(review: Review, row: int, version: int, *, by: Actor) -> None:
             raise NotFound(f"There is no row {row} in this review.")
         asked = _Asked(review, reviewer, found)
         asked.check(found[0])
-        _move(found[0], version, "take_back", choice="", takes=[], until=None, reason="", quick=False)
+        _check_seal(found[0])
+        blank: dict[str, Any] = {"choice": "", "takes": [], "until": None, "reason": "", "quick": False}
+        _move(found[0], version, "take_back", **blank, seal=decided_seal(found[0], *UNDECIDED))
         _log(found[0], reviewer, review, Verdict(row, version, ""), current, None, 1)
         current.say(said_of(REVIEW_TAKEN_BACK, review, found[0]), by=asked.authority(by))
 
@@ -136,6 +141,12 @@ def _not_too_many(review: Review, verdicts: Sequence[Verdict], rows: dict[int, R
         rows[verdict.row].far and verdict.choice == Choice.KEEP for verdict in verdicts
     ):
         raise Invalid(FAR_ONE_BY_ONE)
+
+
+def _check_seal(row: ReviewRow) -> None:
+    """Raises Refused for a row that somebody wrote past the console: deciding would make it one of ours."""
+    if not is_row_sealed(row):
+        raise Refused(f"Row {row.number} cannot be decided: it was not written by this console.")
 
 
 def _check(review: Review, row: ReviewRow, verdict: Verdict) -> None:
@@ -237,13 +248,16 @@ class _Step:
 
     def _decide(self, row: ReviewRow, verdict: Verdict) -> None:
         row.seen_twice = row.seen_twice or row.state == "again"
+        takes = list(verdict.takes) if verdict.choice == Choice.REDUCE else []
+        until = verdict.until if verdict.choice == Choice.END else None
         _move(
             row,
             verdict.version,
             "decide",
             choice=verdict.choice,
-            takes=list(verdict.takes) if verdict.choice == Choice.REDUCE else [],
-            until=verdict.until if verdict.choice == Choice.END else None,
+            takes=takes,
+            until=until,
+            seal=decided_seal(row, verdict.choice, takes, until, self.reviewer.pk),
             reason=verdict.reason.strip(),
             decided_by=self.reviewer,
             decided_at=self.current.at,
@@ -252,8 +266,8 @@ class _Step:
         )
         _log(row, self.reviewer, self.review, verdict, self.current, self.each, self.many)
         told = {"choice": verdict.choice, "takes": list(verdict.takes), "reason": verdict.reason.strip()}
-        until = verdict.until.isoformat() if verdict.until else None
-        event = said_of(REVIEW_DECIDED, self.review, row, **told, until=until, seconds=self.each)
+        when = verdict.until.isoformat() if verdict.until else None
+        event = said_of(REVIEW_DECIDED, self.review, row, **told, until=when, seconds=self.each)
         self.current.say(event, by=self.authority)
 
 

@@ -28,6 +28,7 @@ from policies.decisions.facts import is_service_admin
 from policies.errors import Conflict
 from policies.events import REVIEW_OPENED
 from policies.models import Review, ReviewRow, review_states
+from policies.models.review_seals import seal_new_rows
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.reviews.campaign_plans import Scope, scope_of
@@ -119,6 +120,7 @@ class _Build:
         progress = {"source": on, "after": after or [], **counted}
         with transaction.atomic():
             self.seating.seat(rows)
+            seal_new_rows(rows)
             ReviewRow.objects.bulk_create(rows, batch_size=BATCH)
             keep_lease(self.review, progress=progress)
         return progress

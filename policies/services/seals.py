@@ -30,7 +30,16 @@ from policies.decisions.cache_versions import touched_by
 from policies.decisions.seals import duty_seals
 from policies.decisions.seals.unsealed import fact_models
 from policies.events import FACTS_SEALED, FACTS_SET_RIGHT
-from policies.models import Backend, Counter, ForeignOrder, GroupDuty, UnsealedFact, UserDuty
+from policies.models import (
+    Backend,
+    Counter,
+    ForeignOrder,
+    GroupDuty,
+    Review,
+    UnsealedFact,
+    UserDuty,
+    review_seals,
+)
 from policies.record.archive import reading
 from policies.record.change import change
 from policies.record.event_drafts import make_event
@@ -81,6 +90,7 @@ def seal_what_is_told() -> Findings:
                 _seal(facts, found)
         _seal_duties(last, found)
         _seal_connections(found)
+        _seal_reviews(found)
     if found.unsealed and not first:
         _record_sealed(found.unsealed)
     _forget_mended()
@@ -220,6 +230,21 @@ def _seal_connections(found: Findings) -> None:
             elif not row.has_newest_seal:
                 row.put_seal()
                 found.sealed += 1
+
+
+def _seal_reviews(found: Findings) -> None:
+    """Those with a good seal get one of the newest key; nobody can answer for a row without one."""
+    for review in Review.objects.exclude(state__in=review_seals.OVER).order_by("pk"):
+        if not review.is_sealed:
+            found.wrong.append(f"review:{review.pk}: it was written past the console")
+        elif not review.has_newest_seal:
+            review.put_seal()
+            found.sealed += 1
+    for row in review_seals.unfinished():
+        if not review_seals.is_row_sealed(row):
+            found.wrong.append(f"reviewrow:{row.pk}: it was written past the console")
+        else:
+            found.sealed += review_seals.seal_anew(row)
 
 
 def _remove_forged_orders() -> list[str]:

@@ -184,7 +184,7 @@ def seen(answer: Any, word: str) -> tuple[int, str]:
     apart = (
         r'name="(csrfmiddlewaretoken|nonce|seen|next|kept|sealed)" value="[^"]*"|[Rr]evision \d+|\d\d:\d\d'
     )
-    apart += r'|class="face[^>]*>[^<]*<|(?<=[/="-])\d+'
+    apart += r'|\d+ (s|min) ago|class="face[^>]*>[^<]*<|(?<=[/="-])\d+'
     return answer.status_code, re.sub(apart, "", text(answer)).replace(word, "NAME")
 
 
@@ -215,6 +215,8 @@ def test_naming_what_is_hidden_reads_like_naming_nothing(form: Form, site: dict[
     assert not told, "\n".join(told)
 
 
+WHO = ("{}_clerk", "user:{}_owner", "{}_owner", "service:{}_service", "group:{}_team")
+LOGS = (("", "person"), ("", "actor"), (".csv", "person"), ("/looks", "actor"), ("/looks.csv", "actor"))
 ASKING = (
     "/why?who=ana&what={0}_lake/{0}_catalog.{0}_schema.{0}_table&action=read&type=table",
     "/history?object={0}_lake/{0}_catalog",
@@ -235,6 +237,39 @@ ASKING = (
     "/herds/{{herd}}/roles/take?role=DATA_OWNER&who=user:{}_clerk",
     "/requests/new?resource={0}_lake/{0}_catalog.{0}_schema.{0}_table&type=table&action=read",
     "/requests/new?for=user:{}_clerk&resource=demo/shop.sales.orders&type=table&action=read",
+    *(f"/why?who={who}&what=shop.sales.orders&action=read&type=table" for who in WHO),
+    *(f"/history{log}?{field}={who}" for log, field in LOGS for who in WHO),
+    *(f"/history/archive?realm=demo&person={who}" for who in WHO),
+    *(f"/owners{page}?of={who}" for page in ("", ".csv", "/hand-over") for who in WHO),
+    "/history?realm={}_lake",
+    "/history/archive?realm={}_lake",
+    "/owners?q={}",
+    "/roles?q={}",
+    "/groups?q={}",
+    "/catalog?q={}",
+    "/hints?q={}",
+    "/requests?q={}",
+    "/sync?q={}",
+    "/people/{{ana}}/sees?in={}",
+    "/people/{{ana}}/sees?q={}",
+    "/objects/{{orders}}?q={}",
+    "/objects/{{orders}}?group={}_team",
+    "/roles/{{role}}/give?q={}",
+    "/roles/{{role}}/unassign?who=user:{}_clerk",
+    "/roles/{{role}}/assign?who=user:{}_clerk",
+    "/groups/{{analysts}}/leave?who=user:{}_clerk",
+    "/groups/{{analysts}}/join?who=user:{}_clerk",
+    "/objects/{{orders}}/owner?who=user:{}_clerk",
+    "/objects/{{sales}}/duties/give?who=user:{}_clerk&duty=view_history",
+    "/objects/many?on={{orders}}&on={{refunds}}&who=user:{}_clerk",
+    "/objects/many?on={{orders}}&on={{refunds}}&do=revoke&who=user:{}_clerk",
+    "/separation/{{rule}}/let?who=user:{}_clerk",
+    "/herds/{{herd}}/users?id={}_clerk",
+    "/herds/{{herd}}/roles/take?role=DATA_OWNER&who=user:{}_owner",
+    "/instances/{{cdap}}/revoke?text=dataset:ns1.o*&who=user:{}_clerk",
+    "/instances/{{cdap}}/revoke?text=dataset:ns1.o*&who=role:{}_role",
+    "/instances/{{cdap}}?q={}",
+    "/services/{{service}}/keeper?who=user:{}_clerk",
 )
 
 

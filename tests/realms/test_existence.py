@@ -135,6 +135,32 @@ ASKED: dict[str, tuple[str, str, Any]] = {
     "history by them": ("GET", "/authz/v1/audit?realm=demo&actor=user:<user>", None),
     "splits": ("GET", "/authz/v1/splits?realm=<metalake>&view=grants", None),
     "readings": ("POST", "/authz/v1/readings", {"realm": "<metalake>", "view": "grants", "revision": 1}),
+    **{
+        f"what if, of a {kind}": (
+            "POST",
+            "/authz/v1/simulate",
+            {
+                "realm": "demo",
+                "changes": [],
+                "questions": [
+                    {
+                        "subject": {"type": kind, "id": f"<{kind}>"},
+                        "action": {"name": "read"},
+                        "resource": {"type": "table", "id": "demo/shop.sales.orders"},
+                    }
+                ],
+            },
+        )
+        for kind in ("user", "group", "service")
+    },
+    "what if they held a role": (
+        "POST",
+        "/authz/v1/simulate",
+        {
+            "realm": "demo",
+            "changes": [{"do": "assign", "role": "browse", "to": ["user:<user>"]}],
+        },
+    ),
     "question": (
         "POST",
         "/access/v1/evaluation",

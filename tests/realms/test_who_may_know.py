@@ -71,6 +71,18 @@ def test_hidden_and_absent_leave_the_same_in_ones_own_log(site: dict[str, int], 
         assert plain(olivia.get("/history/looks")) == before
 
 
+def test_asking_about_somebody_elsewhere_leaves_no_name_in_ones_own_log(
+    site: dict[str, int], signed_in: Enter
+) -> None:
+    caller = Client(headers={"Authorization": f"Bearer {tokens.create(ensure('user', 'olivia'))}"})
+    olivia = signed_in("olivia")
+    for who in ("user:zebra_owner", "group:zebra_team", "service:zebra_service"):
+        caller.get(f"/authz/v1/access?realm=demo&principal={who}")
+        olivia.get(f"/why?who={who}&what=shop.sales.orders&type=table&action=read")
+    assert HIDDEN not in body(olivia.get("/history/looks"))
+    assert "zelda" not in body(olivia.get("/history/looks"))
+
+
 def test_events_of_the_site_are_for_its_admins(site: dict[str, int], signed_in: Enter) -> None:
     secret = ensure("group", "falcon_merger")
     members.join_group(secret, a_person("erik"), by=BY, authority=AUTHORITY)

@@ -18,6 +18,7 @@ from authzsite.api.v1.describing import PAGED, described
 from authzsite.api.v1.named import Asked
 from authzsite.api.v1.query_serializers import AccessPage
 from authzsite.api.v1.ranges import GONE, PART, Ranged
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
 from lakewarden.law import dialects
@@ -91,7 +92,7 @@ def _of_somebody(viewer: Principal, asked: Asked, now: datetime) -> dict[str, An
     person = named.somebody(asked["principal"])
     top = root(realm) if realm else None
     within = None if person == viewer else _governed(viewer, top)
-    if top is None or person is None:
+    if top is None or person is None or not _knows(viewer, person, top):
         return named.listed([], None, SALT)
     if within is not None:
         access_log.looked(viewer, f"access of {person.pseudonym}", top, via="api")
@@ -100,6 +101,11 @@ def _of_somebody(viewer: Principal, asked: Asked, now: datetime) -> dict[str, An
     return named.listed(
         [_reached(item) for item in found.found], None if found.next is None else [found.next], SALT
     )
+
+
+def _knows(viewer: Principal, person: Principal, top: Node) -> bool:
+    """Whether the viewer may know that there is such a person; of others nothing is asked, nor recorded."""
+    return VisiblePrincipals(viewer).ever_in(top).filter(pk=person.pk).exists()
 
 
 def _governed(viewer: Principal, top: Node | None) -> Collection[int]:

@@ -11,6 +11,7 @@ from django.utils import timezone
 from rest_framework.request import Request
 
 from accounts.models import Principal
+from accounts.text import holdable
 from authzsite.api.authentication import Caller
 from authzsite.api.strictjson import BadBody
 from authzsite.api.surface import Forbidden, respond
@@ -32,6 +33,7 @@ from authzsite.api.v1.fields import (
 )
 from authzsite.api.v1.request_serializers import Action
 from authzsite.api.v1.simulated_changes import MOST, ProposedChange, Reader
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
 from lakewarden.law import engine
@@ -223,16 +225,17 @@ Case = tuple[Principal | None, str, Node]
 def _questions(sent: Sequence[Mapping[str, Any]], top: Node, viewer: Principal) -> list[Case]:
     """The questions, about the caller or where they may see the access of others.  Raises Forbidden."""
     within = governed(viewer, top) or frozenset()
-    reader = Reader(viewer, top)
+    reader, known = Reader(viewer, top), VisiblePrincipals(viewer).ever_in(top)
     cases = []
     for asked in sent:
         subject, resource = asked["subject"], asked["resource"]
         node = reader.object((resource["type"], resource["id"]))
-        who = named.somebody(f"{subject['type']}:{subject['id']}")
+        if subject["type"] in (Principal.Kind.GROUP, Principal.Kind.PATTERN):
+            raise BadBody("subject must be a user or a service")
+        called = known.filter(kind=subject["type"], name=subject["id"])
+        who = called.first() if holdable(subject["id"]) else None
         if who != viewer and within.isdisjoint(node.lineage):
             raise Forbidden(ELSEWHERE)
-        if who is not None and who.kind not in (Principal.Kind.USER, Principal.Kind.SERVICE):
-            raise BadBody("subject must be a user or a service")
         cases.append((who, asked["action"]["name"], node))
     return cases
 

@@ -14,7 +14,6 @@ from django.urls import reverse
 from accounts.models import Principal
 from authzsite.console.access.effects import Shown, out_there
 from authzsite.console.cdap.links import page_of_name
-from authzsite.console.history.views import somebody
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.conflicts import changed_meanwhile
@@ -22,7 +21,7 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Note
 from authzsite.console.kit.forms import MANY, ConfirmForm
 from authzsite.console.kit.http import Request, asker_of
-from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, somebody
 from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.object_change import ConfirmObjectView
 from authzsite.console.kit.page import say

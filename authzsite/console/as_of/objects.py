@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 from django import forms
 from django.core.exceptions import ValidationError
+from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
@@ -20,7 +21,6 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from authzsite.console.as_of.header import head_of
-from authzsite.console.history.views import somebody
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.charts import line
@@ -29,6 +29,7 @@ from authzsite.console.kit.display.lists import Pager, Toggle
 from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Empty, Note, Path, Reason, Who
 from authzsite.console.kit.forms import PLAIN, ConsoleForm, TextField, WholeNumberField
 from authzsite.console.kit.http import Request, number_in
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, somebody
 from authzsite.console.kit.methods import reads, writes
 from authzsite.console.kit.page import page
 from authzsite.console.objects.access import ObjectAccess, get_past_object_or_404
@@ -332,12 +333,15 @@ class EvidenceForm(ConsoleForm):
         widget=forms.TextInput(attrs={**PLAIN, "placeholder": "2026-Q1"}),
     )
 
+    known: QuerySet[Principal] = Principal.objects.none()
+    """Those who may be named; to the form anybody else is nobody."""
+
     def clean_at(self) -> Past | None:
         return moment_of(self.cleaned_data["at"][:40])
 
     def clean_person(self) -> Principal | None:
         name = self.cleaned_data["person"]
-        person = somebody(name) if name else None
+        person = somebody(name, self.known) if name else None
         if name and person is None:
             raise ValidationError(f"Nobody is called {name}.")
         return person
@@ -349,6 +353,7 @@ def take_away(request: Request, id: int) -> HttpResponseBase:
     """Evidence of a moment as an archive; for people with the duty to export the history here."""
     place = get_past_object_or_404(request, id)
     form = EvidenceForm(request.POST)
+    form.known = VisiblePrincipals(place.asker).ever_in(place.node)
     form.full_clean()
     then = form.cleaned_data.get("at") or revisions.latest()
     if not duties.has(place.asker, EXPORT, place.node):

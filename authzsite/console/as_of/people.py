@@ -12,14 +12,13 @@ from django.urls import reverse
 
 from accounts.models import Principal
 from authzsite.console.as_of import objects as as_of_objects
-from authzsite.console.history.views import somebody
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.links import leading
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Empty, Face, Note, Who
 from authzsite.console.kit.http import Request, number_in
-from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, somebody
 from authzsite.console.kit.methods import reads
 from authzsite.console.people.person_access import get_person_or_404
 from authzsite.console.people.reach import PersonReach, Reached

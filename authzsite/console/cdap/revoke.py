@@ -47,6 +47,9 @@ class Removal:
 
     @property
     def spoken(self) -> str:
+        """Who has it, or as it was asked where nobody has it: a name that is nobody's reads alike."""
+        if self.held is None:
+            return self.code
         if isinstance(self.holder, Principal):
             return terms.principal_name(self.holder)
         return f"role {self.code.partition(':')[2]}"

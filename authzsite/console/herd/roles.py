@@ -17,12 +17,12 @@ from authzsite.console.catalog.views import child_of
 from authzsite.console.herd.context import ASSIGN, HerdContext, data_owners
 from authzsite.console.herd.herd_change import HerdChangeView
 from authzsite.console.herd.views import COUNTED, crumbs
-from authzsite.console.history.views import somebody
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Reason, Who
 from authzsite.console.kit.forms import ConfirmForm, ConsoleForm, ReasonField, TextField
 from authzsite.console.kit.http import number_in
+from authzsite.console.kit.inputs.visible_principals import somebody
 from authzsite.console.kit.refusal import refused
 from catalog.nodes import Node
 from catalog.queries import below

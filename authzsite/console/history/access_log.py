@@ -14,7 +14,13 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite.console.history.views import EXPORT_HISTORY, not_yours_to_take, someone, to_take_away
+from authzsite.console.history.views import (
+    EXPORT_HISTORY,
+    NamedPerson,
+    not_yours_to_take,
+    someone,
+    to_take_away,
+)
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.links import leading
@@ -89,13 +95,13 @@ def access_log_page(request: Request) -> HttpResponse:
     asked, actor, problem = _asked(request, seen)
     # of people seldom in it the newest are found by their index, of others from the end
     with planned_anew():
-        found = AccessLogPage() if problem else _found(_records(asked, seen, actor), seen, given)
+        found = _found(_records(asked, seen, actor), seen, given) if actor or not problem else AccessLogPage()
     context = {
         "heading": "History",
         "lead": LEAD,
         "kinds": KINDS,
         "asked": asked,
-        "problem": problem,
+        "problem": "" if found.records else problem,
         "rows": _rows(found.records, found.opens),
         "pager": _pager(asked, found, export=bool(duties.held(asker, EXPORT_HISTORY))),
         "empty": Empty("Nothing is on record", "You see records about objects you own or look after."),
@@ -106,13 +112,13 @@ def access_log_page(request: Request) -> HttpResponse:
 
 
 def _asked(request: Request, seen: Sight) -> tuple[AccessLogFilter, Principal | None, str]:
-    """What the address asks for, whom it names, and what is wrong with that."""
+    """What the address asks for, whom it names, and what is wrong with that if nothing is found."""
     kind, who = request.GET.get("kind", ""), request.GET.get("actor", "").strip()[:255]
     asked = AccessLogFilter(
         kind if kind in dict(KINDS) else "", who, number_in(request.GET.get("before", ""))
     )
-    actor, problem = someone(who, seen) if who else (None, "")
-    return asked, actor, problem
+    named = someone(who, seen) if who else NamedPerson()
+    return asked, named.principal, named.problem
 
 
 @dataclass(frozen=True)
@@ -156,7 +162,7 @@ def as_csv(request: Request) -> HttpResponseBase:
     asked, actor, problem = _asked(request, seen)
     head = ["when", "kind", "who", "what", "object", "type", "through", "times"]
     rows = _records(replace(asked, before=None), seen, actor)
-    return csv_file.answer("refusals-and-looks", head, () if problem else _lines(rows, seen))
+    return csv_file.answer("refusals-and-looks", head, _lines(rows, seen) if actor or not problem else ())
 
 
 def _lines(rows: QuerySet[AccessRecord], seen: Sight) -> Iterator[list[object]]:

@@ -51,6 +51,9 @@ def archive_page(request: Request) -> HttpResponse:
     root = next((place for place in places if place.name == request.GET.get("realm")), None)
     seen = history.sight(asker, [root] if root else [])
     asked = read(request, seen, realm=root.name if root else "")
+    found = _found(asked, seen, root, request.GET.get("before", "")) if root and not asked.problems else {}
+    if asked.doubts and not found.get("lines"):
+        asked, found = asked.doubted(), {}
     context = {
         "heading": "History",
         "lead": "Changes older than a realm's retention are in files of the same verified chain.",
@@ -61,7 +64,7 @@ def archive_page(request: Request) -> HttpResponse:
             "A realm keeps all of its history live unless its owner sets a retention.",
             level=2,
         ),
-        **(_found(asked, seen, root, request.GET.get("before", "")) if root and not asked.problems else {}),
+        **found,
     }
     return page(request, "console/history/archive.html", context, section="history", revision=revision_now())
 

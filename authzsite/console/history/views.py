@@ -8,7 +8,6 @@ from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Q
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
@@ -24,7 +23,7 @@ from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty
 from authzsite.console.kit.error_pages import show
 from authzsite.console.kit.http import Request, asker_of, number_in
-from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, unknown_words
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, somebody, unknown_words
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.console.objects.access import ObjectAccess, get_past_object_or_404
@@ -63,6 +62,12 @@ class Question:
     revision: int | None = None
     filter: Filter = field(default_factory=Filter)
     problems: dict[str, str] | None = None
+    doubts: dict[str, str] | None = None
+    """What is wrong with the names of people unless the record has something of theirs for the viewer."""
+
+    def doubted(self) -> Question:
+        """The same where nothing was found."""
+        return replace(self, problems={**(self.problems or {}), **(self.doubts or {})})
 
     def url(self, **changed: object) -> str:
         kept = {
@@ -105,19 +110,40 @@ def _with_people(asked: Question, seen: Sight) -> Question:
     found = {
         name: someone(text, seen) for name, text in (("person", asked.person), ("actor", asked.actor)) if text
     }
-    people = {name: person for name, (person, _) in found.items()}
-    problems = {name: problem for name, (_, problem) in found.items() if problem}
+    people = {name: one.principal for name, one in found.items()}
     named = replace(asked.filter, person=people.get("person"), actor=people.get("actor"))
-    return replace(asked, filter=named, problems=problems)
+    problems = {name: one.problem for name, one in found.items() if one.problem and not one.principal}
+    doubts = {name: one.problem for name, one in found.items() if one.problem and one.principal}
+    return replace(asked, filter=named, problems=problems, doubts=doubts)
 
 
-def someone(text: str, seen: Sight) -> tuple[Principal | None, str]:
-    """Whom a filter of the history names, or why it does not say."""
-    exact = known_to(seen, somebody(text))
-    if exact is not None:
-        return exact, ""
-    near = VisiblePrincipals(seen.viewer).named(text)
-    return (near[0], "") if len(near) == 1 else (None, unknown_words(text, near))
+@dataclass(frozen=True)
+class NamedPerson:
+    """Whom a filter of the history names; a problem besides stands unless something is found."""
+
+    principal: Principal | None = None
+    problem: str = ""
+
+
+ABSENT = Principal(pk=0, pseudonym="nobody")
+"""Asked about in place of who is not there: of nobody there is no record."""
+
+
+def someone(text: str, seen: Sight) -> NamedPerson:
+    """Whom a filter of the history names, or why it does not say.
+
+    The record may name people whom the viewer cannot look up, such as who has left the realm.  They are
+    there for viewers who find something of theirs; to all others they are as absent as who is not there.
+    """
+    circle = VisiblePrincipals(seen.viewer)
+    if not seen.objects:
+        own = somebody(text, Principal.objects.filter(pk=seen.viewer.pk))
+        return NamedPerson(own, "" if own else unknown_words(text, circle.named(text)))
+    near = circle.meant(text)
+    if len(near) == 1:
+        return NamedPerson(near[0])
+    problem = unknown_words(text, near)
+    return NamedPerson(None if near else somebody(text) or ABSENT, problem)
 
 
 def _with_times(asked: Question) -> Question:
@@ -130,26 +156,6 @@ def _with_times(asked: Question) -> Question:
     }
     told = replace(asked.filter, since=since, until=until, text=asked.text)
     return replace(asked, filter=told, problems={**(asked.problems or {}), **problems})
-
-
-def known_to(seen: Sight, person: Principal | None) -> Principal | None:
-    """The person, for viewers who may look people up; for all others only themselves."""
-    return person if seen.objects or person == seen.viewer else None
-
-
-def somebody(text: str) -> Principal | None:
-    """The one principal meant by a name as people write it: `ana`, `Ana Analyst`, `group:analysts`."""
-    if "\0" in text:
-        return None
-    kind, colon, name = text.partition(":")
-    rows = Principal.objects.all()
-    if colon and kind in Principal.Kind.values:
-        return rows.filter(kind=kind, name=name).first()
-    exact = list(rows.filter(Q(name=text) | Q(display_name__iexact=text)).order_by("kind")[:2])
-    return next(
-        (row for row in exact if row.kind == "user" and row.name == text),
-        exact[0] if len(exact) == 1 else None,
-    )
 
 
 def shown(
@@ -169,6 +175,9 @@ def shown(
     before = asked.revision + 1 if asked.revision and not asked.before else asked.before
     limit, lines = (1, timeline.ALONE) if asked.revision else (SHOWN, timeline.LINES)
     found = history.page(asked.filter, seen, before=before, limit=limit, lines=lines)
+    if asked.doubts and not found.entries:
+        asked = asked.doubted()
+        return {"question": asked, "seen": seen, "rows": [], "empty": _nothing(asked)}
     entries = [
         entry for entry in found.entries if not asked.revision or entry.change.revision == asked.revision
     ]

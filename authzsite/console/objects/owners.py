@@ -12,7 +12,6 @@ from django.http import Http404, HttpResponse, QueryDict
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite.console.history.views import somebody
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import terms, words
@@ -21,7 +20,7 @@ from authzsite.console.kit.display.lists import Toggle
 from authzsite.console.kit.display.parts import Action, Count, Diff, DiffLine, Empty, Face, Note, Tally, Who
 from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, PrincipalField, ReasonField
 from authzsite.console.kit.http import Request, number_in, numbers_in
-from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of, somebody
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from catalog.nodes import Node
@@ -56,8 +55,12 @@ class Chosen:
 
     @cached_property
     def of(self) -> Principal | None:
+        """The owner asked about, if the viewer may know them or sees something that is theirs."""
         text = self.data.get("of", "").strip()[:300]
-        return somebody(text) if text else None
+        if not text or self.root is None:
+            return None
+        owners = ownership.owners_in(self.root, self.circle.sight.objects)
+        return somebody(text, self.circle.people()) or somebody(text, owners)
 
     @cached_property
     def asked(self) -> OwnershipFilter | None:

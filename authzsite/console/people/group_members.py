@@ -9,7 +9,6 @@ from django.urls import reverse
 
 from accounts.models import Membership, Principal
 from authzsite.console.accounts.admin_change import AdminChangeView
-from authzsite.console.history.views import somebody
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Diff, DiffLine, Note
@@ -21,6 +20,7 @@ from authzsite.console.kit.forms import (
     ReasonField,
     TextField,
 )
+from authzsite.console.kit.inputs.visible_principals import somebody
 from authzsite.console.kit.replay import Proposal
 from authzsite.console.roles.effects import Foretold
 from authzsite.console.separation import warnings

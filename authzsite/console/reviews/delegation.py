@@ -11,11 +11,11 @@ from django.http import Http404, HttpResponse
 from django.urls import reverse
 
 from accounts.models import Principal
-from authzsite.console.history.views import somebody
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Diff, DiffLine
 from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, PrincipalField, ReasonField
+from authzsite.console.kit.inputs.visible_principals import somebody
 from authzsite.console.kit.page import page
 from authzsite.console.reviews.access import ReviewAccess, get_review_or_404
 from policies.authority import Actor

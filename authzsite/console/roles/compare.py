@@ -13,13 +13,17 @@ from django.urls import reverse
 from django.utils import timezone
 
 from accounts.models import Principal
-from authzsite.console.history.views import somebody
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Toggle
 from authzsite.console.kit.display.parts import Chip, Crumbs, Empty, Face, Who
 from authzsite.console.kit.http import Request
-from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of, realm_words
+from authzsite.console.kit.inputs.visible_principals import (
+    VisiblePrincipals,
+    circle_of,
+    realm_words,
+    somebody,
+)
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.console.people.reach import PersonReach

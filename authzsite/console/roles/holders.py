@@ -9,7 +9,6 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 
-from authzsite.console.history.views import somebody
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Note
@@ -22,6 +21,7 @@ from authzsite.console.kit.forms import (
     ReasonField,
     WindowField,
 )
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, somebody
 from authzsite.console.kit.object_change import ObjectChangeView
 from authzsite.console.kit.refusal import refused
 from authzsite.console.kit.replay import Proposal
@@ -138,6 +138,8 @@ class UnassignView(RoleChangeView):
     def plan(self, form: ConfirmForm) -> Plan:
         node, leaves = self.role.node, RoleChange(leaves=(self.holder,))
         if not Assignment.objects.open().filter(role=node.id, holder=self.holder).exists():
+            if not VisiblePrincipals(self.asker).people().filter(pk=self.holder.pk).exists():
+                raise Http404
             ended = Note("", f"{self.holder.label} does not hold {node.name}.", "It may have ended.")
             return Plan(nothing=True, notes=(ended,))
         foretold = Foretold.of_role(of_role_change(node, leaves), removal=True)

@@ -8,7 +8,6 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse, QueryDict
 
 from accounts.models import Principal
-from authzsite.console.history.views import somebody
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Diff, DiffLine, Note
@@ -20,7 +19,7 @@ from authzsite.console.kit.forms import (
     ReasonField,
     TextField,
 )
-from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, somebody
 from authzsite.console.separation.context import candidates, side_words
 from authzsite.console.separation.rule import RuleChangeView, only
 from policies.authority import Actor
@@ -120,6 +119,8 @@ class EndExceptionView(RuleChangeView):
     def plan(self, form: ConfirmForm) -> Plan:
         name = self.person.label
         if (self.rule.pk, self.person.pk) not in self.object.book.exceptions:
+            if not VisiblePrincipals(self.asker).people().filter(pk=self.person.pk).exists():
+                raise Http404
             return Plan(nothing=True, notes=(Note("", f"{name} has no exception from this rule."),))
         kept = DiffLine("change", name, "keeps the access, listed as a conflict")
         return Plan(diff=Diff((kept,)))

@@ -15,7 +15,6 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from authzsite.console.accounts import site_admins
-from authzsite.console.history.views import somebody
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import terms, words
@@ -29,7 +28,7 @@ from authzsite.console.kit.forms import (
     ReasonField,
 )
 from authzsite.console.kit.http import Request, asker_of
-from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of, somebody
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.console.objects.access import ObjectAccess, get_object_or_404

@@ -12,11 +12,11 @@ from django.urls import reverse
 from accounts import people
 from accounts.models import Membership, Principal
 from accounts.people import NAME_LENGTH
-from authzsite.console.history.views import somebody
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Count, Diff, DiffLine, Tally
 from authzsite.console.kit.forms import MANY, ConfirmForm, ConsoleForm, ReasonField, SegmentsField, TextField
+from authzsite.console.kit.inputs.visible_principals import somebody
 from authzsite.console.kit.object_change import ObjectChangeView
 from authzsite.console.kit.refusal import refused
 from authzsite.console.objects.access import ObjectAccess

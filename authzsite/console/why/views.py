@@ -14,7 +14,6 @@ from django.utils import timezone
 
 from accounts.models import Principal
 from authzsite.console.history import timeline
-from authzsite.console.history.views import somebody
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Case, DecisionTree, Empty, Reason, Verdict
@@ -88,8 +87,7 @@ class Question:
     @cached_property
     def named(self) -> list[Principal]:
         """Those that the name can mean, in any case, by first name too."""
-        exact = somebody(self.who)
-        return [exact] if exact else VisiblePrincipals(self.asker).named(self.who)
+        return VisiblePrincipals(self.asker).meant(self.who)
 
     @property
     def person(self) -> Principal | None:

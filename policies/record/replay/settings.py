@@ -17,7 +17,16 @@ from accounts.models import Principal, Token, User
 from accounts.people import django_group_name
 from catalog.models import Detail, Realm, Securable
 from policies import events
-from policies.models import Backend, Event, ForeignOrder, GroupDuty, UserDuty
+from policies.models import (
+    Backend,
+    Event,
+    ForeignOrder,
+    GroupDuty,
+    Review,
+    ReviewRow,
+    UserDuty,
+    review_seals,
+)
 from policies.record.replay.differences import NOTHING, Difference, Differences
 
 Duty = tuple[int, str, str]
@@ -60,7 +69,16 @@ class KeptReplay:
 
     def compare(self, found: Differences) -> None:
         """Hold all of it against the tables."""
-        for differences in (_duties, _tokens, _accounts, _principals, _realms, _switched, _connections):
+        for differences in (
+            _duties,
+            _tokens,
+            _accounts,
+            _principals,
+            _realms,
+            _switched,
+            _connections,
+            _reviews,
+        ):
             for difference in differences(self):
                 found.add(difference)
 
@@ -313,3 +331,16 @@ def _connections(known: KeptReplay) -> Iterator[Difference]:
     for order in ForeignOrder.objects.order_by("pk").iterator(chunk_size=2000):
         if not order.is_sealed:
             yield Difference(f"order {order.pk}", "another order, or none", f"to {order}", table)
+
+
+def _reviews(known: KeptReplay) -> Iterator[Difference]:
+    """Reviews that are not over, with what is decided in them, by their seals."""
+    for review in Review.objects.exclude(state__in=review_seals.OVER).order_by("pk"):
+        if not review.is_sealed:
+            says = f"that principal {review.starter_id} started it, silence meaning {review.silence}"
+            yield Difference(f"review {review.pk}", "another review, or none", says, Review._meta.db_table)
+    for row in review_seals.unfinished():
+        if not review_seals.is_row_sealed(row):
+            says = f"{row.choice or 'nothing'} decided about {row.what or row.role_name}"
+            what = f"row {row.number} of review {row.review_id}"
+            yield Difference(what, "another row, or none", says, ReviewRow._meta.db_table)

@@ -16,6 +16,7 @@ from authzsite.console.kit.http import Request, asker_of
 from catalog.models import Placement
 from catalog.nodes import Node, any_of
 from catalog.queries import nodes
+from lakewarden.law import dialects
 from policies.decisions import ask, slices
 from policies.decisions.facts import is_service_admin
 from policies.decisions.lookups.visible_objects import realms_of, search
@@ -86,6 +87,18 @@ class VisiblePrincipals:
         members = RealmMember.objects.open().filter(realm__in=[realm.realm_id for realm in self.realms])
         return mine | Q(pk__in=members.values("principal"))
 
+    def meant(self, text: str) -> list[Principal]:
+        """The one whom a name means exactly, else all that it can mean."""
+        exact = somebody(text, self.people())
+        return [exact] if exact else self.named(text)
+
+    def ever_in(self, realm: Node) -> QuerySet[Principal]:
+        """Those they may know, and whom the realm ever admitted; everybody where it is open to all."""
+        if dialects.get(realm.kind).open_to_all:
+            return Principal.objects.all()
+        once = RealmMember.objects.filter(realm=realm.realm_id).values("principal")
+        return Principal.objects.filter(self._known() | Q(pk__in=once))
+
     def named(self, text: str) -> list[Principal]:
         """Those a name can mean as people write it, in any case: `ana`, `Ana Analyst`, or `Ana` alone.
 
@@ -118,6 +131,24 @@ class VisiblePrincipals:
     def sees(self, person: Principal, node: Node) -> bool:
         """Whether they may know what somebody has on an object."""
         return self.is_own(person) or self.sight.sees(node)
+
+
+def somebody(text: str, among: QuerySet[Principal] | None = None) -> Principal | None:
+    """The one principal meant by a name as people write it: `ana`, `Ana Analyst`, `group:analysts`.
+
+    Who asks `among` the people that a viewer may know answers alike about all others, there or not.
+    """
+    if not holdable(text):
+        return None
+    kind, colon, name = text.partition(":")
+    rows = Principal.objects.all() if among is None else among
+    if colon and kind in Principal.Kind.values:
+        return rows.filter(kind=kind, name=name).first()
+    exact = list(rows.filter(Q(name=text) | Q(display_name__iexact=text)).order_by("kind")[:2])
+    return next(
+        (row for row in exact if row.kind == "user" and row.name == text),
+        exact[0] if len(exact) == 1 else None,
+    )
 
 
 def unknown_words(text: str, found: Sequence[Principal]) -> str:
