@@ -71,6 +71,47 @@ def test_so_does_what_an_event_started(registered: Caller) -> None:
     assert started(Caller("events", kind="service")).may("JarJar", "write", "CROSS_MARKET")
 
 
+START = {"namespace": "etl", "jobName": NAME}
+
+
+@pytest.mark.seed("S3-089", "S3-090", "S3-095", "S3-077")
+def test_herd_starts_it_by_its_own_call(registered: Caller) -> None:
+    """JarJar's workflow reads MARKET and ETL and writes CROSS_MARKET and ETL, whoever starts it."""
+    for who, status in (("Rey", 200), ("Artoo", 200), ("JarJar", 403), ("nobody", 403)):
+        answer = Caller(who).send("POST", f"{REST}/jobs", START)
+        assert answer.status_code == status, answer.content
+        assert ("X-Lakewarden-Run-Token" in answer.headers) is (status == 200)
+    run = Running(Caller("Rey").send("POST", f"{REST}/jobs", START).headers["X-Lakewarden-Run-Token"])
+    touched = [("read", "MARKET"), ("read", "ETL"), ("write", "CROSS_MARKET"), ("write", "ETL")]
+    assert all(run.may("JarJar", action, code) for action, code in touched)
+    assert not run.may("JarJar", "write", "MARKET")
+    assert not run.may("JarJar", "read", "CROSS_MARKET")
+    assert texts(Caller("Rey").send("POST", f"{REST}/jobs", {**START, "jobName": "no"}), 404)
+    assert texts(Caller("Rey").send("POST", f"{REST}/jobs", {"namespace": "ETL"}), 400)
+
+
+@pytest.mark.seed("S3-059", "S3-072", "S3-073")
+def test_jobs_are_listed_where_one_may_read(registered: Caller) -> None:
+    made = Caller("Rey").send("POST", f"{REST}/jobs", {**START, "parameters": [{"name": "a", "value": "b"}]})
+    job = made.json()
+    assert (job["namespace"], job["jobName"], job["status"]) == ("ETL", NAME, "RUNNING")
+    assert job["parameters"] == [{"name": "a", "value": "b"}]
+
+    def listed(who: str, **asked: str) -> list[str]:
+        answer = Caller(who).get(f"{REST}/jobs", asked)
+        assert answer.status_code == 200, answer.content
+        return [each["id"] for each in answer.json()["jobSummaries"]]
+
+    for who, found in (("Rey", [job["id"]]), ("JarJar", [job["id"]]), ("Artoo", []), ("nobody", [])):
+        assert listed(who) == found, who
+        assert Caller(who).get(f"{REST}/jobs/{job['id']}").status_code == (200 if found else 403)
+    assert listed("Rey", namespace="etl", jobName=NAME, status="running") == [job["id"]]
+    assert listed("Rey", namespace="MARKET") == listed("Rey", status="COMPLETED") == []
+    Token.objects.filter(run=job["id"]).update(expires=timezone.now())
+    assert listed("Rey", status="COMPLETED") == [job["id"]]
+    assert Caller("Rey").get(f"{REST}/jobs/none").status_code == 404
+
+
 @pytest.mark.seed("S3-076")
 def test_what_the_account_loses_the_run_loses_at_once(transactional_db: None) -> None:
     namespaces(a_herd(), "MARKET", "ETL")

@@ -72,6 +72,18 @@ JOB_KEYS = Record(
         )
     },
 )
+_STARTED: dict[str, Shape] = {
+    "id": Text(),
+    "namespace": Text(),
+    "jobName": Text(),
+    "status": Text(),
+    "startTime": Text(),
+    "endTime": Text(),
+}
+_PARAMETERS = Many("parameter", _PARAMETER)
+JOB_START = Record("jobCreateRequest", {"namespace": Text(), "jobName": Text(), "parameters": _PARAMETERS})
+JOB_RUN = Record("job", {**_STARTED, "parameters": _PARAMETERS})
+JOB_SUMMARIES = Record("jobSummaries", {"jobSummaries": Many("jobSummary", Record("jobSummary", _STARTED))})
 _SEARCH_KEY = Record("namespaceSearchKey", {"chargeCode": Text(), "mustHaveChargeCode": Flag()})
 _SEARCH_FILTER = Record(
     "namespaceSearchFilter", {"namespaceSearchKeys": Many("namespaceSearchKey", _SEARCH_KEY)}

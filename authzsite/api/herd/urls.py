@@ -7,6 +7,7 @@ from authzsite.api.herd.call import NotHere
 from authzsite.api.herd.current_user import CurrentUser
 from authzsite.api.herd.jobs import JobDefinition, JobDefinitionKeys, JobDefinitions
 from authzsite.api.herd.namespaces import Namespace, Namespaces, NamespaceSearch
+from authzsite.api.herd.runs import Job, Jobs
 
 BASE = "herd-app/rest"
 _JOBS = f"{BASE}/jobDefinitions"
@@ -21,6 +22,8 @@ urlpatterns = [
     path(f"{BASE}/namespaces", Namespaces.as_view()),
     path(f"{BASE}/namespaces/search", NamespaceSearch.as_view(), {"code": "search"}),
     path(f"{BASE}/namespaces/<path:code>", Namespace.as_view()),
+    path(f"{BASE}/jobs", Jobs.as_view()),
+    path(f"{BASE}/jobs/<str:id>", Job.as_view()),
     path(_JOBS, JobDefinitions.as_view()),
     path(f"{_JOBS}/namespaces/<path:namespace>/jobNames/<path:name>", JobDefinition.as_view()),
     path(f"{_JOBS}/namespaces/<path:namespace>", JobDefinitionKeys.as_view()),
