@@ -14,7 +14,7 @@ class Realm(models.Model):
     """One governed world; its kind and settings name its law, its name is the placement of its root object.
 
     Settings of a CDAP realm: `policy` (3.4, 3.5, 4.3), `authentication` (on, off), `master_user`,
-    `admin_group`.
+    `admin_group`, `grants` (anybody, roles).
     """
 
     class Kind(models.TextChoices):

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from accounts.models import Principal
 from accounts.record import Fact
-from catalog.models import Placement
+from catalog.models import Placement, Realm
 from policies.errors import Conflict, Invalid, NotFound
 from policies.models import Assignment, Grant, Ownership
 from policies.record.pending import ChangeInProgress
 
 Check = Callable[[ChangeInProgress], None]
+ROLES_ALONE = "roles"
+"""What the setting `grants` of a CDAP realm says where privileges go to roles and roles to groups."""
 _registered: list[Check] = []
 
 
@@ -27,6 +30,7 @@ def check(current: ChangeInProgress) -> None:
     _stands_on_what_is_there(current)
     _realm_keeps_an_owner(current)
     _no_allow_beside_deny(current)
+    _roles_alone_where_set(current)
     for more in _registered:
         more(current)
 
@@ -73,6 +77,25 @@ def _no_allow_beside_deny(current: ChangeInProgress) -> None:
     for fact in begun:
         if len(effects.get(tuple(getattr(fact, name) for name in _TARGET), ())) > 1:
             raise Invalid(f"{fact.privilege} cannot be both allowed and denied on one object in one role.")
+
+
+def _roles_alone_where_set(current: ChangeInProgress) -> None:
+    """In a realm set so, as Apache Sentry has it, privileges go to roles only, and roles to groups only."""
+    if current.realm is not None and not current.realm.kind.startswith(Realm.Kind.CDAP):
+        return
+    given = [fact for fact in current.begun if isinstance(fact, Grant) and fact.holder_id and fact.realm_id]
+    joined = [
+        fact
+        for fact in current.begun
+        if isinstance(fact, Assignment) and fact.holder.kind != Principal.Kind.GROUP
+    ]
+    if not given and not joined:
+        return
+    strict = Realm.objects.filter(kind=Realm.Kind.CDAP, settings__grants=ROLES_ALONE)
+    if strict.filter(pk__in={fact.realm_id for fact in given}).exists():
+        raise Invalid("Privileges are granted to roles only here; give them to a role.")
+    if strict.filter(securables__in={fact.role_id for fact in joined}).exists():
+        raise Invalid("Roles are assigned to groups only here; put people into a group.")
 
 
 _TARGET = ("role_id", "holder_id", "securable_id", "privilege")

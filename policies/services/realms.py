@@ -24,9 +24,10 @@ from policies.events import (
     REALM_SET,
     ROLE_UNASSIGNED,
 )
-from policies.models import Assignment, Backend, Ownership, RealmMember
+from policies.models import Assignment, Backend, Grant, Ownership, RealmMember
 from policies.record.change import ChangeInProgress, change
 from policies.record.event_drafts import make_event
+from policies.record.invariants import ROLES_ALONE
 from policies.services import objects, realm_of, roles
 from policies.services.object_names import check_described, checked
 from policies.services.roles import Privilege
@@ -97,6 +98,19 @@ def _check_law(realm: Realm) -> None:
         value = realm.settings.get(name, "")
         if not isinstance(value, str) or (known and value not in known):
             raise Invalid(f"`{value}` is no value of the setting {name}")
+    if realm.settings.get("grants") == ROLES_ALONE:
+        _check_roles_alone(realm)
+
+
+def _check_roles_alone(realm: Realm) -> None:
+    """Raise Invalid where somebody has privileges of their own, or would get them by making an entity."""
+    if realm.settings.get("policy") != "4.3":
+        raise Invalid("Up to 3.5 makers of entities get ALL on them, so privileges cannot go to roles only.")
+    if Grant.objects.open().filter(realm=realm.pk, holder__isnull=False).exists():
+        raise Invalid("Some have privileges of their own here. Give them to roles first.")
+    held = Assignment.objects.open().filter(role__realm=realm.pk)
+    if held.exclude(holder__kind=Principal.Kind.GROUP).exists():
+        raise Invalid("Some hold roles without a group here. Put them into groups first.")
 
 
 SETTINGS: dict[str, tuple[str, ...]] = {
@@ -104,16 +118,25 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "master_user": (),
     "admin_group": (),
     "switching": ("", "owner", "release"),
+    "grants": ("", "anybody", ROLES_ALONE),
 }
 """What can be set of a CDAP realm beside its generation, which stays, and of a metalake: who switches its
 catalogs off.  With the values there are, if few."""
+
+
+USUAL = {"grants": "anybody"}
+"""What settings are that were never set, where that is not nothing."""
 
 
 def configure(realm: Realm, settings: dict[str, str], *, by: Actor, authority: Authority) -> bool:
     """Change settings of a CDAP realm; False when all were so.  Raises Invalid."""
     with change(REALM_SET, realm=realm, by=by) as current:
         row = Realm.objects.get(pk=realm.pk)
-        new = {name: value for name, value in settings.items() if row.settings.get(name, "") != value}
+        new = {
+            name: value
+            for name, value in settings.items()
+            if row.settings.get(name, USUAL.get(name, "")) != value
+        }
         if new.keys() - SETTINGS.keys() or row.kind != Realm.Kind.CDAP:
             raise Invalid(f"{', '.join(sorted(new))} cannot be set here")
         if not new:

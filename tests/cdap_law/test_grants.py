@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
-import pytest
+import json
 
-from accounts import people
+import pytest
+from django.core.management import CommandError, call_command
+from django.test import Client
+
+from accounts import people, tokens
 from catalog.models import Realm
 from catalog.nodes import Node
 from catalog.queries import find
@@ -146,7 +150,56 @@ def test_the_worked_example() -> None:
         roles.delete(role, **BY)
 
 
-@pytest.mark.seed("S1-121", "S1-122", "S1-123", "S1-126", "S1-127")
+@pytest.mark.seed("S1-126", "S1-127")
+def test_a_realm_can_be_set_as_sentry_is() -> None:
+    """Privileges go to roles only, and roles to groups only, over each way in."""
+    root = a_cdap("cdap", grants="roles")
+    readers = a_role(root, "readers", "READ on dataset:ns1.a", held_by=("group:staff",))
+    members.join_group(people.ensure("group", "staff"), user("ana"), **BY)
+    assert may(root, "ana", "READ", "dataset:ns1.a")
+    for holder in ("ana", "group:staff", "service:etl"):
+        with pytest.raises(Invalid, match="to roles only"):
+            give(root, holder, "READ on dataset:ns1.a")
+    for holder in ("ana", "service:etl"):
+        with pytest.raises(Invalid, match="to groups only"):
+            roles.assign(readers, user(holder), **BY)
+    client = Client(headers={"Authorization": f"Bearer {tokens.create(user('admin'))}"})
+    base = "/v3/security/authorization"
+    entity = {"entity": "DATASET", "namespace": "ns1", "dataset": "a"}
+    for type_, status in (("USER", 400), ("GROUP", 400), ("ROLE", 200)):
+        body = json.dumps(
+            {"entity": entity, "actions": ["READ"], "principal": {"name": "readers", "type": type_}}
+        )
+        answer = client.post(f"{base}/privileges/grant", body, content_type="application/json")
+        assert answer.status_code == status, answer.content
+    assert client.put(f"{base}/user/bob/roles/readers").status_code == 400
+    assert client.put(f"{base}/group/staff/roles/readers").status_code == 200
+    with pytest.raises(CommandError, match="to roles only"):
+        call_command("cdap", "grant actions READ on entity dataset:ns1.a to user bob")
+
+
+@pytest.mark.seed("S1-126", "S1-127")
+def test_it_is_set_so_only_where_it_already_holds() -> None:
+    root = a_cdap("c43")
+    realm, readers = Realm.objects.get(pk=root.realm_id), a_role(root, "readers")
+    give(root, "ana", "READ on dataset:ns1.a")
+    with pytest.raises(Invalid, match="of their own"):
+        realms.configure(realm, {"grants": "roles"}, **BY)
+    patterns.revoke(root, text("dataset:ns1.a"), by=OPERATOR)
+    roles.assign(readers, user("ana"), **BY)
+    with pytest.raises(Invalid, match="without a group"):
+        realms.configure(realm, {"grants": "roles"}, **BY)
+    roles.unassign(readers, user("ana"), **BY)
+    assert realms.configure(realm, {"grants": "roles"}, **BY)
+    with pytest.raises(Invalid):
+        give(root, "ana", "READ on dataset:ns1.a")
+    assert realms.configure(realm, {"grants": "anybody"}, **BY)
+    give(root, "ana", "READ on dataset:ns1.a")
+    with pytest.raises(Invalid, match=r"Up to 3\.5"):
+        a_cdap("c35", "3.5", grants="roles")
+
+
+@pytest.mark.seed("S1-121", "S1-122", "S1-123")
 def test_what_somebody_has_is_listed_with_what_roles_give() -> None:
     root = a_cdap("c43")
     members.join_group(people.ensure("group", "staff"), user("ana"), **BY)

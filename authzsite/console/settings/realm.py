@@ -46,6 +46,7 @@ from policies.decisions.lookups.visible_objects import count_admitted, owner_of
 from policies.models import Backend
 from policies.record import access_log
 from policies.record.archive import retention
+from policies.record.invariants import ROLES_ALONE
 from policies.services.grants import revision_now
 from policies.sync.connections import registration
 
@@ -64,6 +65,11 @@ CDAP = (
         "The user that programs run as without impersonation; has full access in namespace system.",
     ),
     ("admin_group", "Admin group", "Its members may grant and revoke."),
+    (
+        "grants",
+        "Grants",
+        "To roles only: privileges go to roles, roles to groups, as with Apache Sentry.",
+    ),
 )
 
 
@@ -250,6 +256,7 @@ def _settings(ward: RealmAccess) -> list[tuple[str, str, str]]:
     kept = ward.realm.settings
     shown = {code: kept.get(code) or "Nobody" for code, _, _ in CDAP}
     shown["authentication"] = "Off" if kept.get("authentication") == "off" else "On"
+    shown["grants"] = "To roles only" if kept.get("grants") == ROLES_ALONE else "To anybody"
     return [(label, str(shown[code]), text) for code, label, text in CDAP]
 
 

@@ -132,6 +132,11 @@ class SettingsForm(ConsoleForm):
         "May be left empty.",
     )
     admin_group = TextField(required=False, help_text="Its members may grant and revoke. May be left empty.")
+    grants = SegmentsField(
+        choices=(("anybody", "To anybody"), ("roles", "To roles only")),
+        otherwise="anybody",
+        help_text=CDAP[3][2],
+    )
 
 
 class SettingsView(RealmChangeView):

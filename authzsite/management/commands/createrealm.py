@@ -14,7 +14,7 @@ from policies.services import realms
 from policies.services.object_names import checked
 
 POLICIES = ("3.4", "3.5", "4.3")
-OF_CDAP = ("policy", "authentication", "master_user", "admin_group")
+OF_CDAP = ("policy", "authentication", "master_user", "admin_group", "grants")
 
 
 class Command(OperatorCommand):
@@ -40,6 +40,11 @@ class Command(OperatorCommand):
             "--master-user", metavar="USER", help="the user that programs run as without impersonation"
         )
         cdap.add_argument("--admin-group", metavar="GROUP", help="whose members may grant and revoke")
+        cdap.add_argument(
+            "--grants",
+            choices=("anybody", "roles"),
+            help="roles: privileges go to roles only and roles to groups only, as with Apache Sentry",
+        )
 
     def run(
         self, *, kind: str, name: str, owner: str | None, authorization: str, comment: str, **options: Any
