@@ -18,8 +18,9 @@ from environs import Env, EnvError
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
-from authzsite.runtime import outgoing, single_sign_on
+from authzsite.runtime import authorizers, outgoing, single_sign_on
 from authzsite.runtime.keys import kept_secret
+from lakewarden.authorizers import Configured
 
 CHECKOUT = Path(__file__).resolve().parent.parent
 LOOPBACK = ("localhost", "127.0.0.0/8", "::1/128")
@@ -92,6 +93,7 @@ class Environment:
     session_idle: int = 120
     session_hours: int = 12
     calls_a_minute: int = 60_000
+    authorizers: Mapping[str, Configured] = field(default_factory=dict)
 
 
 def dangers(authenticators: Collection[str], hosts: Collection[str], *, debug: bool) -> list[str]:
@@ -166,6 +168,7 @@ def read() -> Environment:
         session_idle=_minutes(env, "LAKEWARDEN_SESSION_IDLE", 120),
         session_hours=_hours(env, "LAKEWARDEN_SESSION_HOURS", 12),
         calls_a_minute=_calls(env, "LAKEWARDEN_CALLS_A_MINUTE", 60_000),
+        authorizers=_told(authorizers.read, env.str(authorizers.VARIABLE, "")),
         second_factor=_matching(
             env, "LAKEWARDEN_SECOND_FACTOR", "", re.compile("^(|duties|everybody)$"), "duties or everybody"
         ),

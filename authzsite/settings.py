@@ -38,6 +38,7 @@ LAKEWARDEN_MONITOR_ADDRESSES = ENVIRONMENT.monitors
 LAKEWARDEN_SERVICE_ADMINS = ENVIRONMENT.service_admins
 LAKEWARDEN_HERD_REALM = ENVIRONMENT.herd_realm
 LAKEWARDEN_CDAP_REALM = ENVIRONMENT.cdap_realm
+LAKEWARDEN_AUTHORIZERS = ENVIRONMENT.authorizers
 LAKEWARDEN_CONNECT_ALLOW = ENVIRONMENT.connect_allow
 # the shop of the demo listens nowhere else; nobody has a demo on a public host
 LAKEWARDEN_CONNECT_SOCKETS = () if PUBLIC else (str(shop.server(VAR).socket_dir),)

@@ -24,7 +24,7 @@ from catalog.models import Realm
 from lakewarden.law import dialects, engine
 from lakewarden.law.dialects.cdap import by_settings
 from lakewarden.law.facts import OWNER, Key, Rule, Slice, Station, Window, contains
-from policies.decisions import live_history, role_facts
+from policies.decisions import authorizers, live_history, role_facts
 from policies.decisions.cache_versions import principal_key, realm_key, role_key
 from policies.decisions.role_facts import ALWAYS, GrantRow, RoleFacts, overlap, rules_from
 from policies.decisions.seals import unsealed
@@ -178,6 +178,8 @@ class Loaded:
     shut: dict[int, frozenset[str]] = field(default_factory=dict)
     touched: dict[int, int] = field(default_factory=dict)
     unheld: set[int] = field(default_factory=set)
+    past: bool = False
+    fetched_until: dict[int, float] = field(default_factory=dict)
     doubted: set[str] = field(default_factory=set)
     shared: dict[int, RoleFacts] = field(default_factory=dict)
     """What is held of roles, of the same snapshot as the rest."""
@@ -280,7 +282,10 @@ class Loaded:
             self.realm_name,
             self.realm.law,
             self.revision,
-            (*self.rules_of(number, objects), *self._by_office(principal, number)),
+            (
+                *authorizers.instead(self, principal.ref, number, self.rules_of(number, objects)),
+                *self._by_office(principal, number),
+            ),
             member=number in self.members,
             service_admin=is_service_admin(principal),
             mode=self._mode_for(number),
@@ -375,10 +380,12 @@ class Loaded:
             yield from (role for role, _, window in self.roles.get(holder, ()) if self._now(window))
 
     def good_until(self, principal: int) -> float | None:
-        """The next moment at which a membership or a role of the principal begins or ends."""
+        """The next moment at which a membership or a role of the principal begins or ends, or privileges
+        that are managed elsewhere are to be fetched again."""
         holders = [principal, *(group for group, _, _ in self.groups.get(principal, ()))]
         windows = [window for _, _, window in self.groups.get(principal, ())]
         windows += [window for holder in holders for _, _, window in self.roles.get(holder, ())]
+        windows.append((None, self.fetched_until.get(principal)))
         edges = (edge for window in windows for edge in window)
         return min((edge for edge in edges if edge is not None and edge > self.now), default=None)
 
@@ -422,7 +429,7 @@ def load(
     now = now or timezone.now()
     asked = frozenset([*principals, *(strangers or ())])
     on = None if objects is None else frozenset(objects)
-    loaded = Loaded(realm, realm_name, now.timestamp(), asked, on)
+    loaded = Loaded(realm, realm_name, now.timestamp(), asked, on, past=as_of is not None)
     values = _values(realm, principals, strangers or {}, objects)
     values |= {"revision": as_of, "roles": list(roles)}
     loaded.read(_statement(past=as_of is not None, narrowed=objects is not None), values)

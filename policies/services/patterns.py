@@ -18,7 +18,7 @@ from lakewarden.law.dialects.patterns import TextDialect
 from lakewarden.law.facts import OWNER
 from lakewarden.law.objects import ObjectRef
 from policies.authority import Actor, Authority, of_operator, origin_of, require
-from policies.decisions import ask, slices
+from policies.decisions import ask, authorizers, slices
 from policies.errors import Invalid, NotFound, Refused
 from policies.events import GRANT_ADDED, GRANT_REMOVED, EventDraft
 from policies.models import Grant
@@ -175,9 +175,18 @@ def privileges(root: Node, holder: Holder) -> list[tuple[Authorizable, str]]:
     return [(named(root, text), code) for text, code in listed]
 
 
+def managed_here(root: Node) -> None:
+    """Raise Invalid where an authorizer says who has what: what is given here would mean nothing."""
+    outside = authorizers.of(root.name)
+    if outside is not None:
+        by = f"its authorizer `{outside.configured.extension}`"
+        raise Invalid(f"Privileges in {root.name} are managed by {by}; change them there.")
+
+
 def checked(root: Node, target: Authorizable, actions: Collection[str] | None) -> tuple[str, ...]:
     """The privileges meant, all when none are named.  Raises Invalid for what this generation lacks."""
     law = law_of(root)
+    managed_here(root)
     if len(str(target).encode(errors="replace")) > LONGEST:
         raise Invalid(f"An entity's name has at most {LONGEST} bytes.")
     named(root, str(target))

@@ -77,7 +77,7 @@ class Jobs(HerdCall):
 
     def get(self, request: Request) -> HttpResponse:
         office, asked = self.looking(), request._request.GET
-        found = [
+        summaries = [
             job.summary()
             for job in _readable(office, _last_jobs(office.herd))
             if all(
@@ -89,7 +89,7 @@ class Jobs(HerdCall):
                 )
             )
         ]
-        return self.respond(bodies.JOB_SUMMARIES, {"jobSummaries": found})
+        return self.respond(bodies.JOB_SUMMARIES, {"jobSummaries": summaries})
 
 
 class Job(HerdCall):
@@ -119,10 +119,10 @@ def _definition(office: Office, namespace: str, name: str) -> Node:
     return job
 
 
-def _readable(office: Office, found: Iterable[StartedJob]) -> Iterable[StartedJob]:
+def _readable(office: Office, started: Iterable[StartedJob]) -> Iterable[StartedJob]:
     """Those in namespaces that the caller may read; the others are simply not there."""
     may: dict[str, bool] = {}
-    for job in found:
+    for job in started:
         if job.namespace not in may:
             node = office.namespace(job.namespace)
             may[job.namespace] = node is not None and office.may("READ", node)

@@ -265,7 +265,7 @@ class Ways:
         return {f"grant:{row[-1]}": self.bearers[holder] for holder, rows in held for row in rows}
 
     def _path(self, person: Principal, rule: Rule, names: dict[str, Principal]) -> dict[str, Any]:
-        bearer, by_settings_alone = names.get(str(rule.fact)), rule.fact in by_settings.GROUNDS
+        bearer, by_settings_alone = names.get(str(rule.fact)), rule.fact in _WITHOUT_FACTS
         way = [] if bearer else self.stations.facts(person, rule)
         return {
             "privilege": rule.privilege,
@@ -278,6 +278,9 @@ class Ways:
             **({"bearer": {"principal": str(bearer), "pseudonym": bearer.pseudonym}} if bearer else {}),
             **({"ground": rule.fact} if by_settings_alone else {}),
         }
+
+
+_WITHOUT_FACTS = (*by_settings.GROUNDS, by_settings.AUTHORIZER)
 
 
 def _telling(node: Node) -> Callable[[Rule], bool]:

@@ -16,6 +16,8 @@ SYSTEM = "system"
 ADMINS, MASTER, NAMESAKE = "the admin group", "the master user", "the user of that name"
 GROUNDS = (ADMINS, MASTER, NAMESAKE)
 """What stands in the place of a fact, for rules that no grant made."""
+AUTHORIZER = "the realm's authorizer"
+"""The same for privileges that are managed elsewhere."""
 Window = tuple[Optional[float], Optional[float]]
 
 

@@ -1,0 +1,145 @@
+"""Privileges that another system manages: fetched, kept for a while, and turned into rules.
+
+What is kept counts for `refresh` seconds.  When fetching fails it counts on until it is `ttl` seconds old;
+from then on nobody knows anything, so nobody may do anything.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import time
+from collections import OrderedDict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from django.conf import settings
+
+from lakewarden import authorizers
+from lakewarden.authorizers import Configured
+from lakewarden.law import dialects
+from lakewarden.law.dialects.cdap.authorizable import BadEntity, parse
+from lakewarden.law.dialects.cdap.by_settings import AUTHORIZER
+from lakewarden.law.dialects.patterns import TextDialect
+from lakewarden.law.facts import OWNER, Rule, contains
+from lakewarden.law.principals import Principal
+
+if TYPE_CHECKING:
+    from policies.decisions.facts import Loaded
+
+log = logging.getLogger(__name__)
+
+KEPT = 10_000
+"""So many principals' privileges are kept, the last asked for longest."""
+AGAIN = 2.0
+"""Seconds after a failure before it is tried again."""
+
+
+class _Fetched(NamedTuple):
+    privileges: tuple[tuple[str, str], ...]
+    at: float
+    again: float
+
+
+_Key = tuple[Principal, tuple[str, ...]]
+"""Somebody, in the groups they are in."""
+
+
+class RealmAuthorizer:
+    """The authorizer of one realm, as every process has it once."""
+
+    def __init__(self, realm: str, configured: Configured) -> None:
+        self.realm, self.configured = realm, configured
+        self._kept: OrderedDict[_Key, _Fetched] = OrderedDict()
+        self._nothing: set[tuple[str, str]] = set()
+        self._lock = threading.Lock()
+        self._extension: authorizers.Authorizer | None = None
+
+    def rules(self, law: str, principal: Principal, groups: Sequence[str]) -> Iterable[Rule]:
+        """What somebody has, as rules that no grant made; nothing where nobody knows."""
+        dialect = dialects.get(law)
+        if not isinstance(dialect, TextDialect):
+            return
+        for text, code in self._fetched(principal, groups).privileges:
+            named = _named(text, dialect)
+            if named and code in dialect.privileges:
+                yield Rule(named, code, fact=AUTHORIZER)
+            elif (text, code) not in self._nothing:
+                self._nothing.add((text, code))
+                log.warning("the authorizer of %s says `%s on %s`, which is nothing", self.realm, code, text)
+
+    def good_until(self, principal: Principal, groups: Sequence[str]) -> float:
+        """When what was told of somebody is to be asked for again."""
+        with self._lock:
+            fetched = self._kept.get((principal, tuple(groups)))
+        return fetched.again if fetched else 0.0
+
+    def _fetched(self, principal: Principal, groups: Sequence[str]) -> _Fetched:
+        now = time.time()
+        with self._lock:
+            before = self._kept.get((principal, tuple(groups)))
+        if before is not None and now < before.again and before.at <= now:
+            return before
+        fetched = self._fetch(principal, groups, before, now)
+        with self._lock:
+            self._kept[principal, tuple(groups)] = fetched
+            self._kept.move_to_end((principal, tuple(groups)))
+            while len(self._kept) > KEPT:
+                self._kept.popitem(last=False)
+        return fetched
+
+    def _fetch(
+        self, principal: Principal, groups: Sequence[str], before: _Fetched | None, now: float
+    ) -> _Fetched:
+        ttl, refresh = self.configured.ttl, self.configured.refresh
+        try:
+            if self._extension is None:
+                self._extension = authorizers.make(self.configured.extension, self.configured.config)
+            pairs = self._extension.privileges(principal, groups)
+            privileges = tuple((str(text), str(code)) for text, code in pairs)
+        except Exception as error:  # noqa: BLE001 - another's code may fail in any way, and each is a no
+            log.error("the authorizer of %s gave no answer: %s", self.realm, type(error).__name__)
+            if before is not None and now < before.at + ttl:
+                return before._replace(again=min(now + AGAIN, before.at + ttl))
+            return _Fetched((), now - ttl, now + AGAIN)
+        return _Fetched(privileges, now, now + min(refresh, ttl))
+
+
+def _named(text: str, law: TextDialect) -> str:
+    """The text as the law writes it; empty for what names nothing there."""
+    try:
+        return str(parse(text, others=bool(law.other)))
+    except BadEntity:
+        return ""
+
+
+def instead(loaded: Loaded, principal: Principal, number: int, rules: Iterable[Rule]) -> Iterable[Rule]:
+    """The rules of a realm's own grants; where an authorizer serves it, what that says in the place of them.
+
+    Who owns what stays.  What an authorizer would have said in the past nobody knows.
+    """
+    outside = of(loaded.realm_name)
+    if outside is None:
+        return rules
+    owned = [rule for rule in rules if rule.privilege == OWNER]
+    if number in loaded.shut or loaded.past:
+        return owned
+    groups = [name for _, name, window in loaded.groups.get(number, ()) if contains(window, loaded.now)]
+    rules = [*outside.rules(loaded.realm.law, principal, groups)]
+    # what is due already is asked for again with the next question
+    loaded.fetched_until[number] = max(outside.good_until(principal, groups), loaded.now + 0.001)
+    return [*owned, *rules]
+
+
+_made: dict[str, RealmAuthorizer] = {}
+
+
+def of(realm: str) -> RealmAuthorizer | None:
+    """The authorizer of a realm by its name; None where the realm's own grants count."""
+    configured = settings.LAKEWARDEN_AUTHORIZERS.get(realm)
+    if configured is None:
+        return None
+    known = _made.get(realm)
+    if known is None or known.configured is not configured:
+        known = _made[realm] = RealmAuthorizer(realm, configured)
+    return known
