@@ -16,6 +16,7 @@ from gravitino.auth.basic_auth_provider import BasicAuthProvider
 from gravitino.exceptions import base as errors
 
 from accounts import people, tokens
+from lakewarden.client import AccessDenied, Client
 from policies.authority import OPERATOR, of_operator
 from policies.services import members
 from tests.api_gravitino.world import ADMIN, FORBIDDEN, OK, As, Lake, Site, beside, ident, may
@@ -29,7 +30,7 @@ MYSQL = {
 }
 
 
-@pytest.mark.seed(*(f"S4-{number}" for number in range(212, 224)))
+@pytest.mark.seed(*(f"S4-{number}" for number in range(212, 225)))
 @pytest.mark.seed("S4-010", "S4-014", "S4-017", "S4-020", "S4-023", "S4-055", "S4-151", "S4-153")
 def test_the_example_step_by_step(site: Site) -> None:
     admin = GravitinoAdminClient(site.url, auth_data_provider=As(ADMIN))
@@ -74,6 +75,16 @@ def test_the_example_step_by_step(site: Site) -> None:
         owner = staff.get_owner(MetadataObjects.of([catalog, schema, table], MetadataObject.Type.TABLE))
         assert owner.name() == "staff"
     assert staff.load_catalog("mysql_catalog").properties()["jdbc-password"] == "******"
+    both = ("table:test/hive_catalog.hive_db.hive_table", "table:test/mysql_catalog.mysql_db.mysql_table")
+    job_of(site, "staff").require_many([("user:staff", "read", table) for table in both])
+    with pytest.raises(AccessDenied) as refused:
+        job_of(site, "other").require_many([("user:other", "read", table) for table in both])
+    assert [f"table:{each.question.resource.id}" for each in refused.value.refusals] == list(both)
+
+
+def job_of(site: Site, name: str) -> Client:
+    """What a job asks with, of all that it will read, before it reads anything."""
+    return Client(site.url, beside(lambda: tokens.create(people.ensure("user", name))), timeout=60)
 
 
 def test_the_client_comes_with_a_token_too(lake: Lake) -> None:

@@ -71,6 +71,7 @@ def test_the_page_writes_a_backend_in_about_a_hundred_lines(tmp_path: Path) -> N
     assert len([line for line in code if line.strip()]) < 120
 
 
+@pytest.mark.seed("S4-015")
 def test_the_page_names_every_kind_that_is_built_in_and_what_it_is_connected_to() -> None:
     rows = re.findall(r"^\| (`.*?`) \|[^|]*\| ([^|]*) \|", PAGE, re.M)
     told = {code: where for cell, where in rows for code in re.findall(r"`([^`]+)`", cell)}
@@ -84,6 +85,7 @@ def test_the_page_names_every_kind_that_is_built_in_and_what_it_is_connected_to(
         assert ("whole realm" in where) is kind.whole_realm, code
 
 
+@pytest.mark.seed("S4-015", "S1-023")
 def test_the_backend_of_the_page_passes_the_contract(tmp_path: Path) -> None:
     folder = installed(tmp_path)
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join((str(folder), str(ROOT)))}
