@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -64,17 +65,30 @@ def copied(tree: Path) -> Path:
 
 
 def followed(guide: str, tree: Path) -> set[str]:
-    """Follow a guide in a copy of the tree; the files that it touched."""
-    copied(tree)
+    """Follow a guide in this copy of the tree; the files that it touched."""
     for step in steps(guide):
         step.follow(tree)
     return {step.path for step in steps(guide)}
 
 
-def run_tests(tree: Path, *tests: str) -> subprocess.CompletedProcess[str]:
+@dataclass(frozen=True)
+class TestRun:
+    """What pytest said of each test."""
+
+    __test__ = False
+    output: str
+
+    def of(self, *files: str) -> Counter[str]:
+        """How many of these files' tests, or of what is called so in them, passed, failed, …"""
+        lines = re.findall(r"^(tests/\S+::.*) (PASSED|FAILED|ERROR|SKIPPED)", self.output, re.M)
+        return Counter(outcome for test, outcome in lines if test.startswith(files))
+
+
+def run_tests(tree: Path, *tests: str) -> TestRun:
     """pytest in the copy, with servers of its own."""
     environment = {
         name: value for name, value in os.environ.items() if not name.startswith(("LAKEWARDEN_", "PYTEST_"))
     }
-    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *tests]
-    return subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+    command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *tests]
+    done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)
+    return TestRun(done.stdout)
