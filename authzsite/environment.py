@@ -168,7 +168,7 @@ def read() -> Environment:
         session_idle=_minutes(env, "LAKEWARDEN_SESSION_IDLE", 120),
         session_hours=_hours(env, "LAKEWARDEN_SESSION_HOURS", 12),
         calls_a_minute=_calls(env, "LAKEWARDEN_CALLS_A_MINUTE", 60_000),
-        authorizers=_told(authorizers.read, env.str(authorizers.VARIABLE, "")),
+        authorizers=_told(authorizers.read, env.str("LAKEWARDEN_AUTHORIZERS", "")),
         second_factor=_matching(
             env, "LAKEWARDEN_SECOND_FACTOR", "", re.compile("^(|duties|everybody)$"), "duties or everybody"
         ),

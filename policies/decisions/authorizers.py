@@ -11,21 +11,19 @@ import threading
 import time
 from collections import OrderedDict
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple, Protocol
 
 from django.conf import settings
 
+from catalog.models import Realm
 from lakewarden import authorizers
 from lakewarden.authorizers import Configured
 from lakewarden.law import dialects
 from lakewarden.law.dialects.cdap.authorizable import BadEntity, parse
 from lakewarden.law.dialects.cdap.by_settings import AUTHORIZER
 from lakewarden.law.dialects.patterns import TextDialect
-from lakewarden.law.facts import OWNER, Rule, contains
+from lakewarden.law.facts import OWNER, Rule, Window, contains
 from lakewarden.law.principals import Principal
-
-if TYPE_CHECKING:
-    from policies.decisions.facts import Loaded
 
 log = logging.getLogger(__name__)
 
@@ -113,7 +111,19 @@ def _named(text: str, law: TextDialect) -> str:
         return ""
 
 
-def instead(loaded: Loaded, principal: Principal, number: int, rules: Iterable[Rule]) -> Iterable[Rule]:
+class Facts(Protocol):
+    """The facts of a realm that an authorizer's answers stand among."""
+
+    realm: Realm
+    realm_name: str
+    now: float
+    past: bool
+    shut: dict[int, frozenset[str]]
+    groups: dict[int, list[tuple[int, str, Window]]]
+    fetched_until: dict[int, float]
+
+
+def instead(loaded: Facts, principal: Principal, number: int, rules: Iterable[Rule]) -> Iterable[Rule]:
     """The rules of a realm's own grants; where an authorizer serves it, what that says in the place of them.
 
     Who owns what stays.  What an authorizer would have said in the past nobody knows.
