@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http.response import HttpResponseBase
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.access.bulk_revoke import BulkRevokeView
 from authzsite.console.access.chosen_objects import ChosenObjectsView
@@ -33,10 +34,10 @@ class BulkGrantView(ChosenObjectsView, GrantView):
 
     def plan(self, form: GrantForm) -> Plan:
         if not form.wishes:
-            lacks = NOBODY if not form["who"].chosen else "Choose what they may do and until when"
+            lacks = NOBODY if not form["who"].chosen else _("Choose what they may do and until when")
             if not form.fields["may"].choices:
-                lacks = "Nothing can be given on all of these; choose objects of one kind"
-            empty = f"{lacks}, and the preview shows who gains and who loses."
+                lacks = _("Nothing can be given on all of these; choose objects of one kind")
+            empty = _("%(lacks)s, and the preview shows who gains and who loses.") % {"lacks": lacks}
             return Plan(empty=empty, notes=tuple(self.chosen.notes()))
         shown = Together(previews.of_grants(form.wishes, self.object.actor))
         return Plan(
@@ -54,12 +55,16 @@ class BulkGrantView(ChosenObjectsView, GrantView):
     def success_message(self, form: GrantForm) -> str:
         names = words.listed([principal.label for principal in form.cleaned_data["who"]], 3)
         if self.revision is None:
-            return f"Nothing changed: {names} had this already"
+            return _("Nothing changed: %(names)s had this already") % {"names": names}
         rights = words.count(self.result, "right") if self.result else "rights"
-        return f"{names}: {rights} on {words.count(len(form.places), 'object')}"
+        return _("%(names)s: %(rights)s on %(places)s") % {
+            "names": names,
+            "rights": rights,
+            "places": words.count(len(form.places), "object"),
+        }
 
     def heading(self, form: GrantForm) -> str:
-        return f"Grant access to {words.count(len(form.places), 'object')}"
+        return _("Grant access to %(places)s") % {"places": words.count(len(form.places), "object")}
 
     def lead(self) -> str:
         return words.listed([place.node.name for place in self.chosen.mine], 4)

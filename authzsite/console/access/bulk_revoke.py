@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from django.db.models import Q
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from accounts.record import Origin
@@ -88,7 +89,12 @@ class Removal:
         objects = Counter(holder for holder, _ in pairs)
         for holder in self.holders:
             on = words.count(objects[holder.pk], "object")
-            yield str(holder), holder.label, f"{terms.principal_name(holder)}, directly on {on}"
+            yield (
+                str(holder),
+                holder.label,
+                gettext("%(holder)s, directly on %(on)s")
+                % {"holder": terms.principal_name(holder), "on": on},
+            )
 
 
 class RemovalForm(ConfirmForm):
@@ -117,7 +123,7 @@ class BulkRevokeView(ChosenObjectsView):
     def plan(self, form: RemovalForm) -> Plan:
         notes, removal = tuple(self.chosen.notes()), form.removal
         if not removal.chosen:
-            return Plan(empty="Choose from whom, then preview the change.", notes=notes)
+            return Plan(empty=gettext("Choose from whom, then preview the change."), notes=notes)
         return Plan(diff=removal.preview.diff(), tally=removal.preview.tally(), notes=notes)
 
     def proposals(self, form: RemovalForm) -> Iterable[Proposal]:
@@ -143,13 +149,18 @@ class BulkRevokeView(ChosenObjectsView):
 
     def success_message(self, form: RemovalForm) -> str:
         names = words.listed([holder.label for holder in form.removal.chosen], 3)
-        return f"Revoked on {words.count(len(self.chosen.mine), 'object')} from {names}"
+        return gettext("Revoked on %(mine)s from %(names)s") % {
+            "mine": words.count(len(self.chosen.mine), "object"),
+            "names": names,
+        }
 
     def heading(self, form: RemovalForm) -> str:
-        return f"Revoke on {words.count(len(self.chosen.mine), 'object')}"
+        return gettext("Revoke on %(mine)s") % {"mine": words.count(len(self.chosen.mine), "object")}
 
     def button(self, form: RemovalForm) -> str:
-        return f"Revoke from {words.count(form.removal.losing, 'person', 'people')}"
+        return gettext("Revoke from %(losing)s") % {
+            "losing": words.count(form.removal.losing, "person", "people")
+        }
 
     def page_context(self, form: RemovalForm) -> dict[str, Any]:
         return {**on_context(self.chosen, self.chosen.mine), "empty": NOBODY_HOLDS}

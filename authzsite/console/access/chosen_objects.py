@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import terms, words
@@ -32,20 +33,20 @@ class ChosenObjectsView(ChangeView):
         if self.data.get("do") == "ask" and self.chosen.seen:
             return redirect(ask_for([place.node for place in self.chosen.seen[:MOST]]))
         if self.object is None and self.preview_only:
-            context = {"plan": Plan(empty="Choose at least one object."), "button": "Grant access"}
+            context = {"plan": Plan(empty=_("Choose at least one object.")), "button": _("Grant access")}
             return render(self.request, self.preview_template_name, context)
         return None if self.object is not None else self._nothing_chosen()
 
     def _nothing_chosen(self) -> HttpResponse:
-        catalog = Action("Browse the catalog", reverse("console:catalog"))
-        text = "Tick objects in a list of the catalog or of a search, then choose what to do with them."
-        heading, steps, seen = "Nothing is chosen", [catalog], self.chosen.seen
+        catalog = Action(_("Browse the catalog"), reverse("console:catalog"))
+        text = _("Tick objects in a list of the catalog or of a search, then choose what to do with them.")
+        heading, steps, seen = _("Nothing is chosen"), [catalog], self.chosen.seen
         if seen:
-            heading = "You cannot give access to any of these"
+            heading = _("You cannot give access to any of these")
             names = words.listed([place.node.name for place in seen], 5)
-            text = f"{names}: their owners change who has access."
-            steps.insert(0, Action("Ask for them", ask_for([place.node for place in seen[:MOST]])))
-        context = {"heading": "Many at once", "empty": Empty(heading, text, actions=tuple(steps), level=2)}
+            text = _("%(names)s: their owners change who has access.") % {"names": names}
+            steps.insert(0, Action(_("Ask for them"), ask_for([place.node for place in seen[:MOST]])))
+        context = {"heading": _("Many at once"), "empty": Empty(heading, text, actions=tuple(steps), level=2)}
         revision = revision_now()
         return page(
             self.request, "console/access/bulk_none.html", context, section="catalog", revision=revision

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -55,7 +56,7 @@ class Shown:
 
     def _word(self, kind: str, one: str, many: int) -> str:
         if kind == "same" and self.removal:
-            return "keep it by another path" if many > 1 else "keeps it by another path"
+            return gettext("keep it by another path") if many > 1 else gettext("keeps it by another path")
         return one.rstrip("s") if many > 1 and kind in ("lose", "gain") else one
 
     def sum(self) -> str:
@@ -80,10 +81,14 @@ class Shown:
 
     def _one(self, effect: Effect) -> DiffLine:
         person = effect.principal.label
-        subject = f"{person} of {effect.via.label}" if effect.via else person
+        subject = (
+            gettext("%(person)s of %(label)s") % {"person": person, "label": effect.via.label}
+            if effect.via
+            else person
+        )
         text, note = self._outcome(effect, 1)
         why = self._why(effect.principal) if effect.kind in ("denied", "lacking") else ""
-        return DiffLine(SIGNS[effect.kind], subject, text, note, why, "Why" if why else "")
+        return DiffLine(SIGNS[effect.kind], subject, text, note, why, gettext("Why") if why else "")
 
     def _many(self, effects: Sequence[Effect]) -> DiffLine:
         first = effects[0]
@@ -91,7 +96,10 @@ class Shown:
         text, note = self._outcome(first, len(effects))
         names = words.listed([effect.principal.label for effect in effects], NAMES)
         return DiffLine(
-            SIGNS[first.kind], f"{words.number(len(effects))} of {group}", text, f"{names}. {note}".strip()
+            SIGNS[first.kind],
+            gettext("%(effects)s of %(group)s") % {"effects": words.number(len(effects)), "group": group},
+            text,
+            f"{names}. {note}".strip(),
         )
 
     def _why(self, person: Principal) -> str:
@@ -113,60 +121,79 @@ class Shown:
 
     def _gain(self, effect: Effect, many: int) -> tuple[str, str]:
         if not effect.gains:
-            return f"may {self._acts(effect.after)} longer", self._windows(effect)
-        text = f"may {self._acts(effect.gains)}"
+            return gettext("may %(after)s longer") % {"after": self._acts(effect.after)}, self._windows(
+                effect
+            )
+        text = gettext("may %(gains)s") % {"gains": self._acts(effect.gains)}
         also = [
             f"{terms.right(gift.privilege, gift.node.type, gift.node.kind)} {gift.node.name}"
             for gift in effect.also
         ]
-        note = f"Also gets {words.listed(list(dict.fromkeys(also)))}, needed to reach it." if also else ""
+        note = (
+            gettext("Also gets %(also)s, needed to reach it.")
+            % {"also": words.listed(list(dict.fromkeys(also)))}
+            if also
+            else ""
+        )
         return text, note
 
     def _lose(self, effect: Effect, many: int) -> tuple[str, str]:
         if not effect.loses:
-            return f"may {self._acts(effect.after)} for less long", self._windows(effect)
+            return gettext("may %(after)s for less long") % {
+                "after": self._acts(effect.after)
+            }, self._windows(effect)
         lose = "lose" if many > 1 else "loses"
         kept = effect.after & set(SAID)
-        note = f"Can still {self._acts(kept)}, by another path." if kept else ""
+        note = gettext("Can still %(kept)s, by another path.") % {"kept": self._acts(kept)} if kept else ""
         return f"{lose} {self._nouns(effect.loses)}", note
 
     def _windows(self, effect: Effect) -> str:
-        return f"Until {_when(effect.ends_after)}, before it was {_when(effect.ends_before)}."
+        return gettext("Until %(ends_after)s, before it was %(ends_before)s.") % {
+            "ends_after": _when(effect.ends_after),
+            "ends_before": _when(effect.ends_before),
+        }
 
     def _same(self, effect: Effect, many: int) -> tuple[str, str]:
         if self.removal:
             keeps = "keep" if many > 1 else "keeps"
-            return f"{keeps} {self._acts(effect.after)}" if effect.after & set(
-                SAID
-            ) else "had nothing by it", "Through another path, which stays."
+            return f"{keeps} {self._acts(effect.after)}" if effect.after & set(SAID) else gettext(
+                "had nothing by it"
+            ), gettext("Through another path, which stays.")
         return (
             "",
-            f"Can {self._acts(effect.after)} already; this changes nothing."
+            gettext("Can %(after)s already; this changes nothing.") % {"after": self._acts(effect.after)}
             if effect.after
-            else "This changes nothing.",
+            else gettext("This changes nothing."),
         )
 
     def _lack(self, effect: Effect, many: int) -> tuple[str, str]:
         lacking = words.listed([self._lack_words(lack) for lack in effect.lacks])
-        text = "stay without it" if many > 1 else "stays without it"
-        return (text if self.removal else "cannot use it yet"), f"Still lacking: {lacking}."
+        text = gettext("stay without it") if many > 1 else gettext("stays without it")
+        return (text if self.removal else gettext("cannot use it yet")), gettext(
+            "Still lacking: %(lacking)s."
+        ) % {"lacking": lacking}
 
     def _lack_words(self, lack: Lack) -> str:
         if lack.kind == "membership":
-            return f"membership of {self.node.realm}"
+            return gettext("membership of %(realm)s") % {"realm": self.node.realm}
         label = terms.right(lack.privilege, lack.object_type, self.node.kind)
-        return f"{label} {lack.name}" if label.startswith("Use ") else f"{label} on {lack.name}"
+        return (
+            f"{label} {lack.name}"
+            if label.startswith("Use ")
+            else gettext("%(label)s on %(name)s") % {"label": label, "name": lack.name}
+        )
 
     def _deny(self, effect: Effect, many: int) -> tuple[str, str]:
         denial = next(lack for lack in effect.lacks if lack.kind == "denied")
         roles = [
             station.name for station in denial.via if station.kind == "role" and not is_personal(station.name)
         ]
-        by = f"Role {roles[-1]} denies" if roles else "A rule denies"
+        by = gettext("Role %(roles)s denies") % {"roles": roles[-1]} if roles else gettext("A rule denies")
         act = terms.lower(terms.right(denial.privilege, self.node.type, self.node.kind))
         return (
-            f"still cannot {act}",
-            f"{by} it on {denial.object_type} {denial.name}; a grant does not lift a denial.",
+            gettext("still cannot %(act)s") % {"act": act},
+            gettext("%(by)s it on %(object_type)s %(name)s; a grant does not lift a denial.")
+            % {"by": by, "object_type": denial.object_type, "name": denial.name},
         )
 
     def _acts(self, actions: Iterable[str]) -> str:
@@ -177,35 +204,42 @@ class Shown:
         plain = [action for action in SAID if action in found and action in ("read", "write")]
         told = [f"{words.listed(plain)} {name}"] if plain else []
         if "use" in found and self.node.type in terms.CONTAINERS:
-            told.append(f"use {self.node.type} {name}")
+            told.append(gettext("use %(type)s %(name)s") % {"type": self.node.type, "name": name})
         told += [self._inside(action) for action in sorted(found) if ":" in action]
         told += [
-            f"{terms.lower(terms.action(action, self.node.type))} in {name}"
+            gettext("%(action)s in %(name)s")
+            % {"action": terms.lower(terms.action(action, self.node.type)), "name": name}
             for action in sorted(found)
             if action.startswith("create_")
         ]
         if "grant" in found:
-            told.append(f"give access to {name}")
+            told.append(gettext("give access to %(name)s") % {"name": name})
         if "drop" in found:
-            told.append(f"drop {name}")
-        return words.listed(told) or f"nothing on {name}"
+            told.append(gettext("drop %(name)s") % {"name": name})
+        return words.listed(told) or gettext("nothing on %(name)s") % {"name": name}
 
     def _nouns(self, actions: Iterable[str]) -> str:
         """read and write on orders; use of schema sales"""
         name, found = self.name, set(actions)
         plain = [action for action in ("read", "write") if action in found and not self._container]
-        told = [f"{words.listed(plain)} on {name}"] if plain else []
+        told = (
+            [gettext("%(plain)s on %(name)s") % {"plain": words.listed(plain), "name": name}] if plain else []
+        )
         if "use" in found and self._container:
-            told.append(f"use of {self.node.type} {name}")
-        told += [f"{act} on every {type_} in {name}" for type_, act in map(_parted, sorted(found)) if type_]
+            told.append(gettext("use of %(type)s %(name)s") % {"type": self.node.type, "name": name})
+        told += [
+            gettext("%(act)s on every %(type)s in %(name)s") % {"act": act, "type": type_, "name": name}
+            for type_, act in map(_parted, sorted(found))
+            if type_
+        ]
         if "grant" in found:
-            told.append(f"the right to give access to {name}")
+            told.append(gettext("the right to give access to %(name)s") % {"name": name})
         told += [
             terms.lower(terms.action(act, self.node.type))
             for act in sorted(found)
             if act.startswith("create_")
         ]
-        return words.listed(told) or f"nothing on {name}"
+        return words.listed(told) or gettext("nothing on %(name)s") % {"name": name}
 
     @property
     def _container(self) -> bool:
@@ -213,7 +247,7 @@ class Shown:
 
     def _inside(self, action: str) -> str:
         type_, _, act = action.partition(":")
-        return f"{act} every {type_} in {self.name}"
+        return gettext("%(act)s every %(type)s in %(name)s") % {"act": act, "type": type_, "name": self.name}
 
 
 def _parted(action: str) -> tuple[str, str]:
@@ -223,7 +257,7 @@ def _parted(action: str) -> tuple[str, str]:
 
 def _when(moment: float | None) -> str:
     when = terms.from_seconds(moment)
-    return words.moment(when) if when else "without end"
+    return words.moment(when) if when else gettext("without end")
 
 
 def out_there(there: BackendState | None, *, removal: bool = False) -> str:
@@ -232,13 +266,19 @@ def out_there(there: BackendState | None, *, removal: bool = False) -> str:
         return ""
     if there.row.state in ("failed", "paused", "silent"):
         state = there.state().word.lower()
-        return f"{there.system} is {state}: decided at once, carried out when it is back, revocations first."
+        return gettext(
+            "%(system)s is %(state)s: decided at once, carried out when it is back, revocations first."
+        ) % {"system": there.system, "state": state}
     if there.row.restored:
-        return (
-            f"{there.system} changes nothing until somebody has seen its plan: decided at once, applied then."
-        )
+        return gettext(
+            "%(system)s changes nothing until somebody has seen its plan: decided at once, applied then."
+        ) % {"system": there.system}
     if there.row.does == "report":
-        return f"{there.system} is only watched: it is decided here, and somebody else must apply it there."
+        return gettext(
+            "%(system)s is only watched: it is decided here, and somebody else must apply it there."
+        ) % {"system": there.system}
     if removal:
-        return f"In {there.system} within seconds."
-    return f"In {there.system} within seconds: added first, then removed, so nobody is cut off in between."
+        return gettext("In %(system)s within seconds.") % {"system": there.system}
+    return gettext(
+        "In %(system)s within seconds: added first, then removed, so nobody is cut off in between."
+    ) % {"system": there.system}

@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar
 
+from django.utils.translation import gettext
+
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Count, DiffLine, Tally
 from catalog.nodes import Node
@@ -60,5 +62,15 @@ class OverObjects:
         losses = [line for line in self.lines if line.kind == "lose"]
         rest = [line for line in self.lines if line.kind != "lose"]
         more = len(rest) - MOST
-        last = [DiffLine("same", f"{words.number(more)} more lines", "are like these.")] if more > 0 else []
+        last = (
+            [
+                DiffLine(
+                    "same",
+                    gettext("%(more)s more lines") % {"more": words.number(more)},
+                    gettext("are like these."),
+                )
+            ]
+            if more > 0
+            else []
+        )
         return [*losses, *rest[:MOST], *last]

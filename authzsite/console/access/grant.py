@@ -10,6 +10,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from authzsite.console.access.effects import Shown, out_there
 from authzsite.console.access.grant_form import GrantForm, RecipientForm
@@ -56,8 +57,10 @@ class GrantView(PlannedObjectView):
 
     def plan(self, form: GrantForm) -> Plan:
         if not form.wishes:
-            lacks = "Choose what they may do and until when" if form["who"].chosen else NOBODY
-            return Plan(empty=f"{lacks}, and the preview shows who gains and who loses.")
+            lacks = _("Choose what they may do and until when") if form["who"].chosen else NOBODY
+            return Plan(
+                empty=_("%(lacks)s, and the preview shows who gains and who loses.") % {"lacks": lacks}
+            )
         shown = Shown(previews.of_grant(form.wishes[0], self.object.actor), self.object.node)
         begin = form["window"].data.begin
         return Plan(
@@ -91,12 +94,17 @@ class GrantView(PlannedObjectView):
     def success_message(self, form: GrantForm) -> str:
         names = words.listed([principal.label for principal in form.cleaned_data["who"]], 3)
         if self.revision is None:
-            return f"Nothing changed: {names} had this already"
+            return _("Nothing changed: %(names)s had this already") % {"names": names}
         rights, window = words.listed(form.rights(), 3), form.cleaned_data["window"]
-        return f"{names}: {rights} on {form.node.name}{window.said()}"
+        return _("%(names)s: %(rights)s on %(name)s%(said)s") % {
+            "names": names,
+            "rights": rights,
+            "name": form.node.name,
+            "said": window.said(),
+        }
 
     def heading(self, form: GrantForm) -> str:
-        return f"Grant access to {form.node.name}"
+        return _("Grant access to %(name)s") % {"name": form.node.name}
 
     def button(self, form: GrantForm) -> str:
         return form.button()

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.forms import (
     REASON_HELP,
@@ -45,7 +47,9 @@ class PrivilegesField(ChoicesField):
     """The rights that are to be given on an object, or on each of several."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(label="May", error_messages={"required": "Choose at least one right."}, **kwargs)
+        super().__init__(
+            label=_("May"), error_messages={"required": _("Choose at least one right.")}, **kwargs
+        )
 
     def offer_on(self, node: Node, privileges: Sequence[Privilege], *, called: str = "") -> None:
         """Offer what can be given on an object; in the texts it is `called` so."""
@@ -66,7 +70,7 @@ def _meaning(privilege: Privilege, node: Node, name: str) -> str:
     leaf = next((type_ for type_ in privilege.binds if type_ not in terms.CONTAINERS), "")
     if node.type in terms.CONTAINERS and privilege.category in ("read", "write") and leaf:
         what = privilege.description.replace(f"the {leaf}", f"every {leaf}")
-        return f"{what} in {name}, those made later too"
+        return _("%(what)s in %(name)s, those made later too") % {"what": what, "name": name}
     return privilege.description.replace(f"the {node.type}", name)
 
 
@@ -95,7 +99,7 @@ class GrantForm(RecipientForm):
     def __init__(self, data: Any = None, *, places: Sequence[ObjectAccess], **kwargs: Any) -> None:
         super().__init__(data, node=places[0].node, **kwargs)
         self.places = places
-        called = "each of them" if len(places) > 1 else ""
+        called = _("each of them") if len(places) > 1 else ""
         self.fields["may"].offer_on(self.node, self._privileges(), called=called)
         if "nonce" not in self.data and not self.fields["may"].to_python(self.data.getlist("may")):
             self.data = self.data.copy()
@@ -127,7 +131,11 @@ class GrantForm(RecipientForm):
 
     def button(self) -> str:
         """Grant read until Friday, on 3 objects"""
-        on = f", on {words.count(len(self.places), 'object')}" if len(self.places) > 1 else ""
+        on = (
+            _(", on %(places)s") % {"places": words.count(len(self.places), "object")}
+            if len(self.places) > 1
+            else ""
+        )
         if not self.privileges:
-            return f"Grant access{on}"
+            return _("Grant access%(on)s") % {"on": on}
         return f"Grant {words.listed(self.rights(), 3)} {self['window'].data.words()}".strip() + on

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from django.utils.translation import gettext as _
+
 from authzsite.console.access.effects import Shown
 from authzsite.console.access.effects_over_objects import OverObjects
 from authzsite.console.kit.display import words
@@ -34,7 +36,7 @@ class Together(OverObjects):
         on = words.listed(names, NAMED)
         if STAND_IN in line.text:
             return replace(line, text=line.text.replace(STAND_IN, on), note=line.note.replace(STAND_IN, "it"))
-        told = f"On {on}. " if len(self.parts) > 1 else ""
+        told = _("On %(on)s. ") % {"on": on} if len(self.parts) > 1 else ""
         return replace(line, note=told + line.note.replace(STAND_IN, on))
 
     def diff(self) -> Diff:

@@ -10,6 +10,7 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.access.effects import Shown, out_there
@@ -88,8 +89,11 @@ class RevokeView(ConfirmObjectView):
         notes: tuple[Note, ...] = ()
         if not self.codes:
             name = self.object.node.name
-            strong = f"There is nothing to revoke: {self.holder.label} holds nothing directly on {name}."
-            notes = (Note("", strong, "It may have ended, or somebody revoked it before you."),)
+            strong = _("There is nothing to revoke: %(label)s holds nothing directly on %(name)s.") % {
+                "label": self.holder.label,
+                "name": name,
+            }
+            notes = (Note("", strong, _("It may have ended, or somebody revoked it before you.")),)
         return Plan(
             diff=shown.diff(),
             tally=shown.tally(),
@@ -116,9 +120,9 @@ class RevokeView(ConfirmObjectView):
     def success_message(self, form: ConfirmForm) -> str:
         name, who = self.object.node.name, self.holder.label
         if self.revision is None:
-            return f"Nothing changed: {who} had nothing directly on {name}"
+            return _("Nothing changed: %(who)s had nothing directly on %(name)s") % {"who": who, "name": name}
         what = self.result[:1].upper() + self.result[1:] if self.result else "Access"
-        return f"{what} on {name} revoked from {who}"
+        return _("%(what)s on %(name)s revoked from %(who)s") % {"what": what, "name": name, "who": who}
 
     def heading(self, form: ConfirmForm) -> str:
         holder = terms.principal_name(self.holder)
@@ -126,8 +130,8 @@ class RevokeView(ConfirmObjectView):
 
     def button(self, form: ConfirmForm) -> str:
         if self.holder.kind == Principal.Kind.GROUP:
-            return f"Revoke from {words.count(self.losing, 'person', 'people')}"
-        return f"Revoke {self.rights} from {self.holder.label}"
+            return _("Revoke from %(losing)s") % {"losing": words.count(self.losing, "person", "people")}
+        return _("Revoke %(rights)s from %(label)s") % {"rights": self.rights, "label": self.holder.label}
 
     def back(self) -> str:
         return reverse("console:object", args=[self.object.node.id])
@@ -142,9 +146,9 @@ def undo(request: Request, revision: int) -> HttpResponse:
     try:
         about = undo_change(revision, by=Actor(asker_of(request), "console"))
     except PolicyError as problem:
-        say(request, f"Not undone. {problem}")
+        say(request, _("Not undone. %(problem)s") % {"problem": problem})
         return redirect(f"{reverse('console:history')}?revision={revision}")
-    say(request, f"Change {words.number(revision)} is undone")
+    say(request, _("Change %(revision)s is undone") % {"revision": words.number(revision)})
     if isinstance(about, Principal):
         return redirect("console:person_groups", id=about.pk)
     return redirect("console:role" if about.type == "role" else "console:object", id=about.id)

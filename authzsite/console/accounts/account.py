@@ -13,6 +13,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
 from accounts import sessions
@@ -66,7 +67,7 @@ def account_detail(request: Request, id: int) -> HttpResponse:
         accounts.begin_password(account, by=actor, authority=site_permissions.of_admin(actor))
         return _show(request, account, link=_link(request, account))
     if do == "enable" and accounts.open_again(account, by=actor, authority=site_permissions.of_admin(actor)):
-        say(request, f"{account.username} can sign in again")
+        say(request, _("%(username)s can sign in again") % {"username": account.username})
     return redirect("console:account", id=id)
 
 
@@ -85,18 +86,20 @@ def _show(request: Request, account: User, link: str = "") -> HttpResponse:
         else ()
     )
     context = {
-        "crumbs": Crumbs((("Accounts", reverse("console:accounts")),)),
+        "crumbs": Crumbs(((_("Accounts"), reverse("console:accounts")),)),
         "heading": account.username,
-        "kind": "Account",
-        "lead": f"Signs in as {one.label}." if one else "Not linked to a person: it can do nothing yet.",
+        "kind": _("Account"),
+        "lead": _("Signs in as %(label)s.") % {"label": one.label}
+        if one
+        else _("Not linked to a person: it can do nothing yet."),
         "actions": _actions(account, own=own),
         "facts": _facts(account, len(places)),
-        "reason": Reason(OWN, "Nobody can disable their own account; another site admin can.")
+        "reason": Reason(OWN, _("Nobody can disable their own account; another site admin can."))
         if own
         else None,
         "account": account,
         "link": link,
-        "link_note": Note("warn", "Copy the link now and hand it over.", _LINK_WORDS),
+        "link_note": Note("warn", _("Copy the link now and hand it over."), _LINK_WORDS),
         "person_url": reverse("console:person", args=[one.pk]) if one else "",
         "latest": timeline.timeline(timeline.rows(latest)[:8]),
     }
@@ -111,11 +114,11 @@ _LINK_WORDS = (
 
 
 def _actions(account: User, *, own: bool) -> list[Action]:
-    bind = Action("Bind to a person", reverse("console:account_bind", args=[account.pk]))
+    bind = Action(_("Bind to a person"), reverse("console:account_bind", args=[account.pk]))
     if not account.is_active:
         return [bind]
     disable = reverse("console:account_disable", args=[account.pk])
-    return [bind, Action("Disable", disable, "danger", reason=OWN if own else "")]
+    return [bind, Action(_("Disable"), disable, "danger", reason=OWN if own else "")]
 
 
 def _facts(account: User, places: int) -> Facts:
@@ -123,11 +126,11 @@ def _facts(account: User, places: int) -> Facts:
     tokens = Token.objects.filter(principal=one, revoked__isnull=True, run="").count() if one else 0
     url = reverse("console:person", args=[one.pk]) if one else ""
     told = [
-        Fact("State", state=state_of(account)),
-        Fact("Acts as", str(one) if one else "Nobody", url),
-        Fact("Last sign-in", words.moment(account.last_login) if account.last_login else "Never"),
-        Fact("Signed in", words.count(places, "browser") if places else "Nowhere"),
-        Fact("Tokens", words.count(tokens, "token") if tokens else "None"),
+        Fact(_("State"), state=state_of(account)),
+        Fact(_("Acts as"), str(one) if one else _("Nobody"), url),
+        Fact(_("Last sign-in"), words.moment(account.last_login) if account.last_login else _("Never")),
+        Fact(_("Signed in"), words.count(places, "browser") if places else _("Nowhere")),
+        Fact(_("Tokens"), words.count(tokens, "token") if tokens else _("None")),
     ]
     return Facts(tuple(told))
 
@@ -165,25 +168,35 @@ class AccountClosing:
     def lines(self) -> Iterable[DiffLine]:
         one = self.account.principal
         name, places = one.label if one else self.account.username, len(sessions.of(self.account))
-        now = f" and is signed out in {words.count(places, 'browser')}" if places else ""
-        yield DiffLine("lose", name, f"can no longer sign in{now}")
+        now = (
+            _(" and is signed out in %(places)s") % {"places": words.count(places, "browser")}
+            if places
+            else ""
+        )
+        yield DiffLine("lose", name, _("can no longer sign in%(now)s") % {"now": now})
         if one is not None:
             yield from self._left(name)
 
     def _left(self, name: str) -> Iterable[DiffLine]:
         if self.tokens:
             many = words.count(self.tokens, "token")
-            yield DiffLine("lose", name, f"has {many} that open nothing while the account is disabled")
+            yield DiffLine(
+                "lose",
+                name,
+                _("has %(many)s that open nothing while the account is disabled") % {"many": many},
+            )
         if self.owned:
             what = words.count(len(self.owned), "object")
-            text = f"still owns {what}; nobody acts for it"
+            text = _("still owns %(what)s; nobody acts for it") % {"what": what}
             yield DiffLine("same", name, text, words.listed(self.owned, 6))
         for service in self.kept:
-            text = "goes on; nobody answers for it"
-            yield DiffLine("same", service.label, text, "Name another, or disable it.")
+            text = _("goes on; nobody answers for it")
+            yield DiffLine("same", service.label, text, _("Name another, or disable it."))
         if self.groups:
-            text = "Its grants, roles and groups stay as they are, and count again when it is enabled."
-            yield DiffLine("same", name, f"stays in {words.listed(self.groups, 6)}", text)
+            text = _("Its grants, roles and groups stay as they are, and count again when it is enabled.")
+            yield DiffLine(
+                "same", name, _("stays in %(groups)s") % {"groups": words.listed(self.groups, 6)}, text
+            )
 
 
 class DisableAccountView(AdminChangeView):
@@ -209,17 +222,20 @@ class DisableAccountView(AdminChangeView):
 
     def success_message(self, form: ConfirmForm) -> str:
         many = len(self.closing.owned)
-        left = f"; {words.count(many, 'object')} wait for another owner" if many else ""
-        return f"Account {self.object.username} is disabled{left}"
+        left = _("; %(many)s wait for another owner") % {"many": words.count(many, "object")} if many else ""
+        return _("Account %(username)s is disabled%(left)s") % {
+            "username": self.object.username,
+            "left": left,
+        }
 
     def heading(self, form: ConfirmForm) -> str:
         return f"Disable account {self.object.username}?"
 
     def lead(self) -> str:
-        return "Its grants and its history stay."
+        return _("Its grants and its history stay.")
 
     def button(self, form: ConfirmForm) -> str:
-        return f"Disable {self.object.username}"
+        return _("Disable %(username)s") % {"username": self.object.username}
 
     def back(self) -> str:
         return reverse("console:account", args=[self.object.pk])
@@ -239,11 +255,13 @@ class BindAccountView(AdminChangeView):
         return _account(self.kwargs["id"])
 
     def make_form(self, data: Any) -> PrincipalForm:
-        return PrincipalForm(data, kinds=("user",), nobody="Nobody of that name is known yet.")
+        return PrincipalForm(data, kinds=("user",), nobody=_("Nobody of that name is known yet."))
 
     def plan(self, form: PrincipalForm) -> Plan:
         if not form["who"].chosen:
-            return Plan(empty="Name the person. What they were given in realms is waiting under their name.")
+            return Plan(
+                empty=_("Name the person. What they were given in realms is waiting under their name.")
+            )
         return Plan(diff=Diff(tuple(_bound(self.object, form["who"].chosen[0]))))
 
     def save(self, form: PrincipalForm, actor: Actor) -> None:
@@ -252,17 +270,20 @@ class BindAccountView(AdminChangeView):
         accounts.bind(self.object, person, by=actor, authority=authority, reason=reason)
 
     def success_message(self, form: PrincipalForm) -> str:
-        return f"{self.object.username} acts as {form.cleaned_data['who'][0].label} now"
+        return _("%(username)s acts as %(label)s now") % {
+            "username": self.object.username,
+            "label": form.cleaned_data["who"][0].label,
+        }
 
     def heading(self, form: PrincipalForm) -> str:
-        return f"Bind account {self.object.username}"
+        return _("Bind account %(username)s") % {"username": self.object.username}
 
     def lead(self) -> str:
-        return "An account acts as one person; a person has one account."
+        return _("An account acts as one person; a person has one account.")
 
     def button(self, form: PrincipalForm) -> str:
         chosen = form["who"].chosen
-        return f"Bind to {terms.principal_name(chosen[0])}" if chosen else "Bind"
+        return _("Bind to %(chosen)s") % {"chosen": terms.principal_name(chosen[0])} if chosen else "Bind"
 
     def back(self) -> str:
         return reverse("console:account", args=[self.object.pk])
@@ -271,11 +292,20 @@ class BindAccountView(AdminChangeView):
 def _bound(account: User, new: Principal) -> Iterable[DiffLine]:
     name, one = account.username, account.principal
     if one == new:
-        yield DiffLine("same", name, f"acts as {new.label} already")
+        yield DiffLine("same", name, _("acts as %(label)s already") % {"label": new.label})
         return
     if one is not None:
         held = Token.objects.filter(principal=one, revoked__isnull=True).count()
-        revoked = f" {words.count(held, 'token')} of {one.label} {'is' if held == 1 else 'are'} revoked."
-        signed_out = "It is signed out everywhere." + (revoked if held else "")
-        yield DiffLine("lose", name, f"no longer acts as {one.label}", signed_out)
-    yield DiffLine("gain", name, f"acts as {new.label}", "With everything that was granted to them.")
+        revoked = _(" %(held)s of %(label)s %(part)s revoked.") % {
+            "held": words.count(held, "token"),
+            "label": one.label,
+            "part": "is" if held == 1 else "are",
+        }
+        signed_out = _("It is signed out everywhere.") + (revoked if held else "")
+        yield DiffLine("lose", name, _("no longer acts as %(label)s") % {"label": one.label}, signed_out)
+    yield DiffLine(
+        "gain",
+        name,
+        _("acts as %(label)s") % {"label": new.label},
+        _("With everything that was granted to them."),
+    )

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.accounts import site_admins
 from authzsite.console.kit.change_view import ChangeView
@@ -29,7 +30,7 @@ class AdminChangeView(ChangeView):
 
     def way_back(self) -> tuple[str, str]:
         """Where somebody who is not let in goes on: an address and its words."""
-        return reverse("console:profile"), "Your own settings"
+        return reverse("console:profile"), _("Your own settings")
 
     def may_undo(self) -> bool:
         return False

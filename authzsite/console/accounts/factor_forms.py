@@ -11,6 +11,7 @@ from allauth.mfa.adapter import get_adapter
 from allauth.mfa.totp.internal import auth as totp
 from allauth.mfa.webauthn.internal import auth as webauthn
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext as _
 
 from accounts.models import User
 from authzsite.console.kit.http import Request
@@ -85,13 +86,13 @@ class FactorForm:
         except PolicyError as problem:
             return str(problem)
         except (ValidationError, ValueError, KeyError, TypeError):
-            return "The passkey was not made. Try again."
+            return _("The passkey was not made. Try again.")
         return ""
 
     def _add_app(self, by: Actor) -> str:
         code = "".join(self.request.POST.get("code", "").split())
         if not totp.validate_totp_code(self.secret, code):
-            return "This code is not the one that the app shows now. Look again."
+            return _("This code is not the one that the app shows now. Look again.")
         second_factors.add_app(self.account, self.secret, by=by)
         totp.clear_totp_secret(self.request)
         return ""

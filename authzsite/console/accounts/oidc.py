@@ -13,6 +13,7 @@ from django.contrib.auth import login
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
 from accounts.backends import OIDC
@@ -96,12 +97,12 @@ def _connect(request: Request, number: int, subject: Subject) -> HttpResponse:
     """Join who is signed in here to whom the provider knows.  Raises Invalid."""
     account = account_of(request) if isinstance(request.user, User) else None
     if account is None or account.pk != number:
-        raise Invalid("You are not signed in as when you began.")
+        raise Invalid(_("You are not signed in as when you began."))
     by = Actor(asker_of(request), "console")
     if external_accounts.connect(account, subject, by=by):
-        say(request, f"You can sign in by {subject.provider} from now on")
+        say(request, _("You can sign in by %(provider)s from now on") % {"provider": subject.provider})
     else:
-        say(request, f"{subject.provider} was connected before")
+        say(request, _("%(provider)s was connected before") % {"provider": subject.provider})
     return redirect("console:profile")
 
 
@@ -112,10 +113,10 @@ def _prove(
     account = account_of(request) if isinstance(request.user, User) else None
     known = ExternalSignIn.objects.filter(issuer=subject.issuer, subject=subject.id).first()
     if account is None or known is None or not account.pk == known.account_id == data["account"]:
-        raise Invalid("You are not signed in as when you began.")
+        raise Invalid(_("You are not signed in as when you began."))
     proved = claims.get("auth_time")
     if not isinstance(proved, int) or time.time() - proved > FRESH:
-        raise NotProved("it did not ask them again who they are")
+        raise NotProved(_("it did not ask them again who they are"))
     proofs.note(request)
     return redirect(form_resume.restore(request, data["kept"]) or data["next"])
 
@@ -123,12 +124,14 @@ def _prove(
 def _refused(request: Request, known: Provider, data: Mapping[str, Any], problem: Exception) -> HttpResponse:
     log.warning("sign-in by %s was refused: %s", known.name, problem)
     text = (
-        f"{known.title} did not prove who you are. Try again."
+        _("%(title)s did not prove who you are. Try again.") % {"title": known.title}
         if isinstance(problem, NotProved)
         else str(problem)
     )
     if isinstance(request.user, User):
-        return show(request, 403, heading="Not connected", text=f"{text} Nothing was changed.")
+        return show(
+            request, 403, heading=_("Not connected"), text=_("%(text)s Nothing was changed.") % {"text": text}
+        )
     return sign_in_page(
         request, SignInForm(), next_=data["next"], packed=data["kept"], refusal=text, status=403
     )
@@ -140,7 +143,7 @@ def _refused(request: Request, known: Provider, data: Mapping[str, Any], problem
 def _subject(known: Provider, claims: Mapping[str, Any]) -> Subject:
     subject = claims["sub"]
     if not isinstance(subject, str) or not 0 < len(subject) <= LONGEST_SUBJECT:
-        raise NotProved("its subject is no text of 1 to 255 characters")
+        raise NotProved(_("its subject is no text of 1 to 255 characters"))
     return Subject(known.title, known.issuer, subject)
 
 
@@ -149,13 +152,17 @@ def _identity(known: Provider, claims: Mapping[str, Any]) -> Identity:
     mail = _confirmed_mail(claims)
     if known.domains and mail.rpartition("@")[2].lower() not in known.domains:
         raise Invalid(
-            f"{known.title} lets in people with a confirmed address at {' or '.join(known.domains)}."
+            _("%(title)s lets in people with a confirmed address at %(domains)s.")
+            % {"title": known.title, "domains": " or ".join(known.domains)}
         )
     name = claims.get(known.user_claim)
     if known.user_claim == "email":
         name = mail
     if not isinstance(name, str) or not name:
-        raise Invalid(f"{known.title} does not say your name ({known.user_claim}). Tell the operator.")
+        raise Invalid(
+            _("%(title)s does not say your name (%(user_claim)s). Tell the operator.")
+            % {"title": known.title, "user_claim": known.user_claim}
+        )
     shown = claims.get("name", "")
     return Identity(
         checked_name(name),
@@ -176,5 +183,8 @@ def _groups(known: Provider, claims: Mapping[str, Any]) -> tuple[str, ...] | Non
         return None
     groups = claims.get(known.groups_claim, [])
     if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
-        raise Invalid(f"{known.title} does not say your groups as a list of names. Tell the operator.")
+        raise Invalid(
+            _("%(title)s does not say your groups as a list of names. Tell the operator.")
+            % {"title": known.title}
+        )
     return tuple(dict.fromkeys(filter(None, (group.removeprefix("/") for group in groups))))

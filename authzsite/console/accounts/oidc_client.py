@@ -16,6 +16,7 @@ from allauth.socialaccount.providers.openid_connect.views import OpenIDConnectOA
 from django.conf import settings
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from requests import RequestException
 
 from authzsite.runtime import single_sign_on
@@ -71,7 +72,9 @@ class Client(OpenIDConnectProvider):  # type: ignore[misc]  # allauth is not typ
         try:
             answer = self.redirect(self.request, "login", data={**data, "nonce": nonce}, auth_params=wanted)
         except (OAuth2Error, RequestException, ValueError, KeyError) as problem:
-            raise NotProved(f"its configuration cannot be read: {problem}") from problem
+            raise NotProved(
+                _("its configuration cannot be read: %(problem)s") % {"problem": problem}
+            ) from problem
         return str(answer.headers["Location"])
 
     def finish(self) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -79,9 +82,9 @@ class Client(OpenIDConnectProvider):  # type: ignore[misc]  # allauth is not typ
         asked = self.request.GET
         state = statekit.unstash_state(self.request, provider_id=self.sub_id, state_id=asked.get("state", ""))
         if state is None:
-            raise NotProved("nobody began this sign-in in this browser, or too long ago")
+            raise NotProved(_("nobody began this sign-in in this browser, or too long ago"))
         if "code" not in asked:
-            raise NotProved(f"it said {asked.get('error', 'nothing')[:100]}")
+            raise NotProved(_("it said %(get)s") % {"get": asked.get("error", "nothing")[:100]})
         try:
             return state["data"], self._claims(state)
         except (OAuth2Error, RequestException, jwt.PyJWTError, ValueError, KeyError, TypeError) as problem:
@@ -102,13 +105,13 @@ class Client(OpenIDConnectProvider):  # type: ignore[misc]  # allauth is not typ
             return claims
         more = adapter._fetch_user_info(answer["access_token"])
         if more.get("sub") != claims["sub"]:
-            raise NotProved("its second answer is about somebody else")
+            raise NotProved(_("its second answer is about somebody else"))
         return {**more, **claims}
 
     def _proved(self, token: str, configuration: Mapping[str, Any], nonce: str) -> dict[str, Any]:
         key = _key_of(token, configuration["jwks_uri"])
         if key.algorithm_name not in ALGORITHMS:
-            raise NotProved(f"it signs with {key.algorithm_name}")
+            raise NotProved(_("it signs with %(algorithm_name)s") % {"algorithm_name": key.algorithm_name})
         claims: dict[str, Any] = jwt.decode(
             token,
             key=key,
@@ -119,10 +122,10 @@ class Client(OpenIDConnectProvider):  # type: ignore[misc]  # allauth is not typ
             options={"require": REQUIRED},
         )
         if not hmac.compare_digest(str(claims.get("nonce", "")).encode(), nonce.encode()):
-            raise NotProved("the ID token was made for another sign-in")
+            raise NotProved(_("the ID token was made for another sign-in"))
         parties = claims["aud"] if isinstance(claims["aud"], list) else [claims["aud"]]
         if claims.get("azp", self.known.client_id if len(parties) == 1 else "") != self.known.client_id:
-            raise NotProved("the ID token was made for another site")
+            raise NotProved(_("the ID token was made for another site"))
         return claims
 
 
@@ -131,7 +134,7 @@ def _check_configuration(configuration: Mapping[str, Any], issuer: str) -> None:
         raise NotProved(f"its configuration is that of {configuration.get('issuer')!r}")
     for name in ("token_endpoint", "jwks_uri"):
         if not single_sign_on.is_safe(str(configuration.get(name, ""))):
-            raise NotProved(f"its {name} is not reached by TLS")
+            raise NotProved(_("its %(name)s is not reached by TLS") % {"name": name})
 
 
 def _key_of(token: str, address: str) -> jwt.PyJWK:
@@ -144,5 +147,5 @@ def _key_of(token: str, address: str) -> jwt.PyJWK:
     named = jwt.get_unverified_header(token).get("kid")
     matching = [key for key in keys if key.key_id == named] if named else keys
     if len(matching) != 1:
-        raise NotProved("the ID token names no key of the provider")
+        raise NotProved(_("the ID token names no key of the provider"))
     return matching[0]

@@ -122,7 +122,7 @@ def _zone(request: Request) -> HttpResponse:
     if form.is_valid():
         account.time_zone = form.cleaned_data["zone"]
         account.save(update_fields=["time_zone"])
-        say(request, f"Times are shown in {account.time_zone}")
+        say(request, _("Times are shown in %(time_zone)s") % {"time_zone": account.time_zone})
     return redirect("console:profile")
 
 
@@ -131,7 +131,10 @@ def _formats(request: Request) -> HttpResponse:
     if form.is_valid():
         account.formats = form.cleaned_data["formats"]
         account.save(update_fields=["formats"])
-        say(request, f"Dates and numbers are written like {formats.known(account.formats).name}")
+        say(
+            request,
+            _("Dates and numbers are written like %(name)s") % {"name": formats.known(account.formats).name},
+        )
     return redirect("console:profile")
 
 
@@ -156,8 +159,8 @@ def _language(request: Request) -> HttpResponse:
 
 def _sign_out_others(request: Request) -> HttpResponse:
     ended = sessions.end_others(account_of(request), request)
-    told = f"Signed out in {words.count(ended, 'other browser')}"
-    say(request, told if ended else "You are signed in nowhere else")
+    told = _("Signed out in %(ended)s") % {"ended": words.count(ended, "other browser")}
+    say(request, told if ended else _("You are signed in nowhere else"))
     return redirect("console:profile")
 
 
@@ -165,7 +168,7 @@ def _sign_out_one(request: Request) -> HttpResponse:
     number = number_in(request.POST.get("place", ""))
     this = request.session.session_key or ""
     ended = number is not None and sessions.end_one(account_of(request), number, but=this)
-    say(request, "Signed out there" if ended else "That session had ended")
+    say(request, _("Signed out there") if ended else _("That session had ended"))
     return redirect("console:profile")
 
 
@@ -177,11 +180,16 @@ def _place(row: SignIn, this: str) -> SignedInBrowser:
 def browser(agent: str) -> str:
     """Firefox on Linux; what a browser says of itself, as far as that can be told."""
     names = (("Edg/", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"))
-    systems = (("Android", "Android"), ("iPhone", "an iPhone"), ("iPad", "an iPad"), ("Windows", "Windows"))
-    more = (("Mac OS", "a Mac"), ("Linux", "Linux"))
-    name = next((word for mark, word in (*names, ("Safari/", "Safari")) if mark in agent), "A browser")
+    systems = (
+        ("Android", "Android"),
+        ("iPhone", _("an iPhone")),
+        ("iPad", _("an iPad")),
+        ("Windows", "Windows"),
+    )
+    more = ((_("Mac OS"), _("a Mac")), ("Linux", "Linux"))
+    name = next((word for mark, word in (*names, ("Safari/", "Safari")) if mark in agent), _("A browser"))
     system = next((word for mark, word in (*systems, *more) if mark in agent), "")
-    return f"{name} on {system}" if system else name
+    return _("%(name)s on %(system)s") % {"name": name, "system": system} if system else name
 
 
 # The identity providers
@@ -195,9 +203,9 @@ def _disconnect(request: Request) -> HttpResponse:
     try:
         ended = number is not None and external_accounts.disconnect(account_of(request), number, by=by)
     except Invalid as refusal:
-        say(request, f"Nothing was changed. {refusal}")
+        say(request, _("Nothing was changed. %(refusal)s") % {"refusal": refusal})
     else:
-        say(request, "Disconnected" if ended else "That was disconnected before")
+        say(request, _("Disconnected") if ended else _("That was disconnected before"))
     return redirect("console:profile")
 
 
@@ -220,9 +228,9 @@ class PasswordForm(ConsoleForm):
         # counted as at the door, so that a session that was left open is no place to guess at
         known = authenticate(self.request, username=self.account.username, password=typed.get("old", ""))
         if known is None or known.pk != self.account.pk:
-            raise ValidationError("This is not your password now.")
+            raise ValidationError(_("This is not your password now."))
         if typed.get("password", "") != typed.get("again", ""):
-            raise ValidationError("The two new passwords differ.")
+            raise ValidationError(_("The two new passwords differ."))
         return typed
 
 
@@ -239,7 +247,7 @@ def _password(request: Request) -> HttpResponse:
         return _show(request, TokenForm(who="you"), wrong, status=422)
     update_session_auth_hash(request, account)
     request.session.pop(sessions.NOTED, None)  # it goes on under another key
-    say(request, "Your password is changed; other browsers are signed out")
+    say(request, _("Your password is changed; other browsers are signed out"))
     return redirect("console:profile")
 
 
@@ -251,9 +259,9 @@ def _show(request: Request, form: TokenForm, wrong: str = "", *, status: int = 2
     places = [_place(row, this) for row in sessions.of(account)]
     joined = list(account.external_sign_ins.order_by("joined")) if providers() else []
     context = {
-        "heading": "Your settings",
+        "heading": _("Your settings"),
         "lead": f"{asker.label}, {asker}.",
-        "actions": [Action("All your access", reverse("console:person", args=[asker.pk]))],
+        "actions": [Action(_("All your access"), reverse("console:person", args=[asker.pk]))],
         "zone": account.time_zone,
         "zones": _zones(),
         "written": formats.known(account.formats).code,
@@ -280,7 +288,9 @@ def _kept(asker: Principal) -> list[Who]:
     return [
         terms.who(
             row.service,
-            "you answer for it" if row.keeper_id == asker.pk else f"{row.keeper.label} answers for it",
+            _("you answer for it")
+            if row.keeper_id == asker.pk
+            else _("%(label)s answers for it") % {"label": row.keeper.label},
             reverse("console:service", args=[row.service_id]),
         )
         for row in rows

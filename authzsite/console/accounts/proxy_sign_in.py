@@ -9,6 +9,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib.auth import login, logout
 from django.http import HttpRequest, HttpResponse
+from django.utils.translation import gettext as _
 
 from accounts import proxy
 from accounts.backends import PROXY, began_by
@@ -45,7 +46,7 @@ class ProxySignIn:
         except (BadName, Invalid) as problem:
             logout(request)
             # programs are refused where they call, in the form of what they call
-            return show(request, 403, heading="You cannot sign in", text=str(problem)) if pages else None
+            return show(request, 403, heading=_("You cannot sign in"), text=str(problem)) if pages else None
         return None
 
 

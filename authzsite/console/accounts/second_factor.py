@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
@@ -56,7 +57,7 @@ def _add(request: Request) -> HttpResponse:
         return _show(request, problem, status=422)
     if first:
         proofs.show_codes(request)
-    say(request, "The second factor is added; you are asked for it when you sign in by password")
+    say(request, _("The second factor is added; you are asked for it when you sign in by password"))
     return redirect("console:second_factor")
 
 
@@ -64,11 +65,11 @@ def _remove(request: Request) -> HttpResponse:
     account, number = account_of(request), number_in(request.POST.get("factor", ""))
     if is_required(account) and len(second_factors.held(account)) == 1:
         return _show(
-            request, "You must have a second factor; add another before you remove this one.", status=422
+            request, _("You must have a second factor; add another before you remove this one."), status=422
         )
     by = Actor(asker_of(request), "console")
     removed = number is not None and second_factors.remove(account, number, by=by)
-    say(request, "Removed" if removed else "That was removed before")
+    say(request, _("Removed") if removed else _("That was removed before"))
     return redirect("console:second_factor")
 
 
@@ -85,8 +86,8 @@ def _show(request: Request, problem: str = "", *, status: int = 200) -> HttpResp
     rows = second_factors.held(account)
     shows = request.method == "GET" and bool(request.session.pop(proofs.CODES, False)) and bool(rows)
     context = {
-        "heading": "Second factor",
-        "lead": "Asked for after your password, so that the password alone lets nobody in.",
+        "heading": _("Second factor"),
+        "lead": _("Asked for after your password, so that the password alone lets nobody in."),
         "held": [
             HeldFactor(
                 row.pk,

@@ -13,6 +13,7 @@ from django.contrib.auth.signals import user_login_failed
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
@@ -78,7 +79,7 @@ def second_step(request: Request) -> HttpResponse:
     account = _account_of(waiting)
     if account is None:
         request.session.pop(PENDING, None)
-        return sign_in_page(request, SignInForm(), next_="", refusal="Sign in again.", status=403)
+        return sign_in_page(request, SignInForm(), next_="", refusal=_("Sign in again."), status=403)
     known = second_factors.held(account)
     form = FactorForm(request, account, sets_up=not known)
     if request.method != "POST":

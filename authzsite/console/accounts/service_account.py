@@ -10,6 +10,7 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 
 from accounts.entering import able
@@ -65,23 +66,23 @@ class ServiceAccess:
     def actions(self) -> list[Action]:
         number, locked = [self.service.pk], "" if self.runs_the_site else ADMIN
         told = [
-            Action("What it reaches", reverse("console:person", args=number), "plain"),
-            Action("Name who answers", reverse("console:service_keeper", args=number), reason=locked),
+            Action(_("What it reaches"), reverse("console:person", args=number), "plain"),
+            Action(_("Name who answers"), reverse("console:service_keeper", args=number), reason=locked),
         ]
         if self.enabled:
             url = reverse("console:service_disable", args=number)
-            told.append(Action("Disable", url, "danger", reason=locked))
+            told.append(Action(_("Disable"), url, "danger", reason=locked))
         return told
 
     def facts(self) -> Facts:
         keeper = self.keeper
         url = reverse("console:person", args=[keeper.pk]) if keeper else ""
-        note = "cannot sign in any more" if keeper and not self.answered else ""
+        note = _("cannot sign in any more") if keeper and not self.answered else ""
         return Facts(
             (
-                Fact("State", state=service_state(enabled=self.enabled, answered=self.answered)),
-                Fact("Answers for it", keeper.label if keeper else "Nobody", url, note),
-                Fact("Last used", self.used),
+                Fact(_("State"), state=service_state(enabled=self.enabled, answered=self.answered)),
+                Fact(_("Answers for it"), keeper.label if keeper else _("Nobody"), url, note),
+                Fact(_("Last used"), self.used),
             )
         )
 
@@ -116,7 +117,7 @@ def service_detail(request: Request, id: int) -> HttpResponse:
         form = TokenForm(request.POST, who="it")
         form.full_clean()
         if not kept.enabled:
-            form.add_error("scope", "It is disabled: a token would open nothing.")
+            form.add_error("scope", _("It is disabled: a token would open nothing."))
         made = form.make(kept.service, by=actor)
         return _show(request, kept, TokenForm(who="it", made=made) if made else form, 200 if made else 422)
     if do == "revoke":
@@ -124,7 +125,7 @@ def service_detail(request: Request, id: int) -> HttpResponse:
     if do == "enable" and kept.runs_the_site:
         account = accounts.of_service(kept.service)
         accounts.open_again(account, by=actor, authority=site_permissions.of_admin(actor))
-        say(request, f"{kept.service.label} acts again; its tokens open what they did")
+        say(request, _("%(label)s acts again; its tokens open what they did") % {"label": kept.service.label})
     return redirect("console:service", id=id)
 
 
@@ -132,14 +133,14 @@ def _show(request: Request, kept: ServiceAccess, form: TokenForm, status: int = 
     service = kept.service
     seen = history.sight(kept.asker, [])
     latest = history.page(history.Filter(person=service), seen, limit=5).entries
-    text = (
-        f"Only a site admin can create, disable or hand over a service account. {site_admins.admin_names()}"
-    )
+    text = _("Only a site admin can create, disable or hand over a service account. %(admin_names)s") % {
+        "admin_names": site_admins.admin_names()
+    }
     context = {
-        "crumbs": Crumbs((("Accounts", reverse("console:accounts")),) if kept.runs_the_site else ()),
+        "crumbs": Crumbs(((_("Accounts"), reverse("console:accounts")),) if kept.runs_the_site else ()),
         "heading": service.label,
-        "kind": "Service account",
-        "lead": "A program that acts under its own name, with its own rights.",
+        "kind": _("Service account"),
+        "lead": _("A program that acts under its own name, with its own rights."),
         "actions": kept.actions(),
         "facts": kept.facts(),
         "reason": None if kept.runs_the_site else Reason(ADMIN, text),
@@ -179,11 +180,13 @@ class AnsweringView(AdminChangeView):
 
     def _effects(self, new: Principal, name: str, before: Principal | None) -> Iterable[DiffLine]:
         if before == new:
-            yield DiffLine("same", new.label, f"answers for {name} already")
+            yield DiffLine("same", new.label, _("answers for %(name)s already") % {"name": name})
             return
         if before is not None:
-            yield DiffLine("lose", before.label, f"no longer answers for {name}")
-        yield DiffLine("gain", new.label, f"answers for {name}", "Makes and revokes its tokens.")
+            yield DiffLine("lose", before.label, _("no longer answers for %(name)s") % {"name": name})
+        yield DiffLine(
+            "gain", new.label, _("answers for %(name)s") % {"name": name}, _("Makes and revokes its tokens.")
+        )
 
 
 class NewServiceForm(PrincipalForm):
@@ -200,7 +203,7 @@ class NewServiceView(AnsweringView):
     empty = "Name who answers for it: a person, or a group whose people make its tokens."
 
     def make_form(self, data: Any) -> NewServiceForm:
-        nobody = "Nobody of that name is known. Make the account first."
+        nobody = _("Nobody of that name is known. Make the account first.")
         return NewServiceForm(data, kinds=KEEPERS, nobody=nobody)
 
     def service(self, form: PrincipalForm) -> tuple[str, Principal | None]:
@@ -212,20 +215,22 @@ class NewServiceView(AnsweringView):
         return accounts.make_service(name, keeper, by=actor, authority=authority, reason=reason)
 
     def success_message(self, form: NewServiceForm) -> str:
-        return f"Service account {form.cleaned_data['name']} is made; it has no token yet"
+        return _("Service account %(cleaned_data)s is made; it has no token yet") % {
+            "cleaned_data": form.cleaned_data["name"]
+        }
 
     def get_success_url(self) -> str:
         return reverse("console:service", args=[self.result.pk]) if self.result else self.back()
 
     def heading(self, form: NewServiceForm) -> str:
-        return "Make a service account"
+        return _("Make a service account")
 
     def lead(self) -> str:
-        return "A program that acts under its own name. Prefer a group as keeper: groups outlast people."
+        return _("A program that acts under its own name. Prefer a group as keeper: groups outlast people.")
 
     def button(self, form: NewServiceForm) -> str:
         name = form.cleaned_data.get("name")
-        return f"Make {name}" if name else "Make it"
+        return _("Make %(name)s") % {"name": name} if name else _("Make it")
 
     def back(self) -> str:
         return reverse("console:accounts")
@@ -238,7 +243,7 @@ class KeeperView(AnsweringView):
         return _service(self.request, self.kwargs["id"])
 
     def make_form(self, data: Any) -> PrincipalForm:
-        return PrincipalForm(data, kinds=KEEPERS, nobody="Nobody of that name is known.")
+        return PrincipalForm(data, kinds=KEEPERS, nobody=_("Nobody of that name is known."))
 
     def service(self, form: PrincipalForm) -> tuple[str, Principal | None]:
         return self.object.service.label, self.object.keeper
@@ -249,17 +254,24 @@ class KeeperView(AnsweringView):
         accounts.set_keeper(self.object.service, keeper, by=actor, authority=authority, reason=reason)
 
     def success_message(self, form: PrincipalForm) -> str:
-        return f"{form.cleaned_data['who'][0].label} answers for {self.object.service.label}"
+        return _("%(label)s answers for %(label2)s") % {
+            "label": form.cleaned_data["who"][0].label,
+            "label2": self.object.service.label,
+        }
 
     def heading(self, form: PrincipalForm) -> str:
-        return f"Who answers for {self.object.service.label}"
+        return _("Who answers for %(label)s") % {"label": self.object.service.label}
 
     def lead(self) -> str:
-        return "Its keeper makes the tokens of a service account and answers for what it does."
+        return _("Its keeper makes the tokens of a service account and answers for what it does.")
 
     def button(self, form: PrincipalForm) -> str:
         chosen = form["who"].chosen
-        return f"Let {terms.principal_name(chosen[0])} answer" if chosen else "Name who answers"
+        return (
+            _("Let %(chosen)s answer") % {"chosen": terms.principal_name(chosen[0])}
+            if chosen
+            else _("Name who answers")
+        )
 
     def back(self) -> str:
         return reverse("console:service", args=[self.object.service.pk])
@@ -280,21 +292,21 @@ class DisableServiceView(AdminChangeView):
     def plan(self, form: ConfirmForm) -> Plan:
         service = self.object.service
         many = Token.objects.filter(principal=service, revoked__isnull=True).count()
-        opened, used = words.count(many, "token") if many else "no token", self.object.used
+        opened, used = words.count(many, "token") if many else _("no token"), self.object.used
         return Plan(
             diff=Diff(
                 (
                     DiffLine(
                         "lose",
                         service.label,
-                        f"can do nothing while it is disabled; it has {opened}",
-                        "Never used." if used == "Never" else f"Last used {used}.",
+                        _("can do nothing while it is disabled; it has %(opened)s") % {"opened": opened},
+                        _("Never used.") if used == "Never" else _("Last used %(used)s.") % {"used": used},
                     ),
                     DiffLine(
                         "same",
                         service.label,
-                        "keeps what it was given",
-                        "It counts again when it is enabled.",
+                        _("keeps what it was given"),
+                        _("It counts again when it is enabled."),
                     ),
                 )
             )
@@ -305,16 +317,16 @@ class DisableServiceView(AdminChangeView):
         accounts.close(account, by=actor, authority=authority, reason=form.cleaned_data["reason"])
 
     def success_message(self, form: ConfirmForm) -> str:
-        return f"{self.object.service.label} is disabled; its tokens open nothing"
+        return _("%(label)s is disabled; its tokens open nothing") % {"label": self.object.service.label}
 
     def heading(self, form: ConfirmForm) -> str:
         return f"Disable {self.object.service.label}?"
 
     def lead(self) -> str:
-        return "Programs that use it stop working at their next call."
+        return _("Programs that use it stop working at their next call.")
 
     def button(self, form: ConfirmForm) -> str:
-        return f"Disable {self.object.service.label}"
+        return _("Disable %(label)s") % {"label": self.object.service.label}
 
     def back(self) -> str:
         return reverse("console:service", args=[self.object.service.pk])

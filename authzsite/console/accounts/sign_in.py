@@ -10,6 +10,7 @@ from django.contrib.auth import authenticate, logout
 from django.http import HttpResponse, HttpResponseRedirect
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
@@ -38,7 +39,7 @@ def sign_in(request: Request) -> HttpResponse:
     form = SignInForm(request.POST)
     user = authenticate(request, **form.cleaned_data) if form.is_valid() else None
     if user is None:
-        problem = "Name and password do not match. Check both and try again."
+        problem = _("Name and password do not match. Check both and try again.")
         return sign_in_page(
             request, form, next_=next_, packed=form_resume.earlier(request), problem=problem, status=200
         )
@@ -50,10 +51,10 @@ def locked_out(
 ) -> HttpResponse:
     """Too many wrong passwords: say so, for how long, and keep the form."""
     minutes = round(float(settings.AXES_COOLOFF_TIME or 0) * 60)
-    problem = (
-        f"Too many wrong passwords for this name or from this address. Sign-in is closed for {minutes} "
-        "minutes; what you began is kept."
-    )
+    problem = _(
+        "Too many wrong passwords for this name or from this address. Sign-in is closed for "
+        "%(minutes)s minutes; what you began is kept."
+    ) % {"minutes": minutes}
     return sign_in_page(
         request,
         SignInForm(request.POST),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.conf import settings
 from django.http import HttpResponse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -30,13 +31,13 @@ def admin_names() -> str:
     """Site admins: olivia and sam.  Or a sentence that there is none."""
     names = [terms.principal_name(item) for item in named()]
     if not names:
-        return "No site admin is set up yet."
+        return _("No site admin is set up yet.")
     return f"{'Site admin' if len(names) == 1 else 'Site admins'}: {words.listed(names)}."
 
 
 def refused(request: Request, heading: str, *, back: str, back_words: str) -> HttpResponse:
     """The page for everybody but site admins, recorded: what it takes and who can do it."""
     access_log.refused(asker_of(request), ADMIN, None, name=request.path, via="console")
-    text = f"Only a site admin can do this. {admin_names()}"
+    text = _("Only a site admin can do this. %(admin_names)s") % {"admin_names": admin_names()}
     context = {"verdict": Verdict("no", heading, text, level=1), "actions": (Action(back_words, back),)}
     return page(request, "errors/refused.html", context, section="accounts", status=403)

@@ -7,6 +7,7 @@ from typing import Any
 
 from django.http import QueryDict
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal, Token
 from accounts.models.tokens import SCOPES
@@ -82,13 +83,13 @@ def revoke(data: QueryDict, holder: Principal, *, by: Actor) -> str:
         ended = number is not None and tokens.revoke(holder, number, by=by)
     except NotFound as problem:
         return str(problem)
-    return "The token is revoked; it opens nothing any more" if ended else "It was revoked before"
+    return _("The token is revoked; it opens nothing any more") if ended else _("It was revoked before")
 
 
 def shown(holder: Principal, form: TokenForm, *, who: str, may: bool = True) -> dict[str, Any]:
     """What `tokens.html` draws; `who` names the principal a token acts as.  One query."""
     rows = Token.objects.filter(principal=holder, run="").order_by("revoked", "-created")
-    note = Note("warn", "Copy the token now.", "It is shown this once and kept nowhere.")
+    note = Note("warn", _("Copy the token now."), _("It is shown this once and kept nowhere."))
     return {
         "token_rows": [_line(row, who) for row in rows[:SHOWN]],
         "token_form": form,
@@ -100,14 +101,14 @@ def shown(holder: Principal, form: TokenForm, *, who: str, may: bool = True) -> 
 
 def _line(row: Token, who: str) -> TokenRow:
     over = row.expires is not None and row.expires <= timezone.now()
-    ended = State("unknown", "Ended by itself") if over else None
-    state = State("paused", "Revoked") if row.revoked else ended
+    ended = State("unknown", _("Ended by itself")) if over else None
+    state = State("paused", _("Revoked")) if row.revoked else ended
     return TokenRow(
         row.pk,
         row.prefix,
-        words.listed(row.scopes) or f"all that {who} may",
+        words.listed(row.scopes) or _("all that %(who)s may") % {"who": who},
         words.day(row.created),
-        words.ago(row.last_used) if row.last_used else "Never",
+        words.ago(row.last_used) if row.last_used else _("Never"),
         Chip("ends", words.moment(row.expires), hidden="until") if row.expires and not state else None,
         state,
     )

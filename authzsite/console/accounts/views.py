@@ -13,6 +13,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.entering import able
 from accounts.models import Keeping, Principal, Token, User
@@ -61,7 +62,7 @@ def admin_only(view: View) -> View:
         if not site_admins.may(request):
             back = reverse("console:profile")
             return site_admins.refused(
-                request, "You cannot manage accounts", back=back, back_words="Your own settings"
+                request, _("You cannot manage accounts"), back=back, back_words=_("Your own settings")
             )
         return view(request, *args, **kwargs)
 
@@ -81,11 +82,11 @@ def account_list(request: Request) -> HttpResponse:
     found = _page(kind, text, after)
     rows = _lines(found, kind)
     context = {
-        "heading": "Accounts",
-        "lead": "People who can sign in, and programs with their own accounts.",
+        "heading": _("Accounts"),
+        "lead": _("People who can sign in, and programs with their own accounts."),
         "actions": [
-            Action("Make a service account", reverse("console:service_new")),
-            Action("Make an account", reverse("console:account_new"), "primary"),
+            Action(_("Make a service account"), reverse("console:service_new")),
+            Action(_("Make an account"), reverse("console:account_new"), "primary"),
         ],
         "asked": text,
         "kind": kind,
@@ -96,7 +97,7 @@ def account_list(request: Request) -> HttpResponse:
             lambda after: _url(text, kind, after),
             reverse("console:accounts_csv") + _url(text, kind),
         ),
-        "empty": Empty("No account fits", drawn=False, actions=(Action("Show all", "?"),)),
+        "empty": Empty(_("No account fits"), drawn=False, actions=(Action(_("Show all"), "?"),)),
         "admins": _admins(),
         "repairs": _repairs(),
     }
@@ -196,16 +197,18 @@ def _person_line(row: Any) -> AccountRow:
     who = Who(name, Face("person", words.initials(name)), row.username, url)
     used = words.moment(row.last_login) if row.last_login else "Never"
     acts = str(row.principal) if row.principal else "Nobody"
-    return AccountRow(who, acts, used, "Yes" if row.tokens else "None", state_of(row))
+    return AccountRow(who, acts, used, _("Yes") if row.tokens else _("None"), state_of(row))
 
 
 def state_of(account: User) -> State:
     """Whether one can sign in with it, as a mark and a word."""
     if not account.is_active:
-        return State("paused", "Disabled")
+        return State("paused", _("Disabled"))
     if account.principal_id is None:
-        return State("unknown", "Bound to nobody")
-    return State("ok", "Enabled") if account.has_usable_password() else State("unknown", "No password yet")
+        return State("unknown", _("Bound to nobody"))
+    return (
+        State("ok", _("Enabled")) if account.has_usable_password() else State("unknown", _("No password yet"))
+    )
 
 
 @dataclass(frozen=True)
@@ -240,17 +243,17 @@ def programs(rows: list[Principal]) -> list[Program]:
 def _service_lines(rows: list[Principal]) -> list[AccountRow]:
     lines = []
     for program in programs(rows):
-        who = terms.who(program.row, "service account", reverse("console:service", args=[program.row.pk]))
+        who = terms.who(program.row, _("service account"), reverse("console:service", args=[program.row.pk]))
         keeper = program.keeper.label if program.keeper else "Nobody"
-        lines.append(AccountRow(who, keeper, "", "Yes" if program.tokens else "None", program.state))
+        lines.append(AccountRow(who, keeper, "", _("Yes") if program.tokens else _("None"), program.state))
     return lines
 
 
 def service_state(*, enabled: bool, answered: bool) -> State:
     """Whether a service account acts, and whether somebody answers for what it does."""
     if not enabled:
-        return State("paused", "Disabled")
-    return State("ok", "Enabled") if answered else State("failed", "Nobody answers for it")
+        return State("paused", _("Disabled"))
+    return State("ok", _("Enabled")) if answered else State("failed", _("Nobody answers for it"))
 
 
 def _admins() -> list[dict[str, Any]]:
@@ -263,7 +266,7 @@ def _admins() -> list[dict[str, Any]]:
         account, one = accounts_.get(name), known.get(name)
         url = reverse("console:account", args=[account.pk]) if account else ""
         face = Face("person", words.initials(one.label if one else name))
-        state = state_of(account) if account else State("unknown", "No account of that name")
+        state = state_of(account) if account else State("unknown", _("No account of that name"))
         told.append({"who": Who(one.label if one else name, face, name, url), "state": state})
     return told
 
@@ -271,14 +274,18 @@ def _admins() -> list[dict[str, Any]]:
 def _repairs() -> list[dict[str, Any]]:
     return [
         {
-            "who": Who(root.name, Face("thing", "lake"), f"owned by {owner.label}, who cannot sign in"),
+            "who": Who(
+                root.name,
+                Face("thing", "lake"),
+                _("owned by %(label)s, who cannot sign in") % {"label": owner.label},
+            ),
             "how": "",
             "ends": None,
             "action": Action(
-                "Set another owner",
+                _("Set another owner"),
                 reverse("console:realm_repair", args=[root.id]),
                 "mini",
-                more=f"of {root.name}",
+                more=_("of %(name)s") % {"name": root.name},
             ),
         }
         for root, owner in locked_out_realms()
@@ -316,16 +323,18 @@ class NewAccountView(AdminChangeView):
         )
 
     def success_message(self, form: NewAccountForm) -> str:
-        return f"Account {form.cleaned_data['name']} is made; it has no password yet"
+        return _("Account %(cleaned_data)s is made; it has no password yet") % {
+            "cleaned_data": form.cleaned_data["name"]
+        }
 
     def get_success_url(self) -> str:
         return reverse("console:account", args=[self.result.pk]) if self.result else self.back()
 
     def heading(self, form: NewAccountForm) -> str:
-        return "Make an account"
+        return _("Make an account")
 
     def button(self, form: NewAccountForm) -> str:
-        return "Make the account"
+        return _("Make the account")
 
     def back(self) -> str:
         return reverse("console:accounts")

@@ -8,6 +8,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils.encoding import force_str
 from django.utils.http import urlsafe_base64_decode
+from django.utils.translation import gettext as _
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
@@ -33,12 +34,12 @@ def welcome(request: Request, who: str, token: str) -> HttpResponse:
         return _show(request, account, "")
     password = request.POST.get("password", "")
     if password != request.POST.get("again", ""):
-        return _show(request, account, "The two passwords differ.", status=422)
+        return _show(request, account, _("The two passwords differ."), status=422)
     try:
         accounts.set_password(account, password, by=Actor(account.principal, "console"))
     except Invalid as problem:
         return _show(request, account, str(problem), status=422)
-    say(request, "Your password is set")
+    say(request, _("Your password is set"))
     return after_password(request, account, next_=reverse("console:home"))
 
 

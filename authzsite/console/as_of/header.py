@@ -6,6 +6,7 @@ from functools import cached_property
 from typing import Any
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Facts, Lineage, Note, Station, Tab, Tabs
@@ -43,13 +44,16 @@ class PastHead(ObjectHeader):
         if self.ended is None:
             return HIDDEN
         when = words.when_in_words(words.moment(self.ended.at))
-        return f"It is gone since {when}, revision {words.number(self.ended.revision)}. Its history stays."
+        return _("It is gone since %(when)s, revision %(revision)s. Its history stays.") % {
+            "when": when,
+            "revision": words.number(self.ended.revision),
+        }
 
     def _end(self) -> list[Action]:
         if self.ended is None:
             return []
         url = f"{reverse('console:history')}?revision={self.ended.revision}"
-        return [Action("See how it went", url, "")]
+        return [Action(_("See how it went"), url, "")]
 
     def lineage(self) -> Lineage:
         levels = zip(self.node.levels, self.node.names, strict=True)

@@ -18,6 +18,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.as_of.header import head_of
@@ -94,12 +95,12 @@ def read(request: Request) -> AsOfQuery:
     at, to = (request.GET.get(name, "").strip()[:40] for name in ("at", "to"))
     then, until = moment_of(at), moment_of(to) if to else revisions.latest()
     problems = {
-        name: "Write a day, a day with a time, or a revision that there was."
+        name: _("Write a day, a day with a time, or a revision that there was.")
         for name, text, found in (("at", at, then), ("to", to, until))
         if text and found is None
     }
     if then and until and (until.revision, until.moment) < (then.revision, then.moment):
-        problems["to"] = "The later moment must not lie before the earlier one."
+        problems["to"] = _("The later moment must not lie before the earlier one.")
     view, skipped = request.GET.get("show", ""), number_in(request.GET.get("after", "")) or 0
     return AsOfQuery(at, to, view if view in dict(VIEWS) else "", then, until, problems, skipped)
 
@@ -122,8 +123,9 @@ def object_as_of(request: Request, id: int) -> HttpResponse:
     head = head_of(place, "object_then")
     if not place.may_look:
         hidden = Empty(
-            f"Who had access to {head.node.name} is hidden from you",
-            f"It is shown to those who may grant it: {head.owner_words()}.",
+            _("Who had access to %(name)s is hidden from you") % {"name": head.node.name},
+            _("It is shown to those who may grant it: %(owner_words)s.")
+            % {"owner_words": head.owner_words()},
         )
         return _page(request, head, {"hidden": hidden})
     asked = read(request)
@@ -162,10 +164,18 @@ def _whom_to_ask(node: Node) -> str:
     found = {item.holder: None for item in duties.duties_along(node) if item.duty == EXPORT}
     if found:
         who = words.listed([terms.principal_name(item) for item in found], 3)
-        return f"Only people with the duty to export the history here can take evidence: {who}."
+        return _("Only people with the duty to export the history here can take evidence: %(who)s.") % {
+            "who": who
+        }
     owner = owner_of(next(iter(node.above()), node))
-    gives = f"{terms.principal_name(owner)}, who owns {node.realm}" if owner else f"the owner of {node.realm}"
-    return f"Nobody has the duty to export the history here yet. It is given by {gives}."
+    gives = (
+        _("%(owner)s, who owns %(realm)s") % {"owner": terms.principal_name(owner), "realm": node.realm}
+        if owner
+        else _("the owner of %(realm)s") % {"realm": node.realm}
+    )
+    return _("Nobody has the duty to export the history here yet. It is given by %(gives)s.") % {
+        "gives": gives
+    }
 
 
 def _answer(asked: AsOfQuery, place: ObjectAccess) -> dict[str, Any]:
@@ -184,28 +194,45 @@ def _answer(asked: AsOfQuery, place: ObjectAccess) -> dict[str, Any]:
 def _said(asked: AsOfQuery) -> Note:
     then, until = asked.then, asked.until
     assert then is not None and until is not None  # noqa: S101 - asked by _answer
-    text = f"{words.moment(then.moment)}, revision {words.number(then.revision)}"
+    text = _("%(moment)s, revision %(revision)s") % {
+        "moment": words.moment(then.moment),
+        "revision": words.number(then.revision),
+    }
     if asked.view:
         end = words.moment(until.moment) if asked.to else "now"
-        text += f" to {end}, revision {words.number(until.revision)}"
-    return Note("warn", "This is the past", text, "?", "Back to choosing a moment")
+        text += _(" to %(end)s, revision %(revision)s") % {
+            "end": end,
+            "revision": words.number(until.revision),
+        }
+    return Note("warn", _("This is the past"), text, "?", _("Back to choosing a moment"))
 
 
 def _state(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> dict[str, Any]:
     node = place.node
     was = node_at(node.id, then.revision)
     if was is None:
-        return {"empty": Empty(f"{node.name} was not there then", "It was registered later.")}
+        return {
+            "empty": Empty(
+                _("%(name)s was not there then") % {"name": node.name}, _("It was registered later.")
+            )
+        }
     access = AccessMap(was, now=then.moment, as_of=then.revision, whole=True)
     found, way = reached_by(access), was.lineage
     open_ = leading(place.asker, None, [way[:depth] for depth in range(1, len(way) + 1)])
-    named = f" It was called {was.ref.full_name} then." if was.ref != node.ref else ""
-    text = f"{words.count(len(found), 'person', 'people')} had access.{named}"
+    named = (
+        _(" It was called %(full_name)s then.") % {"full_name": was.ref.full_name}
+        if was.ref != node.ref
+        else ""
+    )
+    text = _("%(found)s had access.%(named)s") % {
+        "found": words.count(len(found), "person", "people"),
+        "named": named,
+    }
     return {
         "mode": modes.banner_then(was.realm, mode_at(was.realm_id, then.revision)),
         "rows": [_row(access, person, open_) for person in found[asked.after : asked.after + SHOWN]],
         "pager": _pager(asked, text, len(found)),
-        "empty": Empty("Nobody had access then", "No rule on it or above it reached anybody."),
+        "empty": Empty(_("Nobody had access then"), _("No rule on it or above it reached anybody.")),
     }
 
 
@@ -241,7 +268,7 @@ def _changes(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> 
     return {
         "diff": Diff(lines) if lines else None,
         "pager": _pager(asked, f"{words.count(len(found), 'person differs', 'people differ')}.", len(found)),
-        "empty": Empty("Nobody’s access differs", "Somebody may have had it for a while in between."),
+        "empty": Empty(_("Nobody’s access differs"), _("Somebody may have had it for a while in between.")),
     }
 
 
@@ -252,7 +279,10 @@ def could(actions: Collection[str], type_: str) -> str:
 def _line(row: Difference, type_: str) -> DiffLine:
     before, after = (could(actions, type_) for actions in (row.before, row.after))
     kind = {"gain": "gain", "lose": "lose"}.get(row.kind, "change")
-    told = {"gain": f"has gained {terms.lower(after)}", "lose": f"has lost {terms.lower(before)}"}
+    told = {
+        "gain": _("has gained %(after)s") % {"after": terms.lower(after)},
+        "lose": _("has lost %(before)s") % {"before": terms.lower(before)},
+    }
     text = told.get(row.kind, f"could {terms.lower(before)}, now can {terms.lower(after)}")
     return DiffLine(kind, row.principal.label, text)
 
@@ -262,15 +292,18 @@ def _between(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> 
     try:
         found = compare.courses(node, then, until)
     except Invalid as problem:
-        return {"empty": Empty("That time is too long", f"{problem}.")}
+        return {"empty": Empty(_("That time is too long"), f"{problem}.")}
     times = [row for course in found for row in _times(course, node.type)]
     action = "use" if node.type in terms.CONTAINERS else "read"
-    text = f"{words.count(len(found), 'person', 'people')} had access at some time."
+    text = _("%(found)s had access at some time.") % {"found": words.count(len(found), "person", "people")}
     return {
-        "chart": line(f"People who could {action} it", list(_numbers(found, action, then, until))),
+        "chart": line(
+            _("People who could %(action)s it") % {"action": action},
+            list(_numbers(found, action, then, until)),
+        ),
         "times": times[asked.after : asked.after + SHOWN],
         "pager": _pager(asked, text, len(times)),
-        "empty": Empty("Nobody had access in that time", "No rule on it or above it reached anybody."),
+        "empty": Empty(_("Nobody had access in that time"), _("No rule on it or above it reached anybody.")),
     }
 
 
@@ -297,11 +330,14 @@ def _times(course: Course, type_: str) -> Iterator[AccessPeriod]:
 
 
 def _until(spell: Spell) -> str:
-    return _edge(spell.until) if spell.until else "still active"
+    return _edge(spell.until) if spell.until else _("still active")
 
 
 def _edge(edge: Past) -> str:
-    return f"{words.moment(edge.moment)}, revision {words.number(edge.revision)}"
+    return _("%(moment)s, revision %(revision)s") % {
+        "moment": words.moment(edge.moment),
+        "revision": words.number(edge.revision),
+    }
 
 
 def _who(person: Principal) -> Who:
@@ -343,7 +379,7 @@ class EvidenceForm(ConsoleForm):
         name = self.cleaned_data["person"]
         person = somebody(name, self.known) if name else None
         if name and person is None:
-            raise ValidationError(f"Nobody is called {name}.")
+            raise ValidationError(_("Nobody is called %(name)s.") % {"name": name})
         return person
 
 
@@ -361,7 +397,7 @@ def take_away(request: Request, id: int) -> HttpResponseBase:
         return _page(request, head_of(place, "object_then"), {"hidden": _not_yours(place)}, status=403)
     was = node_at(place.node.id, then.revision)
     if was is None:
-        context = {"hidden": _unknown(place, f"{place.node.name} was not there then.")}
+        context = {"hidden": _unknown(place, _("%(name)s was not there then.") % {"name": place.node.name})}
         return _page(request, head_of(place, "object_then"), context, status=422)
     if form.errors:
         hidden = _unknown(place, str(next(iter(form.errors.values()))[0]))
@@ -378,16 +414,16 @@ def take_away(request: Request, id: int) -> HttpResponseBase:
 
 
 def _unknown(place: ObjectAccess, wrong: str) -> Empty:
-    back = Action("Back", reverse("console:object_then", args=[place.node.id]))
-    return Empty(wrong, "Nothing was taken away.", drawn=False, actions=(back,))
+    back = Action(_("Back"), reverse("console:object_then", args=[place.node.id]))
+    return Empty(wrong, _("Nothing was taken away."), drawn=False, actions=(back,))
 
 
 def _not_yours(place: ObjectAccess) -> Empty:
-    owner = f"Ask the owner of {place.node.realm} for the duty to export the history."
+    owner = _("Ask the owner of %(realm)s for the duty to export the history.") % {"realm": place.node.realm}
     return Empty(
-        "Exporting the history takes a duty of its own",
+        _("Exporting the history takes a duty of its own"),
         _whom_to_ask(place.node) if place.may_look else owner,  # who has a duty is not for everybody
-        actions=(Action("Back", reverse("console:object_then", args=[place.node.id])),),
+        actions=(Action(_("Back"), reverse("console:object_then", args=[place.node.id])),),
     )
 
 

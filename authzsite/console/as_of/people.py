@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from authzsite.console.as_of import objects as as_of_objects
@@ -101,10 +102,10 @@ def read(request: Request, circle: VisiblePrincipals) -> AsOfQuery:
     at, to, of = (request.GET.get(name, "").strip()[:255] for name in ("at", "to", "of"))
     left, right = (as_of_objects.moment_of(text[:40]) if text else revisions.latest() for text in (at, to))
     other = _other(circle, of)
-    wrong = "Write a day, a day with a time, or a revision that there was."
+    wrong = gettext("Write a day, a day with a time, or a revision that there was.")
     problems = {name: wrong for name, found in (("at", left), ("to", right)) if found is None}
     if of and other is None:
-        problems["of"] = f"Nobody is called {of}."
+        problems["of"] = gettext("Nobody is called %(of)s.") % {"of": of}
     skipped = number_in(request.GET.get("after", "")) or 0
     return AsOfQuery(at, to, of, skipped, left, right, other, problems)
 
@@ -137,9 +138,9 @@ def _answer(asked: AsOfQuery, circle: VisiblePrincipals, person: Principal) -> d
         "rows": [replace(row, opens=row.node.id in open_) for row in shown],
         "heads": comparison_headings(asked, person),
         "pager": replace(_pager(asked, len(rows)), csv=sheet),
-        "empty": Empty("No difference", "Both have the same access, as far as you can see.")
+        "empty": Empty(gettext("No difference"), gettext("Both have the same access, as far as you can see."))
         if asked.compares
-        else Empty("No access then", "No rule that you can see gave access."),
+        else Empty(gettext("No access then"), gettext("No rule that you can see gave access.")),
     }
 
 
@@ -173,7 +174,9 @@ def _row(left: Reached | None, right: Reached | None) -> ReachRow:
 
 def _said(asked: AsOfQuery, person: Principal) -> Note:
     text = "; ".join(comparison_headings(asked, person))
-    return Note("warn", "This is the past" if asked.at or asked.to else "Compare two people", text)
+    return Note(
+        "warn", gettext("This is the past") if asked.at or asked.to else gettext("Compare two people"), text
+    )
 
 
 def comparison_headings(asked: AsOfQuery, person: Principal) -> list[str]:
@@ -185,12 +188,17 @@ def comparison_headings(asked: AsOfQuery, person: Principal) -> list[str]:
 
 
 def _side(person: Principal, text: str, at: Past | None) -> str:
-    when = f"{words.moment(at.moment)}, revision {words.number(at.revision)}" if at and text else "now"
+    when = (
+        gettext("%(moment)s, revision %(revision)s")
+        % {"moment": words.moment(at.moment), "revision": words.number(at.revision)}
+        if at and text
+        else "now"
+    )
     return f"{person.label}, {when}"
 
 
 def _pager(asked: AsOfQuery, many: int) -> Pager:
     following = asked.after + SHOWN
-    what = ("object differs", "objects differ") if asked.compares else ("object", "objects")
+    what = (gettext("object differs"), gettext("objects differ")) if asked.compares else ("object", "objects")
     next_ = asked.url(after=following) if following < many else ""
     return Pager(words.count(many, *what), asked.url() if asked.after else "", next_)

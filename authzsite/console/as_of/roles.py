@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.as_of.objects import moment_of
@@ -48,9 +49,11 @@ def role_as_of(request: Request, id: int) -> HttpResponse:
     then = moment_of(at) if at else None
     name = seen.node.name
     context = {
-        "crumbs": Crumbs((("Roles", reverse("console:roles")), (name, reverse("console:role", args=[id])))),
-        "heading": f"The past of {name}",
-        "kind": "Role",
+        "crumbs": Crumbs(
+            ((_("Roles"), reverse("console:roles")), (name, reverse("console:role", args=[id])))
+        ),
+        "heading": _("The past of %(name)s") % {"name": name},
+        "kind": _("Role"),
         "at": at,
         "zone": words.zone(),
         "problem": WRONG if at and then is None else "",
@@ -66,8 +69,11 @@ def role_as_of(request: Request, id: int) -> HttpResponse:
 
 
 def _said(then: Past) -> Note:
-    text = f"{words.moment(then.moment)}, revision {words.number(then.revision)}"
-    return Note("warn", "This is the past", text, "?", "Back to choosing a moment")
+    text = _("%(moment)s, revision %(revision)s") % {
+        "moment": words.moment(then.moment),
+        "revision": words.number(then.revision),
+    }
+    return Note("warn", _("This is the past"), text, "?", _("Back to choosing a moment"))
 
 
 def _gave(seen: VisibleRole, then: Past) -> list[RoleContents]:
@@ -96,7 +102,7 @@ def _row(node: Node, rows: list[Grant]) -> RoleContents:
     above = " / ".join(node.names[:-1]) or terms.kind_of(node.type)
     face, url = Face("thing", terms.icon_of(node.type)), terms.page_of(node.id, node.type)
     denied = rights(node, rows, Effect.DENY)
-    chip = Chip("denied", f"{denied} denied") if denied else None
+    chip = Chip("denied", _("%(denied)s denied") % {"denied": denied}) if denied else None
     return RoleContents(Who(node.name, face, above, url), rights(node, rows, Effect.ALLOW), chip)
 
 

@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from django.db.models import CharField, Count, Exists, OuterRef, QuerySet, Value
 from django.db.models.functions import Collate, Left, Upper
 from django.http import QueryDict
+from django.utils.translation import gettext as _
 
 from authzsite.console.catalog.tree import SHOWN, after, inside, mark_of, shown_types
 from authzsite.console.kit.display import terms, words
@@ -98,7 +99,11 @@ class CatalogList:
         if self.text:
             return f"{words.number(self.count)} {'matches' if self.count == 1 else 'match'} “{self.text}”"
         what = {"mine": " of yours", "ownerless": " without an owner"}.get(self.how, "")
-        return f"{words.count(self.count, 'object')}{what} in {self.place.node.name}"
+        return _("%(count)s%(what)s in %(name)s") % {
+            "count": words.count(self.count, "object"),
+            "what": what,
+            "name": self.place.node.name,
+        }
 
     def letters(self) -> Letters | None:
         """The bars to jump by, where there is more than a page."""
@@ -120,7 +125,7 @@ class CatalogList:
     def toggles(self) -> Iterable[Toggle]:
         kinds = [type_ for type_ in shown_types(self.place.node) if type_ in ("schema", "table", "view")]
         if len(shown_types(self.place.node)) > 1:
-            yield Toggle("All kinds", self.url(type=""), not self.type)
+            yield Toggle(_("All kinds"), self.url(type=""), not self.type)
             for kind in kinds:
                 yield Toggle(terms.kind_of(kind) + "s", self.url(type=kind), kind == self.type)
         for how, word in HOW[1:]:
@@ -130,7 +135,10 @@ class CatalogList:
         last = self.page[SHOWN - 1] if len(self.page) > SHOWN else None
         start = self.url() if self.data.get("after") or self.data.get("from") else ""
         next_ = self.url(after=mark_of(last)) if last else ""
-        text = "Nothing comes after this"
+        text = _("Nothing comes after this")
         if self.shown:
-            text = f"{self.shown[0].name} to {self.shown[-1].name}, by name"
+            text = _("%(name)s to %(name2)s, by name") % {
+                "name": self.shown[0].name,
+                "name2": self.shown[-1].name,
+            }
         return Pager(text, start, next_) if start or next_ else None

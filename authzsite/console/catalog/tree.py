@@ -11,6 +11,7 @@ from django.db.models.functions import Collate, Upper
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
@@ -94,7 +95,7 @@ def _branch(
         here=node.id == place.node.id,
         children=leaves,
         more=_more(node.id, last, depth + 2, SHOWN) if last else "",
-        more_words=f"{words.number(count - SHOWN)} more" if last else "",
+        more_words=_("%(number)s more") % {"number": words.number(count - SHOWN)} if last else "",
     )
 
 
@@ -124,5 +125,10 @@ def nodes(request: Request, id: int) -> HttpResponse:
     )
     last = found[SHOWN - 1] if len(found) > SHOWN else None
     more = _more(id, last, level, at + SHOWN) if last else ""
-    shown = Nodes(leaves, level, more, f"{words.number(count - at - SHOWN)} more" if last else "")
+    shown = Nodes(
+        leaves,
+        level,
+        more,
+        _("%(number)s more") % {"number": words.number(count - at - SHOWN)} if last else "",
+    )
     return render(request, "parts/nodes.html", {"it": shown, "url": terms.page_of(id, place.node.type)})

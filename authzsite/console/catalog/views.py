@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.catalog.catalog_list import CatalogList
@@ -61,8 +62,8 @@ def top(request: Request) -> HttpResponse:
         return redirect(terms.page_of(realms[0].id, realms[0].type))
     owners = _owners_of([root.id for root in realms])
     context = {
-        "heading": "Catalog",
-        "lead": "The realms you are a member of.",
+        "heading": _("Catalog"),
+        "lead": _("The realms you are a member of."),
         "tree": _forest(request, realms),
         "rows": [
             CatalogRow(
@@ -73,7 +74,7 @@ def top(request: Request) -> HttpResponse:
                     terms.page_of(root.id, root.type),
                 ),
                 owners[root.id].label if root.id in owners else "",
-                "Member",
+                _("Member"),
                 "",
             )
             for root in realms
@@ -82,8 +83,8 @@ def top(request: Request) -> HttpResponse:
         "count_words": words.count(len(realms), "realm"),
         "pager": None,
         "empty": Empty(
-            "No realm has admitted you yet",
-            "The operator of this Lakewarden, or the owner of a realm, can add you.",
+            _("No realm has admitted you yet"),
+            _("The operator of this Lakewarden, or the owner of a realm, can add you."),
         ),
     }
     return page(request, "console/catalog/catalog.html", context, section="catalog", revision=revision_now())
@@ -128,15 +129,16 @@ def browse(request: Request, id: int) -> HttpResponse:
 
 def _empty(node: Node, *, filtered: bool) -> Empty:
     if filtered:
-        everything = Action("Show everything", reverse("console:browse", args=[node.id]))
+        everything = Action(_("Show everything"), reverse("console:browse", args=[node.id]))
         return Empty(
-            "Nothing matches",
-            "Lists show what you may see. Clear the filter to see all of it.",
+            _("Nothing matches"),
+            _("Lists show what you may see. Clear the filter to see all of it."),
             drawn=False,
             actions=(everything,),
         )
     return Empty(
-        f"Nothing you may see is in {node.name}", "Lists show what you may see; ask its owner for more."
+        _("Nothing you may see is in %(name)s") % {"name": node.name},
+        _("Lists show what you may see; ask its owner for more."),
     )
 
 
@@ -193,10 +195,10 @@ def _top(place: ObjectAccess) -> dict[str, Any]:
     level, owner = _nearest(place)
     detail = Detail.objects.filter(securable=node.id).first()
     crumbs = [(item.name, reverse("console:browse", args=[item.id])) for item in node.above()]
-    reach = Action(f"Who reaches {node.name}", reverse("console:object", args=[node.id]))
+    reach = Action(_("Who reaches %(name)s") % {"name": node.name}, reverse("console:object", args=[node.id]))
     reason = None if place.may_grant else ObjectHeader(place, "object").grant_reason()
     grant = Action(
-        f"Grant on {node.name}",
+        _("Grant on %(name)s") % {"name": node.name},
         reverse("console:grant", args=[node.id]),
         "primary",
         reason=reason.id if reason else "",
@@ -207,17 +209,17 @@ def _top(place: ObjectAccess) -> dict[str, Any]:
         "crumbs": Crumbs(tuple(crumbs)) if crumbs else None,
         "heading": node.name,
         "kind": terms.kind_of(node.type),
-        "lead": (detail.comment if detail else "") or "Lists and counts show what you may see.",
+        "lead": (detail.comment if detail else "") or _("Lists and counts show what you may see."),
         "actions": [*_settings(node), reach, grant],
         "reason": reason,
         "facts": Facts(tuple(_facts(place, level, owner))),
-        "above": f"Owner of {level}" if owner else "",
+        "above": _("Owner of %(level)s") % {"level": level} if owner else "",
     }
 
 
 def _settings(node: Node) -> Iterable[Action]:
     if node.type == "metalake":
-        yield Action("Settings", reverse("console:realm", args=[node.id]), "plain")
+        yield Action(_("Settings"), reverse("console:realm", args=[node.id]), "plain")
 
 
 def _nearest(place: ObjectAccess) -> tuple[str, Principal | None]:
@@ -228,13 +230,13 @@ def _nearest(place: ObjectAccess) -> tuple[str, Principal | None]:
 
 
 def _facts(place: ObjectAccess, level: str, owner: Principal | None) -> Iterable[Fact]:
-    note = f"of {level}" if level != place.node.name else ""
-    yield Fact("Owner", owner.label, note=note) if owner else Fact("Owner", "No owner")
+    note = _("of %(level)s") % {"level": level} if level != place.node.name else ""
+    yield Fact(_("Owner"), owner.label, note=note) if owner else Fact(_("Owner"), _("No owner"))
     able = [name for name in ("use", "drop", "grant") if place.may(name)]
-    yield Fact("You can", terms.can(able, place.node.type, owns="drop" in able))
+    yield Fact(_("You can"), terms.can(able, place.node.type, owns="drop" in able))
     there = behind(place.node)
     if there:
-        yield Fact(f"In {there.system}", state=there.state())
+        yield Fact(_("In %(system)s") % {"system": there.system}, state=there.state())
 
 
 @reads

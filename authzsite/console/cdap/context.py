@@ -12,6 +12,7 @@ from django.db.models import Min, QuerySet
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -139,14 +140,17 @@ class InstanceContext:
         """Who says who may do what, as a sentence's end."""
         names = [terms.principal_name(self.administrator)] if self.administrator else []
         group = self.realm.settings.get("admin_group")
-        names += [f"group {group}"] if group else []
-        who = words.listed(names, 3) or "a site admin"
+        names += [gettext("group %(group)s") % {"group": group}] if group else []
+        who = words.listed(names, 3) or gettext("a site admin")
         if self.by_pattern:
-            return f"{who}, who administers {self.root.name}"
-        return f"{who}, and administrators of {what}"
+            return gettext("%(who)s, who administers %(name)s") % {"who": who, "name": self.root.name}
+        return gettext("%(who)s, and administrators of %(what)s") % {"who": who, "what": what}
 
     def no_grant(self, what: str = "it") -> Reason | None:
-        told = f"Who may do what on {what} is said by {self.granting_words(what)}."
+        told = gettext("Who may do what on %(what)s is said by %(what2)s.") % {
+            "what": what,
+            "what2": self.granting_words(what),
+        }
         return Reason("why-not-grant", told)
 
     def crumbs(self, *more: tuple[str, str]) -> Crumbs:
@@ -219,7 +223,7 @@ def _held(desk: InstanceContext, rows: Sequence[Grant], roles: dict[int, str]) -
     else:
         name = roles.get(first.role_id or 0, "")
         url = reverse("console:role", args=[first.role_id]) if desk.looks else ""
-        who, code = Who(name, Face("thing", "role"), "Role", url), f"role:{name}"
+        who, code = Who(name, Face("thing", "role"), gettext("Role"), url), f"role:{name}"
     return PatternGrant(who, code, desk.labels(row.privilege for row in rows), tuple(rows))
 
 
@@ -234,8 +238,12 @@ class MatchCounts:
     @property
     def warning(self) -> str:
         if not self.now:
-            return "No such entity" if self.exact else "Matches nothing"
-        return f"{words.number(self.now - self.then)} more than when given" if self.now > self.then else ""
+            return gettext("No such entity") if self.exact else gettext("Matches nothing")
+        return (
+            gettext("%(number)s more than when given") % {"number": words.number(self.now - self.then)}
+            if self.now > self.then
+            else ""
+        )
 
     def state(self, noun: str) -> State:
         if not self.now:

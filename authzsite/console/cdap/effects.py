@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from authzsite.console.cdap.context import InstanceContext, noun_of
 from authzsite.console.cdap.links import text_of
 from authzsite.console.kit.display import terms, words
@@ -34,14 +36,21 @@ class PatternEffects:
         many = self.foretold.many
         if not many:
             if not self.target.is_pattern:
-                return "It is not there yet; what is made under this name will have these rights."
-            return f"No {self.noun} matches now. Later ones will."
+                return _("It is not there yet; what is made under this name will have these rights.")
+            return _("No %(noun)s matches now. Later ones will.") % {"noun": self.noun}
         if not self.target.is_pattern:
-            return "It is there."
+            return _("It is there.")
         names = [text_of(entity).partition(":")[2] for entity in self.foretold.entities[:NAMED]]
-        more = f" and {words.number(many - len(names))} more" if many > len(names) else ""
+        more = (
+            _(" and %(number)s more") % {"number": words.number(many - len(names))}
+            if many > len(names)
+            else ""
+        )
         listed = f"{', '.join(names)}{more}" if more else words.listed(names)
-        return f"{words.count(many, self.noun)} now: {listed}. Those made later too."
+        return _("%(many)s now: %(listed)s. Those made later too.") % {
+            "many": words.count(many, self.noun),
+            "listed": listed,
+        }
 
     def tally(self) -> Tally:
         told = (("lose", "lose", "loses"), ("gain", "gain", "gains"), ("same", "unchanged", "unchanged"))
@@ -66,15 +75,18 @@ class PatternEffects:
         ordered = sorted(folds.values(), key=lambda some: SIGNS.index(some[0].kind))
         lines = [self._line(some) for some in ordered]
         if self.foretold.unseen:
-            more = f"{words.number(self.foretold.unseen)} more"
-            lines.append(DiffLine("change", more, "are not worked out here"))
+            more = _("%(unseen)s more") % {"unseen": words.number(self.foretold.unseen)}
+            lines.append(DiffLine("change", more, _("are not worked out here")))
         return Diff(tuple(lines))
 
     def _line(self, effects: Sequence[Effect]) -> DiffLine:
         first = effects[0]
         names = words.listed([effect.person.label for effect in effects], 12)
         if first.via and len(effects) > 1:
-            subject, note = f"{words.number(len(effects))} of {first.via}", f"{names}."
+            subject, note = (
+                _("%(effects)s of %(via)s") % {"effects": words.number(len(effects)), "via": first.via},
+                f"{names}.",
+            )
         else:
             subject = f"{terms.principal_name(first.person)}{f' of {first.via}' if first.via else ''}"
             note = ""
@@ -84,9 +96,13 @@ class PatternEffects:
     def _outcome(self, effect: Effect, people: int) -> str:
         if effect.kind == "same":
             if not self.foretold.entities:
-                return "loses nothing that is there" if self.removal else "gains what is made later"
+                return _("loses nothing that is there") if self.removal else _("gains what is made later")
             kept = "keep" if people > 1 else "keeps"
-            return f"{kept} it by another name" if self.removal else "can do that already"
+            return (
+                _("%(kept)s it by another name") % {"kept": kept}
+                if self.removal
+                else _("can do that already")
+            )
         verb = {"gain": ("gain", "gains"), "lose": ("lose", "loses")}[effect.kind][people == 1]
         return f"{verb} {words.listed(list(self._changes(effect)))}"
 
@@ -96,4 +112,4 @@ class PatternEffects:
                 label = terms.lower(self.desk.actions[code])
                 many = abs(after - before)
                 what = words.count(many, self.noun) if self.target.is_pattern else str(self.target)
-                yield f"{label} on {what}"
+                yield _("%(label)s on %(what)s") % {"label": label, "what": what}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
+from django.utils.translation import gettext as _
 
 from authzsite.console.cdap.context import InstanceContext, desk_at
 from authzsite.console.cdap.links import text_of
@@ -69,16 +70,16 @@ def entity_list(request: Request, id: int) -> HttpResponse:
     window = list(asked.rows[start : start + SHOWN + 1])
     more = asked.url(after=str(start + SHOWN)) if len(window) > SHOWN else ""
     context = {
-        "heading": node.name if inside else f"Entities of {node.name}",
+        "heading": node.name if inside else _("Entities of %(name)s") % {"name": node.name},
         "kind": terms.kind_of(node.type) if inside else "",
         "crumbs": desk.crumbs(*_way(desk, node)),
-        "lead": "Everything that is there." if desk.looks else "Lists show what you may see.",
+        "lead": _("Everything that is there.") if desk.looks else _("Lists show what you may see."),
         "actions": _actions(desk, node, inside),
         "asked": text,
         "inside": inside,
         "rows": [_row(desk, entity) for entity in desk.entities(window[:SHOWN])],
         "pager": Pager(
-            "By kind and name", asked.url() if start else "", more, asked.url("cdap_entities_csv")
+            _("By kind and name"), asked.url() if start else "", more, asked.url("cdap_entities_csv")
         ),
         "empty": _empty(node, text),
     }
@@ -87,8 +88,10 @@ def entity_list(request: Request, id: int) -> HttpResponse:
 
 def _actions(desk: InstanceContext, node: Node, inside: str) -> list[Action]:
     begun = f"dataset:{node.names[1]}." if inside else ""
-    register = Action("Register an entity", desk.url("cdap_register", **({"entity": begun} if begun else {})))
-    return [register, *([Action("Who has access", desk.text_url(text_of(node)))] if inside else [])]
+    register = Action(
+        _("Register an entity"), desk.url("cdap_register", **({"entity": begun} if begun else {}))
+    )
+    return [register, *([Action(_("Who has access"), desk.text_url(text_of(node)))] if inside else [])]
 
 
 def _container(desk: InstanceContext, text: str) -> Node:
@@ -124,8 +127,8 @@ def able(desk: InstanceContext, node: Node) -> str:
 
 def _empty(node: Node, text: str) -> Empty:
     if text:
-        return Empty(f"Nothing matches “{text}”", drawn=False)
+        return Empty(_("Nothing matches “%(text)s”") % {"text": text}, drawn=False)
     return Empty(
-        f"Nothing you may see is in {node.name}",
-        "Entities are registered here, by CDAP's own calls under /v3/namespaces, or by manage.py entity.",
+        _("Nothing you may see is in %(name)s") % {"name": node.name},
+        _("Entities are registered here, by CDAP's own calls under /v3/namespaces, or by manage.py entity."),
     )

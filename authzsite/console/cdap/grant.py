@@ -9,6 +9,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from accounts.text import holdable
@@ -93,9 +94,9 @@ class PatternGrantForm(RecipientForm):
         example = "dataset:ns1.*" if desk.by_pattern else "dataset:ns1.orders"
         text.widget = forms.TextInput(attrs={**PLAIN, "placeholder": example, "maxlength": patterns.LONGEST})
         text.help_text = (
-            "The name of an entity, existing or future, or a pattern: * for any characters, ? for one."
+            _("The name of an entity, existing or future, or a pattern: * for any characters, ? for one.")
             if desk.by_pattern
-            else "The name of an existing entity."
+            else _("The name of an existing entity.")
         )
         roles = forms.Select(attrs={"class": "input"})
         roles.choices = cast("Any", lambda: self.role_choices)  # asked for only when they are drawn
@@ -108,7 +109,7 @@ class PatternGrantForm(RecipientForm):
     @cached_property
     def role_choices(self) -> list[tuple[str, str]]:
         roles = below(self.desk.root, "role").order_by("name").values_list("name", flat=True)[:ROLES]
-        return [("", "No role"), *((name, name) for name in roles)]
+        return [("", _("No role")), *((name, name) for name in roles)]
 
     def clean_text(self) -> str:
         text: str = self.cleaned_data["text"]
@@ -130,7 +131,7 @@ class PatternGrantForm(RecipientForm):
 
     def clean(self) -> dict[str, Any]:
         if "who" in self.cleaned_data and not self.holders:
-            self.add_error("who", ValidationError("Name at least one person, group or role."))
+            self.add_error("who", ValidationError(_("Name at least one person, group or role.")))
         return self.cleaned_data
 
     @property
@@ -190,7 +191,7 @@ class PatternGrantView(ChangeView):
     def save(self, form: PatternGrantForm, actor: Actor) -> None:
         root, reason, may = self.object.root, form.cleaned_data["reason"], form.privileges
         if form.target is None:
-            raise TypeError("a form without a name is not saved")
+            raise TypeError(_("a form without a name is not saved"))
         with change(GRANT_ADDED, realm=realm_of(root), by=actor, reason=reason):
             for holder in form.holders:
                 patterns.grant(root, form.target, holder, may, by=actor, reason=reason)
@@ -199,15 +200,19 @@ class PatternGrantView(ChangeView):
         labels = [item.label if isinstance(item, Principal) else item.name for item in form.holders]
         names = words.listed(labels, 3)
         if self.revision is None:
-            return f"Nothing changed: {names} had this already"
-        return f"{names}: {terms.lower(self.object.labels(form.privileges))} on {form.target}"
+            return _("Nothing changed: %(names)s had this already") % {"names": names}
+        return _("%(names)s: %(privileges)s on %(target)s") % {
+            "names": names,
+            "privileges": terms.lower(self.object.labels(form.privileges)),
+            "target": form.target,
+        }
 
     def heading(self, form: PatternGrantForm) -> str:
-        return f"Give access in {self.object.root.name}"
+        return _("Give access in %(name)s") % {"name": self.object.root.name}
 
     def button(self, form: PatternGrantForm) -> str:
         labels = [terms.lower(self.object.actions[code]) for code in form.privileges]
-        return f"Grant {words.listed(labels, 3)}" if labels else "Grant access"
+        return _("Grant %(labels)s") % {"labels": words.listed(labels, 3)} if labels else _("Grant access")
 
     def back(self) -> str:
         return self.object.text_url(str(self.form.target)) if self.form.target else self.object.url()

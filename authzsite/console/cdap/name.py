@@ -8,6 +8,7 @@ from datetime import datetime
 from functools import cached_property
 
 from django.http import Http404, HttpResponse
+from django.utils.translation import gettext as _
 
 from authzsite.console.cdap.context import (
     InstanceContext,
@@ -90,31 +91,33 @@ class Name:
         node = ask.entity_node(self.desk.root, self.target)
         slice_, now = self.desk.place.slice, self.desk.place.now
         able = [code for code in self.desk.actions if ask.answer(slice_, code, node, now=now)]
-        found = [Fact("Kind", terms.kind_of(self.target.type))]
+        found = [Fact(_("Kind"), terms.kind_of(self.target.type))]
         if self.desk.looks or self.target.is_pattern:
-            found.append(Fact("Matches now" if self.target.is_pattern else "There", state=self._state()))
+            found.append(
+                Fact(_("Matches now") if self.target.is_pattern else _("There"), state=self._state())
+            )
         if not self.target.is_pattern:
-            found.append(Fact("You may", self.desk.labels(able) or "Nothing"))
+            found.append(Fact(_("You may"), self.desk.labels(able) or _("Nothing")))
         if self.reach.warning and self.reach.now:
-            found.append(Fact("When given", words.count(self.reach.then, noun_of(self.target))))
+            found.append(Fact(_("When given"), words.count(self.reach.then, noun_of(self.target))))
         return Facts(tuple(found))
 
     def _state(self) -> State:
         if self.target.is_pattern or not self.reach.now:
             return self.reach.state(noun_of(self.target))
-        return State("ok", "Yes")
+        return State("ok", _("Yes"))
 
     def warning(self) -> Note | None:
         if not self.held or not self.reach.warning:
             return None
         if self.reach.now:
             more = words.count(self.reach.now - self.reach.then, noun_of(self.target))
-            said = f"{more} came since it was first given."
-            return Note("warn", said, "Rights on this name count on those too.")
+            said = _("%(more)s came since it was first given.") % {"more": more}
+            return Note("warn", said, _("Rights on this name count on those too."))
         if self.target.is_pattern:
-            return Note("warn", "It matches nothing now.", "Later names that match are covered.")
-        told = "A new entity of this name has these rights; revoke them if that is not intended."
-        return Note("warn", "There is no such entity.", told)
+            return Note("warn", _("It matches nothing now."), _("Later names that match are covered."))
+        told = _("A new entity of this name has these rights; revoke them if that is not intended.")
+        return Note("warn", _("There is no such entity."), told)
 
     def rows(self) -> list[HolderRow]:
         moments = timeline.moments_of({item.since for item in self.held})
@@ -123,7 +126,9 @@ class Name:
     def _row(self, pattern_grant: PatternGrant, moments: dict[int, datetime]) -> HolderRow:
         url = self.desk.url("cdap_revoke", text=self.text, who=pattern_grant.code)
         revoke = (
-            Action("Revoke", url, "mini", more=f"from {pattern_grant.who.name}") if self.may_grant else None
+            Action(_("Revoke"), url, "mini", more=_("from %(name)s") % {"name": pattern_grant.who.name})
+            if self.may_grant
+            else None
         )
         return HolderRow(
             pattern_grant.who,
@@ -174,28 +179,28 @@ def _context(name: Name) -> dict[str, object]:
     warning = name.warning()
     return {
         "heading": name.text,
-        "kind": "Pattern" if target.is_pattern else "Entity",
+        "kind": _("Pattern") if target.is_pattern else _("Entity"),
         "crumbs": desk.crumbs(),
         "actions": _actions(name, reason),
         "no_grant": desk.no_grant(name.text) if reason else None,
         "facts": name.facts(),
         "notes": [warning] if warning else [],
         "rows": name.rows(),
-        "nobody": Empty("Nothing is granted on exactly this name", drawn=False),
+        "nobody": Empty(_("Nothing is granted on exactly this name"), drawn=False),
         "others": name.others(),
         "pattern": target.is_pattern,
         "matched": [_matched(desk, item) for item in name.matched],
         "more": max(0, name.reach.now - SHOWN),
-        "nothing": Empty("Nothing matches it now", drawn=False),
+        "nothing": Empty(_("Nothing matches it now"), drawn=False),
     }
 
 
 def _actions(name: Name, reason: str) -> list[Action]:
     desk = name.desk
-    give = Action("Give access", desk.url("cdap_grant", text=name.text), "primary", reason=reason)
+    give = Action(_("Give access"), desk.url("cdap_grant", text=name.text), "primary", reason=reason)
     if name.target.is_pattern or not may_delete(desk, name.target):
         return [give]
-    return [Action("Delete", desk.url("cdap_delete", text=name.text)), give]
+    return [Action(_("Delete"), desk.url("cdap_delete", text=name.text)), give]
 
 
 def _matched(desk: InstanceContext, node: Node) -> Who:

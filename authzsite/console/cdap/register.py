@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
+from django.utils.translation import gettext as _
 
 from authzsite.console.cdap.context import InstanceContext, desk_at
 from authzsite.console.kit.change_view import ChangeView, Plan
@@ -87,18 +88,18 @@ class RegisterEntityView(EntityChangeView):
             raise
 
     def success_message(self, form: RegisterForm) -> str:
-        return f"{form.cleaned_data['entity']} is registered"
+        return _("%(cleaned_data)s is registered") % {"cleaned_data": form.cleaned_data["entity"]}
 
     def get_success_url(self) -> str:
         return self.back()
 
     def heading(self, form: RegisterForm) -> str:
-        return f"Register an entity in {self.desk.root.name}"
+        return _("Register an entity in %(name)s") % {"name": self.desk.root.name}
 
     def lead(self) -> str:
         if self.desk.by_pattern:
-            return "It takes rights on its name, which are given before it is there."
-        return "It takes Write on what it stands in. Whoever makes it gets Everything on it."
+            return _("It takes rights on its name, which are given before it is there.")
+        return _("It takes Write on what it stands in. Whoever makes it gets Everything on it.")
 
     def button(self, form: RegisterForm) -> str:
         return "Register"
@@ -107,7 +108,7 @@ class RegisterEntityView(EntityChangeView):
         return self.desk.url("cdap_entities")
 
     def page_context(self, form: RegisterForm) -> dict[str, Any]:
-        return {"title": "Register an entity"}
+        return {"title": _("Register an entity")}
 
 
 class DeleteEntityView(EntityChangeView):
@@ -131,23 +132,23 @@ class DeleteEntityView(EntityChangeView):
         return refused(self.request, self.desk.place, "drop")
 
     def plan(self, form: ConfirmForm) -> Plan:
-        later = "Rights on the name stay." if self.desk.by_pattern else "Rights on it go too."
-        return Plan(diff=Diff((DiffLine("lose", str(self.entity), "is no longer there", later),)))
+        later = _("Rights on the name stay.") if self.desk.by_pattern else _("Rights on it go too.")
+        return Plan(diff=Diff((DiffLine("lose", str(self.entity), _("is no longer there"), later),)))
 
     def save(self, form: ConfirmForm, actor: Actor) -> int:
         return entities.delete(self.desk.root, self.entity, by=actor, reason=form.cleaned_data["reason"])
 
     def success_message(self, form: ConfirmForm) -> str:
-        return f"{self.entity} is deleted; its history is kept"
+        return _("%(entity)s is deleted; its history is kept") % {"entity": self.entity}
 
     def heading(self, form: ConfirmForm) -> str:
         return f"Delete {self.entity}?"
 
     def lead(self) -> str:
-        return f"In {self.desk.root.name}"
+        return _("In %(name)s") % {"name": self.desk.root.name}
 
     def button(self, form: ConfirmForm) -> str:
-        return f"Delete {self.entity}"
+        return _("Delete %(entity)s") % {"entity": self.entity}
 
     def get_success_url(self) -> str:
         return self.desk.url("cdap_entities")

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from django.http import Http404, HttpResponse
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from authzsite.console.cdap.context import InstanceContext, PatternGrant, desk_at, held_on
@@ -52,7 +53,7 @@ class Removal:
             return self.code
         if isinstance(self.holder, Principal):
             return terms.principal_name(self.holder)
-        return f"role {self.code.partition(':')[2]}"
+        return gettext("role %(partition)s") % {"partition": self.code.partition(":")[2]}
 
 
 class RevokePatternView(ChangeView):
@@ -91,8 +92,10 @@ class RevokePatternView(ChangeView):
 
     def plan(self, form: ConfirmForm) -> Plan:
         if self.effects is None:
-            strong = f"There is nothing to revoke: {self.object.spoken} holds nothing on exactly this name."
-            note = Note("", strong, "It may have ended, or somebody revoked it before you.")
+            strong = gettext("There is nothing to revoke: %(spoken)s holds nothing on exactly this name.") % {
+                "spoken": self.object.spoken
+            }
+            note = Note("", strong, gettext("It may have ended, or somebody revoked it before you."))
             return Plan(nothing=True, notes=(note,))
         return Plan(tally=self.effects.tally(), diff=self.effects.diff())
 
@@ -106,8 +109,11 @@ class RevokePatternView(ChangeView):
     def success_message(self, form: ConfirmForm) -> str:
         target, spoken = self.object.target, self.object.spoken
         if self.revision is None:
-            return f"Nothing changed: {spoken} had nothing on {target}"
-        return f"{target}: revoked from {spoken}"
+            return gettext("Nothing changed: %(spoken)s had nothing on %(target)s") % {
+                "spoken": spoken,
+                "target": target,
+            }
+        return gettext("%(target)s: revoked from %(spoken)s") % {"target": target, "spoken": spoken}
 
     def heading(self, form: ConfirmForm) -> str:
         removal = self.object
@@ -118,10 +124,10 @@ class RevokePatternView(ChangeView):
     def lead(self) -> str:
         if self.effects and self.object.target.is_pattern:
             return self.effects.matches()
-        return f"In {self.desk.root.name}"
+        return gettext("In %(name)s") % {"name": self.desk.root.name}
 
     def button(self, form: ConfirmForm) -> str:
-        return f"Revoke from {self.object.spoken}"
+        return gettext("Revoke from %(spoken)s") % {"spoken": self.object.spoken}
 
     def back(self) -> str:
         return self.desk.text_url(str(self.object.target))

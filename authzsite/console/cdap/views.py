@@ -9,6 +9,7 @@ from functools import cached_property
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.cdap.context import InstanceContext, MatchCounts, desk_at, held_on, noun_of, reaches
 from authzsite.console.kit.auth import login_required
@@ -93,14 +94,14 @@ class Names:
 
     def toggles(self) -> tuple[Toggle, ...]:
         return (
-            Toggle("All", self.url(s=""), not self.lost),
-            Toggle("To look at", self.url(s="lost"), self.lost),
+            Toggle(_("All"), self.url(s=""), not self.lost),
+            Toggle(_("To look at"), self.url(s="lost"), self.lost),
         )
 
     def pager(self) -> Pager:
         next_ = self.url(after=self.found[SHOWN - 1]) if len(self.found) > SHOWN else ""
         csv = self.desk.url("instance_csv", **self._asked())
-        return Pager("By name", self.url() if self.after else "", next_, csv)
+        return Pager(_("By name"), self.url() if self.after else "", next_, csv)
 
 
 @reads
@@ -112,14 +113,14 @@ def instance_detail(request: Request, id: int) -> HttpResponse:
     reason = "" if desk.administers else "why-not-grant"
     context = {
         "heading": desk.root.name,
-        "kind": "CDAP instance",
-        "lead": "Access granted on names and patterns, and what they match now."
+        "kind": _("CDAP instance"),
+        "lead": _("Access granted on names and patterns, and what they match now.")
         if desk.looks
-        else "Your access on names and patterns. Lists show what you may see.",
+        else _("Your access on names and patterns. Lists show what you may see."),
         "actions": [
             *_making_roles(desk),
-            Action("Entities", desk.url("cdap_entities"), "", "schema"),
-            Action("Give access", desk.url("cdap_grant"), "primary", reason=reason, key="a"),
+            Action(_("Entities"), desk.url("cdap_entities"), "", "schema"),
+            Action(_("Give access"), desk.url("cdap_grant"), "primary", reason=reason, key="a"),
         ],
         "no_grant": desk.no_grant(desk.root.name) if reason else None,
         "facts": _facts(desk),
@@ -143,7 +144,7 @@ def listed(request: Request, id: int) -> Names:
 def _making_roles(desk: InstanceContext) -> list[Action]:
     if not desk.administers:
         return []
-    return [Action("Make a role", f"{reverse('console:role_new')}?in={desk.root.id}", "plain", "role")]
+    return [Action(_("Make a role"), f"{reverse('console:role_new')}?in={desk.root.id}", "plain", "role")]
 
 
 def _facts(desk: InstanceContext) -> Facts:
@@ -151,33 +152,42 @@ def _facts(desk: InstanceContext) -> Facts:
     who = desk.administrator
     switched = mode_of(desk.root.realm_id) == Mode.Choice.ON and settings.get("authentication") != "off"
     found = [
-        Fact("Rules", f"CDAP {settings['policy']}"),
-        Fact("Administrator", who.label if who else "Nobody"),
-        Fact("Admin group", str(settings.get("admin_group") or "None")),
-        Fact("Master user", str(settings.get("master_user") or "None")),
-        Fact("Enforced", "" if not switched else "Yes", state=None if switched else State("paused", "Off")),
+        Fact(_("Rules"), _("CDAP %(settings)s") % {"settings": settings["policy"]}),
+        Fact(_("Administrator"), who.label if who else _("Nobody")),
+        Fact(_("Admin group"), str(settings.get("admin_group") or "None")),
+        Fact(_("Master user"), str(settings.get("master_user") or "None")),
+        Fact(
+            _("Enforced"),
+            "" if not switched else _("Yes"),
+            state=None if switched else State("paused", _("Off")),
+        ),
     ]
-    found.append(Fact("Pushed to storage", "No"))
+    found.append(Fact(_("Pushed to storage"), _("No")))
     if desk.looks:
         many = all_below(desk.root.id).filter(type__in=TYPES).count()
-        found.append(Fact("Entities", words.number(many), desk.url("cdap_entities")))
+        found.append(Fact(_("Entities"), words.number(many), desk.url("cdap_entities")))
     return Facts(tuple(found))
 
 
 def _empty(desk: InstanceContext, names: Names) -> Empty:
     if names.lost:
         return Empty(
-            "Every name matches what it matched when it was given",
-            "Names that match nothing, or more than when they were given, are listed here.",
+            _("Every name matches what it matched when it was given"),
+            _("Names that match nothing, or more than when they were given, are listed here."),
             drawn=False,
-            actions=(Action("Show all", desk.url()),),
+            actions=(Action(_("Show all"), desk.url()),),
         )
     if names.text:
-        everything = Action("Show all", desk.url())
-        return Empty(f"Nothing is granted on “{names.text}”", drawn=False, actions=(everything,))
-    if desk.looks:
-        how = "Rights are given on names, exact or with * and ?, before or after what they name is there."
+        everything = Action(_("Show all"), desk.url())
         return Empty(
-            "Nothing is granted here yet", how if desk.by_pattern else "Rights are given on entities."
+            _("Nothing is granted on “%(text)s”") % {"text": names.text}, drawn=False, actions=(everything,)
         )
-    return Empty("You have no access here yet", f"Access is given by {desk.granting_words()}.")
+    if desk.looks:
+        how = _("Rights are given on names, exact or with * and ?, before or after what they name is there.")
+        return Empty(
+            _("Nothing is granted here yet"), how if desk.by_pattern else _("Rights are given on entities.")
+        )
+    return Empty(
+        _("You have no access here yet"),
+        _("Access is given by %(granting_words)s.") % {"granting_words": desk.granting_words()},
+    )

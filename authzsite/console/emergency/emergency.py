@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from authzsite.console.emergency.views import state_of
 from authzsite.console.kit.change_view import ChangeView
@@ -76,8 +77,8 @@ class EmergencyView(ChangeView):
 
     def success_message(self, form: ReviewForm) -> str:
         if form.closes:
-            return "The review is closed with your statement"
-        return f"{self.object[1].name} is no longer open"
+            return gettext("The review is closed with your statement")
+        return gettext("%(name)s is no longer open") % {"name": self.object[1].name}
 
     def may_undo(self) -> bool:
         return False
@@ -87,13 +88,16 @@ class EmergencyView(ChangeView):
 
     def heading(self, form: ReviewForm) -> str:
         row, node = self.object
-        return f"{row.person.label} opened {node.ref.full_name or node.name}"
+        return gettext("%(label)s opened %(part)s") % {
+            "label": row.person.label,
+            "part": node.ref.full_name or node.name,
+        }
 
     def lead(self) -> str:
         return f"“{self.object[0].reason}”"
 
     def button(self, form: ReviewForm) -> str:
-        return "Close the review"
+        return gettext("Close the review")
 
     def back(self) -> str:
         return reverse("console:emergencies")
@@ -103,14 +107,20 @@ class EmergencyView(ChangeView):
         state = state_of(row)
         own, governs = self.asker.pk == row.person_id, emergency_access.may_review(self.asker, row, node)
         return {
-            "crumbs": Crumbs((("Emergency access", self.back()),)),
+            "crumbs": Crumbs(((gettext("Emergency access"), self.back()),)),
             "facts": Facts(tuple(_facts(row, node))),
             "used": list(_used(row)),
-            "no_use": Empty("No job reported usage", "Jobs report their usage once per run.", drawn=False),
+            "no_use": Empty(
+                gettext("No job reported usage"),
+                gettext("Jobs report their usage once per run."),
+                drawn=False,
+            ),
             "changes": _changes_words(traces.changes_of(row)),
             "history": f"{reverse('console:history')}?{urlencode({'person': str(row.person)})}",
             "may_end": state.word == "Open" and (own or governs),
-            "end_words": f"End it now for {row.person.label}" if not own else "End it now",
+            "end_words": gettext("End it now for %(label)s") % {"label": row.person.label}
+            if not own
+            else gettext("End it now"),
             "may_close": state.word != "Open" and governs,
             "waits": _waits_words(row, own=own, governs=governs, open_=state.word == "Open"),
             "closed": row.state == "closed",
@@ -125,12 +135,12 @@ class EmergencyView(ChangeView):
 
 
 def _facts(row: Emergency, node: Node) -> Iterable[Fact]:
-    yield Fact("Object", terms.short_name(node), terms.page_of(node.id, node.type))
+    yield Fact(gettext("Object"), terms.short_name(node), terms.page_of(node.id, node.type))
     rights = [terms.right(code, node.type, node.kind) for code in row.privileges]
-    yield Fact("Could", terms.sentence_list(list(dict.fromkeys(rights))))
-    yield Fact("From", words.moment(row.opened))
-    yield Fact("Until", words.moment(row.ended or row.until))
-    yield Fact("State", state=state_of(row))
+    yield Fact(gettext("Could"), terms.sentence_list(list(dict.fromkeys(rights))))
+    yield Fact(gettext("From"), words.moment(row.opened))
+    yield Fact(gettext("Until"), words.moment(row.ended or row.until))
+    yield Fact(gettext("State"), state=state_of(row))
 
 
 def _used(row: Emergency) -> Iterable[UseRow]:
@@ -138,19 +148,19 @@ def _used(row: Emergency) -> Iterable[UseRow]:
     places = nodes(use.securable_id for use in uses) if uses else {}
     for use in uses:
         node = places.get(use.securable_id)
-        did = use.action if use.executed else f"prepared to {use.action}"
+        did = use.action if use.executed else gettext("prepared to %(action)s") % {"action": use.action}
         yield UseRow(terms.short_name(node) if node else "", did, use.run, words.moment(use.at))
 
 
 def _changes_words(many: int) -> str:
     if not many:
-        return "Nothing was changed on this site meanwhile."
-    return f"{words.count(many, 'change')} on this site meanwhile."
+        return gettext("Nothing was changed on this site meanwhile.")
+    return gettext("%(many)s on this site meanwhile.") % {"many": words.count(many, "change")}
 
 
 def _waits_words(row: Emergency, *, own: bool, governs: bool, open_: bool) -> str:
     if row.state == "closed" or governs:
         return ""
     if own and not open_:
-        return "Another approver of the object reviews what you did and closes it with a statement."
-    return "" if open_ else "It waits until an approver of the object closes it."
+        return gettext("Another approver of the object reviews what you did and closes it with a statement.")
+    return "" if open_ else gettext("It waits until an approver of the object closes it.")

@@ -13,6 +13,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.home.waiting import Waits, waits
@@ -128,7 +129,7 @@ class EmergencyForm(ConsoleForm):
         super().__init__(data, **kwargs)
         longest, hours = emergency_access.longest(), self.fields["hours"]
         hours.choices = [(hour, words.count(hour, "hour")) for hour in range(1, longest + 1)]
-        wrong = f"An emergency lasts 1 to {longest} hours."
+        wrong = _("An emergency lasts 1 to %(longest)s hours.") % {"longest": longest}
         hours.error_messages |= {"required": wrong, "invalid_choice": wrong}
 
 
@@ -154,7 +155,9 @@ class EmergenciesView(ChangeView):
         typed = form.cleaned_data
         node = self.object.named(typed["what"])
         if node is None:
-            raise NotFound(f"There is nothing called {typed['what']} that you may open.")
+            raise NotFound(
+                _("There is nothing called %(typed)s that you may open.") % {"typed": typed["what"]}
+            )
         wanted = EmergencyRequest(
             node, typed["action"] or READ, typed["hours"], typed["reason"], actor.request_id
         )
@@ -174,7 +177,10 @@ class EmergenciesView(ChangeView):
             return ""
         node = nodes([self.opened.securable_id]).get(self.opened.securable_id)
         until = words.when_in_words(words.moment(self.opened.until))
-        return f"{node.name if node else 'What was dropped'} is open to you until {until}"
+        return _("%(name)s is open to you until %(until)s") % {
+            "name": node.name if node else "What was dropped",
+            "until": until,
+        }
 
     def may_undo(self) -> bool:
         return False
@@ -183,13 +189,13 @@ class EmergenciesView(ChangeView):
         return reverse("console:emergency", args=[self.opened.pk]) if self.opened else self.back()
 
     def heading(self, form: EmergencyForm) -> str:
-        return "Emergency access"
+        return _("Emergency access")
 
     def lead(self) -> str:
-        return "For urgent access when no approver is available."
+        return _("For urgent access when no approver is available.")
 
     def button(self, form: EmergencyForm) -> str:
-        return "Open it for me now"
+        return _("Open it for me now")
 
     def back(self) -> str:
         return reverse("console:emergencies")
@@ -203,13 +209,13 @@ class EmergenciesView(ChangeView):
             "barred": Reason("why-not-open", self.object.barred) if self.object.barred else None,
             "no_duty": Note(
                 "plain",
-                "You have no duty for emergencies.",
-                "The owner of a realm gives it in advance, on an object and everything inside.",
+                _("You have no duty for emergencies."),
+                _("The owner of a realm gives it in advance, on an object and everything inside."),
             ),
             "theirs": list(lines(theirs, places)),
             "mine": list(lines(mine, places)),
             "csv": reverse("console:emergencies_csv"),
-            "empty": Empty("You have not used emergency access", drawn=False),
+            "empty": Empty(_("You have not used emergency access"), drawn=False),
         }
 
     def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
@@ -221,7 +227,7 @@ def lines(rows: Iterable[Emergency], places: dict[int, Node]) -> Iterable[Emerge
         node = places.get(row.securable_id)
         yield EmergencyRow(
             terms.who(row.person),
-            terms.short_name(node) if node else "what was dropped",
+            terms.short_name(node) if node else _("what was dropped"),
             reverse("console:emergency", args=[row.pk]),
             row.reason,
             words.moment(row.opened),
@@ -234,7 +240,7 @@ def lines(rows: Iterable[Emergency], places: dict[int, Node]) -> Iterable[Emerge
 def as_csv(request: Request) -> HttpResponseBase:
     """What waits for one's review, then all that one opened."""
     asker = asker_of(request)
-    head = ["who", "shown as", "object", "type", "rights", "why", "opened", "until", "state"]
+    head = ["who", _("shown as"), "object", "type", "rights", "why", "opened", "until", "state"]
     own = emergency_access.of_person(asker).iterator(csv_file.CHUNK)
     return csv_file.answer("emergencies", head, _told(chain(to_review(asker), own)))
 
@@ -287,7 +293,7 @@ def waiting(asker: Principal) -> Waits:
     """Emergencies of others whose review waits for them, the oldest first."""
     rows = to_review(asker)
     places = nodes(row.securable_id for row in rows[:ON_HOME]) if rows else {}
-    step = Action("Review emergencies", reverse("console:emergencies"), "primary") if rows else None
+    step = Action(_("Review emergencies"), reverse("console:emergencies"), "primary") if rows else None
     return Waits(tuple(_items(rows[:ON_HOME], places)), len(rows), step)
 
 
@@ -295,9 +301,12 @@ def _items(rows: Sequence[Emergency], places: dict[int, Node]) -> Iterable[Item]
     for row in rows:
         node = places.get(row.securable_id)
         url = reverse("console:emergency", args=[row.pk])
-        look = Action("Review", url, "mini", more=f"what {row.person.label} did")
-        note = f"{words.moment(row.opened)} · “{row.reason[:120]}” · waits for your statement"
+        look = Action(_("Review"), url, "mini", more=_("what %(label)s did") % {"label": row.person.label})
+        note = _("%(opened)s · “%(reason)s” · waits for your statement") % {
+            "opened": words.moment(row.opened),
+            "reason": row.reason[:120],
+        }
         name = terms.short_name(node) if node else ""
         yield Item(
-            terms.avatar_of(row.person), row.person.label, "opened in an emergency", note, look, name, url
+            terms.avatar_of(row.person), row.person.label, _("opened in an emergency"), note, look, name, url
         )

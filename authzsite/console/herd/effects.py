@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.herd.context import GRANTING, HerdContext
 from authzsite.console.kit.display import terms, words
@@ -63,25 +64,45 @@ class EntryEffects:
     # One holder
 
     def _own(self, outcome: Outcome) -> Iterable[DiffLine]:
-        name, where = outcome.holder.label, f"on {self.desk.node.name}"
+        name, where = outcome.holder.label, _("on %(name)s") % {"name": self.desk.node.name}
         if outcome.loses:
-            yield DiffLine("lose", name, f"loses {labels(outcome.loses)} {where}", self._rest(outcome))
+            yield DiffLine(
+                "lose",
+                name,
+                _("loses %(loses)s %(where)s") % {"loses": labels(outcome.loses), "where": where},
+                self._rest(outcome),
+            )
         if outcome.gains:
-            yield DiffLine("gain", name, f"may {_verbs(outcome.gains)} {where}", self._rest(outcome))
+            yield DiffLine(
+                "gain",
+                name,
+                _("may %(gains)s %(where)s") % {"gains": _verbs(outcome.gains), "where": where},
+                self._rest(outcome),
+            )
         if outcome.keeps:
-            yield DiffLine("same", name, f"keeps {labels(outcome.keeps)}, {_through(outcome)}")
+            yield DiffLine(
+                "same",
+                name,
+                _("keeps %(keeps)s, %(outcome)s")
+                % {"keeps": labels(outcome.keeps), "outcome": _through(outcome)},
+            )
         again = outcome.had_already - outcome.keeps
         if again:
-            yield DiffLine("same", name, f"had {labels(again)} already, {_through(outcome)}")
+            yield DiffLine(
+                "same",
+                name,
+                _("had %(again)s already, %(outcome)s")
+                % {"again": labels(again), "outcome": _through(outcome)},
+            )
         if "GRANT" in outcome.turn.gives and not self._usable(outcome):
             yield self._lacks_role(name)
 
     def _rest(self, outcome: Outcome) -> str:
         rest = outcome.has - outcome.gains
         return (
-            f"Keeps {labels(rest)}."
+            _("Keeps %(rest)s.") % {"rest": labels(rest)}
             if rest
-            else "Nothing is left."
+            else _("Nothing is left.")
             if outcome.loses and not outcome.has
             else ""
         )
@@ -93,11 +114,13 @@ class EntryEffects:
         return bool(engine.decide(outcome.slice, GRANTING, levels, now=moment))
 
     def _lacks_role(self, name: str) -> DiffLine:
-        text = "cannot use Grant yet: the role DATA_OWNER is missing"
+        text = _("cannot use Grant yet: the role DATA_OWNER is missing")
         url = reverse("console:herd_roles", args=[self.desk.herd.id])
         who = self.desk.administrator
-        note = f"{who.label} assigns it." if who else "The administrator assigns it."
-        return DiffLine("lack", name, text, note, url, "See who holds it")
+        note = (
+            _("%(label)s assigns it.") % {"label": who.label} if who else _("The administrator assigns it.")
+        )
+        return DiffLine("lack", name, text, note, url, _("See who holds it"))
 
     # Those whom a pattern speaks of
 
@@ -109,13 +132,17 @@ class EntryEffects:
                 if outcome.pattern is not None and turned:
                     by_pattern.setdefault((outcome.pattern.name, turned), []).append(outcome.holder.label)
             for (pattern, codes), names in by_pattern.items():
-                verb = f"lose {labels(codes)}" if kind == "lose" else f"gain {labels(codes)}"
+                verb = (
+                    _("lose %(codes)s") % {"codes": labels(codes)}
+                    if kind == "lose"
+                    else _("gain %(codes)s") % {"codes": labels(codes)}
+                )
                 verb = verb if len(names) > 1 else verb.replace(" ", "s ", 1)
                 yield DiffLine(
                     kind,
                     words.listed(names, NAMES),
-                    f"{verb} on {self.desk.node.name}",
-                    f"Through {pattern}.",
+                    _("%(verb)s on %(name)s") % {"verb": verb, "name": self.desk.node.name},
+                    _("Through %(pattern)s.") % {"pattern": pattern},
                 )
 
     # Who may still grant
@@ -129,7 +156,7 @@ class EntryEffects:
         rest = rows.filter(securable=self.desk.node.id, privilege="GRANT").exclude(holder__in=takes)
         if not rest.exists():
             name = self.desk.node.name
-            text = "is left without a holder of Grant; only the administrator can give access then"
+            text = _("is left without a holder of Grant; only the administrator can give access then")
             yield DiffLine("lack", name, text)
 
 
@@ -140,4 +167,4 @@ def _verbs(codes: Iterable[str]) -> str:
 
 
 def _through(outcome: Outcome) -> str:
-    return f"through {words.listed(outcome.ways)}" if outcome.ways else "all the same"
+    return _("through %(ways)s") % {"ways": words.listed(outcome.ways)} if outcome.ways else _("all the same")

@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.db.models import Q
 from django.http import QueryDict
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from accounts.people import BadName, checked_name
@@ -131,7 +132,7 @@ class Grid:
     def _holder(self, name: str) -> Principal:
         """The holder of an entry under that name in any case; else the user, or the pattern, of that name."""
         if "/" in name or "\\" in name:
-            raise BadName("a user id has no slashes")
+            raise BadName(gettext("a user id has no slashes"))
         known = bearers(checked_name(name), KINDS)
         given = Grant.objects.open().filter(securable=self.desk.node.id, holder__in=known)
         entered = {pk for (pk,) in given.values_list("holder")}
@@ -227,7 +228,12 @@ class Grid:
             for column in self.columns
         )
         later = [PERMISSIONS[item].label for item in wanted if item not in self.columns]
-        also = f"also {words.listed([terms.lower(item) for item in sorted(later)])}" if later else ""
+        also = (
+            gettext("also %(listed)s")
+            % {"listed": words.listed([terms.lower(item) for item in sorted(later)])}
+            if later
+            else ""
+        )
         note = "; ".join(filter(None, (note_of(holder), also)))
         return GridRow(code, terms.who(holder, note, self._url(holder)), cells, new)
 
@@ -238,7 +244,7 @@ class Grid:
     def problem(self) -> str:
         """Why the one named in the empty row cannot be added."""
         if self.added is not None and not self.added_codes:
-            return f"Choose at least one permission for {self.added.label}."
+            return gettext("Choose at least one permission for %(label)s.") % {"label": self.added.label}
         return self.no_holder
 
 
@@ -272,7 +278,11 @@ def note_of(holder: Principal) -> str:
 
 def everybody_like(pattern: str) -> str:
     """everybody; everybody whose user id ends with @corp"""
-    return f"everybody whose user id ends with {pattern[1:]}" if pattern[1:] else "everybody"
+    return (
+        gettext("everybody whose user id ends with %(pattern)s") % {"pattern": pattern[1:]}
+        if pattern[1:]
+        else "everybody"
+    )
 
 
 def user_url(desk: HerdContext, name: str) -> str:

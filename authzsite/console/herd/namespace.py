@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts import people
 from authzsite.console.cdap.links import page_of_name
@@ -89,7 +90,7 @@ class NamespaceView(HerdChangeView):
     def plan(self, form: GridForm) -> Plan:
         turns = form.grid.turns if self.desk.may_grant else []
         if not turns:
-            return Plan(empty="Change a permission, and the preview shows who gains and who loses.")
+            return Plan(empty=_("Change a permission, and the preview shows who gains and who loses."))
         if not self.desk.may_review:
             return Plan(diff=_blind(form.grid))
         told = EntryEffects(self.desk, turns, of_turns(self.desk.node, turns, now=self.desk.place.now))
@@ -97,7 +98,7 @@ class NamespaceView(HerdChangeView):
 
     def form_valid(self, form: GridForm) -> HttpResponse:
         if not form.grid.turns and done_before(self.actor) is None:
-            self.notes.append(Note("", "Nothing is different yet."))
+            self.notes.append(Note("", _("Nothing is different yet.")))
             return self.show(form, 422)
         return super().form_valid(form)
 
@@ -116,7 +117,11 @@ class NamespaceView(HerdChangeView):
 
     def success_message(self, form: GridForm) -> str:
         names = [turn.holder.label for turn in form.grid.turns]
-        return f"{self.desk.node.name} is changed{': ' if names else ''}{words.listed(names, 3)}"
+        return _("%(name)s is changed%(part)s%(names)s") % {
+            "name": self.desk.node.name,
+            "part": ": " if names else "",
+            "names": words.listed(names, 3),
+        }
 
     def may_undo(self) -> bool:
         return True
@@ -132,7 +137,7 @@ class NamespaceView(HerdChangeView):
 
     def button(self, form: GridForm) -> str:
         many = len(form.grid.turns) if self.desk.may_grant else 0
-        return f"Save {words.count(many, 'entry', 'entries')}" if many else "Save"
+        return _("Save %(many)s") % {"many": words.count(many, "entry", "entries")} if many else "Save"
 
     def back(self) -> str:
         return reverse("console:namespace", args=[self.desk.node.id])
@@ -163,7 +168,12 @@ def _blind(grid: Grid) -> Diff:
     """For viewers who may give but not review: what is given, without what anybody has."""
     name = grid.desk.node.name
     lines = (
-        DiffLine("gain", turn.holder.label, f"gets {labels(turn.gives)} on {name}") for turn in grid.turns
+        DiffLine(
+            "gain",
+            turn.holder.label,
+            _("gets %(gives)s on %(name)s") % {"gives": labels(turn.gives), "name": name},
+        )
+        for turn in grid.turns
     )
     return Diff(tuple(lines))
 
@@ -201,7 +211,7 @@ def _pager(grid: Grid) -> Pager | None:
     q = {"q": grid.text} if grid.text else {}
     next_ = "?" + urlencode({**q, "after": grid.next_after}) if grid.next_after else ""
     start = "?" + urlencode(q) if grid.place_in_list.get("after") else ""
-    text = f"{words.count(many, 'entry', 'entries')}, by user id"
+    text = _("%(many)s, by user id") % {"many": words.count(many, "entry", "entries")}
     csv = reverse("console:namespace_csv", args=[grid.desk.node.id])
     return Pager(text, start, next_, f"{csv}?{urlencode(q)}" if q else csv)
 
@@ -209,28 +219,41 @@ def _pager(grid: Grid) -> Pager | None:
 def _empty(grid: Grid) -> Empty:
     node = grid.desk.node
     if grid.text:
-        every = Action("Show all", reverse("console:namespace", args=[node.id]))
-        return Empty(f"No entry matches “{grid.text}”", drawn=False, actions=(every,))
-    return Empty(f"Nobody has access to {node.name} yet", "Name a user id, choose, look, then save.")
+        every = Action(_("Show all"), reverse("console:namespace", args=[node.id]))
+        return Empty(_("No entry matches “%(text)s”") % {"text": grid.text}, drawn=False, actions=(every,))
+    return Empty(
+        _("Nobody has access to %(name)s yet") % {"name": node.name},
+        _("Name a user id, choose, look, then save."),
+    )
 
 
 def _locked(desk: HerdContext) -> Reason | None:
     """Why the grid is not the viewer's to change, and who can."""
     if desk.may_grant:
         return None
-    lacks = "the role DATA_OWNER" if not desk.is_data_owner else f"Grant on {desk.node.name}"
+    lacks = (
+        _("the role DATA_OWNER")
+        if not desk.is_data_owner
+        else _("Grant on %(name)s") % {"name": desk.node.name}
+    )
     asked = {"who": str(desk.place.asker), "action": "grant", "what": desk.node.ref.id, "type": "namespace"}
     url = f"{reverse('console:why')}?{urlencode(asked)}"
     names = [owner.label for owner in desk.own_data_owners]
     admin = desk.administrator
-    who = words.listed(names, 3) or (f"the administrator, {admin.label}" if admin else "nobody")
-    text = f"You cannot change this: you lack {lacks}. {who[:1].upper()}{who[1:]} can."
-    return Reason("why-not-grant", text, url, "See what you lack")
+    who = words.listed(names, 3) or (
+        _("the administrator, %(label)s") % {"label": admin.label} if admin else "nobody"
+    )
+    text = _("You cannot change this: you lack %(lacks)s. %(upper)s%(who)s can.") % {
+        "lacks": lacks,
+        "upper": who[:1].upper(),
+        "who": who[1:],
+    }
+    return Reason("why-not-grant", text, url, _("See what you lack"))
 
 
 def _own(desk: HerdContext) -> str:
     if desk.administers:
-        return "Everything, as administrator"
+        return _("Everything, as administrator")
     held = permitted(desk.place.slice, desk.node, desk.place.now.timestamp())
     return labels(held) or "Nothing"
 
@@ -244,19 +267,19 @@ def head(desk: HerdContext, tab: str) -> dict[str, Any]:
     return {
         "crumbs": crumbs(desk, here=False),
         "heading": desk.node.name,
-        "kind": "Namespace",
+        "kind": _("Namespace"),
         "lead": detail.comment if detail else "",
         "actions": list(_actions(desk)),
         "facts": Facts(tuple(_facts(desk, detail))),
         "tabs": Tabs(
             (
                 Tab(
-                    "Permissions",
+                    _("Permissions"),
                     reverse("console:namespace", args=[desk.node.id]),
                     current=tab == "namespace",
                 ),
                 Tab(
-                    "History",
+                    _("History"),
                     reverse("console:namespace_history", args=[desk.node.id]),
                     current=tab == "namespace_history",
                 ),
@@ -267,22 +290,22 @@ def head(desk: HerdContext, tab: str) -> dict[str, Any]:
 
 def _actions(desk: HerdContext) -> Iterable[Action]:
     asked = {"who": str(desk.place.asker), "action": "read", "what": desk.node.ref.id, "type": "namespace"}
-    yield Action("Ask why", f"{reverse('console:why')}?{urlencode(asked)}", "plain", "why")
+    yield Action(_("Ask why"), f"{reverse('console:why')}?{urlencode(asked)}", "plain", "why")
     if desk.may(DROP):
-        yield Action("Delete", reverse("console:namespace_delete", args=[desk.node.id]))
+        yield Action(_("Delete"), reverse("console:namespace_delete", args=[desk.node.id]))
 
 
 def _facts(desk: HerdContext, detail: Detail | None) -> Iterable[Fact]:
     owners = [owner.label for owner in desk.own_data_owners]
-    missing = None if owners else State("behind", "No data owner")
-    yield Fact("Data owners", words.listed(owners, 3), state=missing)
-    yield Fact("You may", _own(desk))
+    missing = None if owners else State("behind", _("No data owner"))
+    yield Fact(_("Data owners"), words.listed(owners, 3), state=missing)
+    yield Fact(_("You may"), _own(desk))
     if desk.may_review:
         entries_ = holders_on(desk.node, now=desk.place.now).count()
-        yield Fact("Entries", words.number(entries_))
+        yield Fact(_("Entries"), words.number(entries_))
     charge = (detail.content or {}).get("charge_code") if detail else None
     if charge:
-        yield Fact("Charge code", charge)
+        yield Fact(_("Charge code"), charge)
 
 
 def _below(desk: HerdContext) -> dict[str, Any]:
@@ -330,10 +353,14 @@ class DeleteNamespaceView(HerdChangeView):
     def plan(self, form: ConfirmForm) -> Plan:
         name = self.desk.node.name
         if in_use(self.desk.node, apart_from=self.asker):
-            note = Note("bad", f"{name} is in use and cannot be deleted.", f"{IN_USE} Remove that first.")
+            note = Note(
+                "bad",
+                _("%(name)s is in use and cannot be deleted.") % {"name": name},
+                _("%(in_use)s Remove that first.") % {"in_use": IN_USE},
+            )
             return Plan(nothing=True, notes=(note,))
-        later = "A later namespace of this name starts empty."
-        return Plan(diff=Diff((DiffLine("lose", name, "is no longer there", later),)))
+        later = _("A later namespace of this name starts empty.")
+        return Plan(diff=Diff((DiffLine("lose", name, _("is no longer there"), later),)))
 
     def save(self, form: ConfirmForm, actor: Actor) -> None:
         node, reason = self.desk.node, form.cleaned_data["reason"]
@@ -343,7 +370,7 @@ class DeleteNamespaceView(HerdChangeView):
             objects.drop(node, by=actor, authority=authority, reason=reason)
 
     def success_message(self, form: ConfirmForm) -> str:
-        return f"Namespace {self.desk.node.name} is deleted; its history is kept"
+        return _("Namespace %(name)s is deleted; its history is kept") % {"name": self.desk.node.name}
 
     def get_success_url(self) -> str:
         return reverse("console:herd", args=[self.desk.herd.id])
@@ -355,7 +382,7 @@ class DeleteNamespaceView(HerdChangeView):
         return terms.place_words(self.desk.node)
 
     def button(self, form: ConfirmForm) -> str:
-        return f"Delete {self.desk.node.name}"
+        return _("Delete %(name)s") % {"name": self.desk.node.name}
 
     def back(self) -> str:
         return reverse("console:namespace", args=[self.desk.node.id])

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.herd.context import CREATE
 from authzsite.console.herd.herd_change import HerdChangeView
@@ -30,13 +31,13 @@ class NewNamespaceForm(ConsoleForm):
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
         if "/" in name or "\\" in name:
-            raise ValidationError("A namespace has no slashes.")
+            raise ValidationError(_("A namespace has no slashes."))
         return name
 
     def clean_charge_code(self) -> str:
         code: str = self.cleaned_data["charge_code"]
         if not code.isprintable():
-            raise ValidationError("A charge code is printable text.")
+            raise ValidationError(_("A charge code is printable text."))
         return code
 
 
@@ -56,24 +57,26 @@ class NewNamespaceView(HerdChangeView):
     def success_message(self, form: NewNamespaceForm) -> str:
         if self.result is None:
             return ""
-        return f"Namespace {self.result.name} is made; nobody has access to it yet"
+        return _("Namespace %(name)s is made; nobody has access to it yet") % {"name": self.result.name}
 
     def get_success_url(self) -> str:
         return reverse("console:namespace", args=[self.result.id]) if self.result else self.back()
 
     def heading(self, form: NewNamespaceForm) -> str:
-        return f"Make a namespace in {self.desk.herd.name}"
+        return _("Make a namespace in %(name)s") % {"name": self.desk.herd.name}
 
     def lead(self) -> str:
         who = self.desk.administrator
-        name = who.label if who else "The administrator"
-        return f"You get no access to it by making it. {name} then says who looks after it."
+        name = who.label if who else _("The administrator")
+        return _("You get no access to it by making it. %(name)s then says who looks after it.") % {
+            "name": name
+        }
 
     def button(self, form: NewNamespaceForm) -> str:
-        return "Make the namespace"
+        return _("Make the namespace")
 
     def back(self) -> str:
         return reverse("console:herd", args=[self.desk.herd.id])
 
     def page_context(self, form: NewNamespaceForm) -> dict[str, Any]:
-        return {"title": "Make a namespace"}
+        return {"title": _("Make a namespace")}

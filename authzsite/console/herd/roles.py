@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts import people
 from accounts.models import Principal
@@ -93,7 +94,11 @@ class RolesView(HerdChangeView):
         with authorized(ROLE_ASSIGNED, self.desk.herd, ASSIGN, by=actor, reason=reason) as authority:
             holder = _holder(form.cleaned_data["who"])
             new = roles.assign(self.desk.roles[self.asked_role], holder, by=actor, authority=authority)
-        return f"{holder.label} holds {self.asked_role}{'' if new else ' already'}"
+        return _("%(label)s holds %(asked_role)s%(part)s") % {
+            "label": holder.label,
+            "asked_role": self.asked_role,
+            "part": "" if new else " already",
+        }
 
     def success_message(self, form: AssignForm) -> str:
         return self.result or ""
@@ -106,13 +111,13 @@ class RolesView(HerdChangeView):
         return self.back()
 
     def heading(self, form: AssignForm) -> str:
-        return "Data owners and operations"
+        return _("Data owners and operations")
 
     def lead(self) -> str:
-        return f"Roles of {self.desk.herd.name}. Its administrator assigns them."
+        return _("Roles of %(name)s. Its administrator assigns them.") % {"name": self.desk.herd.name}
 
     def button(self, form: AssignForm) -> str:
-        return f"Assign {self.asked_role}"
+        return _("Assign %(asked_role)s") % {"asked_role": self.asked_role}
 
     def back(self) -> str:
         return reverse("console:herd_roles", args=[self.desk.herd.id])
@@ -142,9 +147,9 @@ def _holder(typed: str) -> Principal:
     if named is not None and named.kind != Principal.Kind.PATTERN:
         return named
     if typed.startswith("*"):
-        raise BadName("a role is held by a user, not by a wildcard")
+        raise BadName(_("a role is held by a user, not by a wildcard"))
     if "/" in typed or "\\" in typed:
-        raise BadName("a user id has no slashes")
+        raise BadName(_("a user id has no slashes"))
     known = bearers(typed, ("user", "service")) if "\0" not in typed else []
     exact = sorted(known, key=lambda one: (one.name != typed, one.kind != "user"))
     return exact[0] if exact else people.ensure("user", typed)
@@ -154,8 +159,12 @@ def _locked(desk: HerdContext) -> Reason | None:
     if desk.administers:
         return None
     who = desk.administrator
-    name = f"the administrator, {who.label}" if who else "nobody: the Herd has no administrator"
-    return Reason("why-not-assign", f"These roles are assigned by {name}.")
+    name = (
+        _("the administrator, %(label)s") % {"label": who.label}
+        if who
+        else _("nobody: the Herd has no administrator")
+    )
+    return Reason("why-not-assign", _("These roles are assigned by %(name)s.") % {"name": name})
 
 
 def _namespaces(desk: HerdContext) -> list[Node]:
@@ -171,10 +180,17 @@ def _holders(desk: HerdContext, name: str) -> Iterable[Holder]:
         url = f"{reverse('console:herd_roles_take', args=[desk.herd.id])}?"
         url += urlencode({"role": name, "who": str(item)})
         take = (
-            Action("Take back", url, "mini", more=f"{name} from {item.label}") if desk.administers else None
+            Action(
+                _("Take back"),
+                url,
+                "mini",
+                more=_("%(name)s from %(label)s") % {"name": name, "label": item.label},
+            )
+            if desk.administers
+            else None
         )
         told = words.listed(after.get(item.pk, []), 4)
-        yield Holder(terms.who(item, note), told or ("Nothing yet" if name == DATA_OWNER else ""), take)
+        yield Holder(terms.who(item, note), told or (_("Nothing yet") if name == DATA_OWNER else ""), take)
 
 
 def held_by(role: Node) -> list[Principal]:
@@ -225,16 +241,16 @@ class TakeRoleView(HerdChangeView):
             roles.unassign(self.role, self.holder, by=actor, authority=authority)
 
     def success_message(self, form: ConfirmForm) -> str:
-        return f"{self.role.name} taken back from {self.holder.label}"
+        return _("%(name)s taken back from %(label)s") % {"name": self.role.name, "label": self.holder.label}
 
     def heading(self, form: ConfirmForm) -> str:
         return f"Take {self.role.name} back from {terms.principal_name(self.holder)}?"
 
     def lead(self) -> str:
-        return "Entries on namespaces stay; without the role, Grant cannot be used."
+        return _("Entries on namespaces stay; without the role, Grant cannot be used.")
 
     def button(self, form: ConfirmForm) -> str:
-        return f"Take {self.role.name} back from {self.holder.label}"
+        return _("Take %(name)s back from %(label)s") % {"name": self.role.name, "label": self.holder.label}
 
     def back(self) -> str:
         return reverse("console:herd_roles", args=[self.desk.herd.id])
@@ -242,14 +258,20 @@ class TakeRoleView(HerdChangeView):
 
 def _losses(desk: HerdContext, role: Node, holder: Principal) -> Iterable[DiffLine]:
     if role.name != DATA_OWNER:
-        yield DiffLine("lose", holder.label, "may no longer keep storage policies without a namespace")
+        yield DiffLine("lose", holder.label, _("may no longer keep storage policies without a namespace"))
         return
     places = _namespaces(desk)
     known = data_owners(desk.herd, role, places, desk.place.now)
     mine = [place.name for place in places if any(who.pk == holder.pk for who in known[place.id])]
-    told = f"can no longer decide access in {words.listed(mine, 12)}" if mine else "is no data owner"
+    told = (
+        _("can no longer decide access in %(mine)s") % {"mine": words.listed(mine, 12)}
+        if mine
+        else _("is no data owner")
+    )
     yield DiffLine("lose", holder.label, told)
     alone = [place.name for place in places if [who.pk for who in known[place.id]] == [holder.pk]]
     if alone:
         verb = "is" if len(alone) == 1 else "are"
-        yield DiffLine("lack", words.listed(alone, 12), f"{verb} left without a data owner")
+        yield DiffLine(
+            "lack", words.listed(alone, 12), _("%(verb)s left without a data owner") % {"verb": verb}
+        )

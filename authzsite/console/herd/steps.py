@@ -8,6 +8,7 @@ from functools import cached_property
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.herd.context import HerdContext, holders_of
@@ -100,45 +101,58 @@ class Steps:
 
     def _made(self) -> Step:
         told = self._told("object.registered", self.desk.node.id)
-        return Step(f"Make namespace {self.desk.node.name}", DONE, told or "It is there.")
+        return Step(
+            _("Make namespace %(name)s") % {"name": self.desk.node.name}, DONE, told or _("It is there.")
+        )
 
     def _role(self, state: str) -> Step:
-        title, holders = "Make somebody a data owner: assign the role DATA_OWNER", self.role_holders
+        title, holders = _("Make somebody a data owner: assign the role DATA_OWNER"), self.role_holders
         shown = self.owners or holders
         if state == DONE and shown:
             role = self.desk.roles[DATA_OWNER]
             told = self._told("role.assigned", role.id, shown[0])
-            return Step(title, state, told or f"Held by {words.listed([item.label for item in shown], 3)}.")
+            return Step(
+                title,
+                state,
+                told
+                or _("Held by %(listed)s.") % {"listed": words.listed([item.label for item in shown], 3)},
+            )
         who = self.candidates[0] if self.candidates else None
         text = (
-            f"{who.label} has Grant here and cannot use it without the role."
+            _("%(label)s has Grant here and cannot use it without the role.") % {"label": who.label}
             if who
-            else ("People who decide access need the role first.")
+            else (_("People who decide access need the role first."))
         )
         url = reverse("console:herd_roles", args=[self.desk.herd.id])
         asked = {"role": DATA_OWNER, "next": str(self.desk.node.id)}
         asked |= {"who": who.name} if who else {}
-        return self._offered(title, state, text, Action("Assign the role", f"{url}?{urlencode(asked)}"))
+        return self._offered(title, state, text, Action(_("Assign the role"), f"{url}?{urlencode(asked)}"))
 
     def _first(self, state: str) -> Step:
-        title = f"Give the data owner Grant and Read on {self.desk.node.name}"
+        title = _("Give the data owner Grant and Read on %(name)s") % {"name": self.desk.node.name}
         if state == DONE:
             who = (self.owners or self.candidates)[0]
             told = self._told("grant.added", self.desk.node.id, who)
-            return Step(title, state, told or f"{who.label} has it.")
+            return Step(title, state, told or _("%(label)s has it.") % {"label": who.label})
         asked: list[tuple[str, str]] = [("add_may", "READ"), ("add_may", "GRANT")]
         asked += [("add", holder.name) for holder in self.role_holders[:1]]
         url = f"{reverse('console:namespace', args=[self.desk.node.id])}?{urlencode(asked)}#grid"
-        return self._offered(title, state, "Grant to give access, Read to review it.", Action("Give it", url))
+        return self._offered(
+            title, state, _("Grant to give access, Read to review it."), Action(_("Give it"), url)
+        )
 
     def _on(self, state: str) -> Step:
-        title = "The data owner decides access"
+        title = _("The data owner decides access")
         if state == DONE and self.granted_on is not None:
             return Step(title, state, self._by(self.granted_on))
         names = words.listed([owner.label for owner in self.owners], 3)
-        text = f"{names} may do so now, here or by API." if names else "Here in the grid, or by API."
+        text = (
+            _("%(names)s may do so now, here or by API.") % {"names": names}
+            if names
+            else _("Here in the grid, or by API.")
+        )
         if state == NEXT and self.desk.place.asker in self.owners:
-            return Step(title, state, text, Action("Give somebody access", "#grid"))
+            return Step(title, state, text, Action(_("Give somebody access"), "#grid"))
         return Step(title, state, text)
 
     def _offered(self, title: str, state: str, text: str, action: Action) -> Step:
@@ -148,7 +162,7 @@ class Steps:
         if self.desk.administers:
             return Step(title, state, text, action)
         who = self.desk.administrator
-        name = who.label if who else "nobody: the Herd has none"
+        name = who.label if who else _("nobody: the Herd has none")
         return Step(
             title,
             state,
@@ -170,5 +184,9 @@ class Steps:
     def _by(self, event: Event, person: Principal | None = None) -> str:
         row = Principal.objects.filter(pseudonym=event.change.actor).first()
         actor = row.label if row else {"operator": "the site's operator"}.get(event.change.actor, "somebody")
-        to = f" to {person.label}" if person else ""
-        return f"Done by {actor}{to}, {words.when_in_words(words.moment(event.change.at))}."
+        to = _(" to %(label)s") % {"label": person.label} if person else ""
+        return _("Done by %(actor)s%(to)s, %(at)s.") % {
+            "actor": actor,
+            "to": to,
+            "at": words.when_in_words(words.moment(event.change.at)),
+        }

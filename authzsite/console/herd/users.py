@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from accounts.text import holdable
@@ -92,12 +93,12 @@ class User:
 
     @property
     def heading(self) -> str:
-        return f"What {self.name} has" if self.name else "Look up a user id"
+        return _("What %(name)s has") % {"name": self.name} if self.name else _("Look up a user id")
 
     def rows(self) -> Iterable[EntryRow]:
         for item in self.shown:
             url = reverse("console:namespace", args=[item.object])
-            how = "By wildcard" if item.kind == Principal.Kind.PATTERN else "By an entry of its own"
+            how = _("By wildcard") if item.kind == Principal.Kind.PATTERN else _("By an entry of its own")
             yield EntryRow(
                 Who(item.object_name, Face("thing", "schema"), url=url), labels(item.privileges), how
             )
@@ -123,13 +124,15 @@ def user_entries(request: Request, id: int) -> HttpResponse:
         "user": user.name,
         "lead": everybody_like(user.name).capitalize() if user.name.startswith("*") else "",
         "actions": [_removing(user)] if user.shown else [],
-        "facts": Facts((Fact("Namespaces", words.number(len(user.shown))),)) if user.name else None,
+        "facts": Facts((Fact(_("Namespaces"), words.number(len(user.shown))),)) if user.name else None,
         "rows": list(user.rows()),
         "csv": f"{reverse('console:herd_user_csv', args=[id])}?{_asked(user)}",
         "locked": _locked(user),
         "empty": Empty(
-            f"No entry of {user.name} that you can see" if user.name else "Name a user id",
-            "You see entries on namespaces that you may read as their data owner.",
+            _("No entry of %(name)s that you can see") % {"name": user.name}
+            if user.name
+            else _("Name a user id"),
+            _("You see entries on namespaces that you may read as their data owner."),
             drawn=False,
         ),
     }
@@ -138,7 +141,9 @@ def user_entries(request: Request, id: int) -> HttpResponse:
 
 def _removing(user: User) -> Action:
     label = (
-        f"Remove from {words.count(len(user.every), 'namespace')}" if not user.beyond else "Remove everywhere"
+        _("Remove from %(every)s") % {"every": words.count(len(user.every), "namespace")}
+        if not user.beyond
+        else _("Remove everywhere")
     )
     url = f"{reverse('console:herd_user_remove', args=[user.desk.herd.id])}?{_asked(user)}"
     return Action(label, url, "danger", reason="why-not-remove" if user.beyond else "")
@@ -152,8 +157,8 @@ def _locked(user: User) -> Reason | None:
     if not user.shown or not user.beyond:
         return None
     seen = [item.object_name for item in user.beyond if item in user.shown]
-    where = words.listed(seen, 3) if seen else "other namespaces"
-    return Reason("why-not-remove", f"All or nothing: you lack Grant on {where}.")
+    where = words.listed(seen, 3) if seen else _("other namespaces")
+    return Reason("why-not-remove", _("All or nothing: you lack Grant on %(where)s.") % {"where": where})
 
 
 class RemoveUserView(HerdChangeView):
@@ -189,7 +194,12 @@ class RemoveUserView(HerdChangeView):
             return Plan(nothing=True, notes=(Note("bad", self.not_saved, locked.text if locked else ""),))
         name = self.object.name
         lines = [
-            DiffLine("lose", name, f"loses {labels(item.privileges)} on {item.object_name}")
+            DiffLine(
+                "lose",
+                name,
+                _("loses %(privileges)s on %(object_name)s")
+                % {"privileges": labels(item.privileges), "object_name": item.object_name},
+            )
             for item in self.object.shown
         ]
         return Plan(diff=Diff(tuple(lines)))
@@ -200,7 +210,7 @@ class RemoveUserView(HerdChangeView):
             _take(self.object, actor)
 
     def success_message(self, form: ConfirmForm) -> str:
-        return f"{self.object.name} has no entry left on {self._many()}"
+        return _("%(name)s has no entry left on %(many)s") % {"name": self.object.name, "many": self._many()}
 
     def may_undo(self) -> bool:
         return True
@@ -212,10 +222,10 @@ class RemoveUserView(HerdChangeView):
         return f"{self.button(form)}?"
 
     def lead(self) -> str:
-        return "Rights from wildcards stay."
+        return _("Rights from wildcards stay.")
 
     def button(self, form: ConfirmForm) -> str:
-        return f"Remove {self.object.name} from {self._many()}"
+        return _("Remove %(name)s from %(many)s") % {"name": self.object.name, "many": self._many()}
 
     def back(self) -> str:
         return user_url(self.desk, self.object.name)
@@ -227,6 +237,8 @@ def _take(user: User, actor: Actor) -> None:
     for item in fresh.every:
         node = fresh.places[item.object]
         answer = ask(user.desk.place.asker, GRANTING, node)
-        authority = require(answer.decision, actor, otherwise=f"You lack Grant on {node.name}.")
+        authority = require(
+            answer.decision, actor, otherwise=_("You lack Grant on %(name)s.") % {"name": node.name}
+        )
         holder = Principal.objects.get(pk=item.holder)
         entry_services.take(node, holder, by=actor, authority=authority)

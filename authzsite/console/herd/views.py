@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from authzsite.console.catalog.views import child_of
 from authzsite.console.herd.context import HerdContext, herd_at
@@ -94,7 +95,7 @@ class Herd:
 
     def _row(self, node: Node, owners: Sequence[str]) -> NamespaceRow:
         url = reverse("console:namespace", args=[node.id])
-        missing = None if owners else State("behind", "No data owner")
+        missing = None if owners else State("behind", gettext("No data owner"))
         what = Who(node.name, Face("thing", "schema"), url=url)
         return NamespaceRow(what, words.listed(owners, 3), missing, self.own(node))
 
@@ -111,9 +112,9 @@ class Herd:
         if not self.counted or not self.ownerless:
             return ()
         return (
-            Toggle("All", self.url(s=""), not self.lacking, words.number(len(self.placements))),
+            Toggle(gettext("All"), self.url(s=""), not self.lacking, words.number(len(self.placements))),
             Toggle(
-                "Without a data owner",
+                gettext("Without a data owner"),
                 self.url(s="lacking"),
                 self.lacking,
                 words.number(len(self.ownerless)),
@@ -121,25 +122,27 @@ class Herd:
         )
 
     def pager(self) -> Pager:
-        many = words.count(len(self.placements), "namespace") if self.counted else "Many namespaces"
+        many = words.count(len(self.placements), "namespace") if self.counted else gettext("Many namespaces")
         next_ = self.url(after=self.found[SHOWN - 1].name) if len(self.found) > SHOWN else ""
         csv = reverse("console:herd_csv", args=[self.desk.herd.id]) + self.url()
-        return Pager(f"{many}, by name", self.url() if self.after else "", next_, csv)
+        return Pager(
+            gettext("%(many)s, by name") % {"many": many}, self.url() if self.after else "", next_, csv
+        )
 
     def facts(self) -> Facts:
         who = self.desk.administrator
-        shown = [Fact("Administrator", who.label if who else "Nobody")]
+        shown = [Fact(gettext("Administrator"), who.label if who else gettext("Nobody"))]
         if self.counted:
-            shown.append(Fact("Namespaces", words.number(len(self.placements))))
+            shown.append(Fact(gettext("Namespaces"), words.number(len(self.placements))))
             some = State("behind", words.number(len(self.ownerless))) if self.ownerless else None
-            shown.append(Fact("Without a data owner", "" if some else "None", state=some))
-        shown.append(Fact("You are", self._you_are()))
+            shown.append(Fact(gettext("Without a data owner"), "" if some else gettext("None"), state=some))
+        shown.append(Fact(gettext("You are"), self._you_are()))
         return Facts(tuple(shown))
 
     def _you_are(self) -> str:
         if self.desk.administers:
-            return "its administrator"
-        return "a data owner" if self.desk.is_data_owner else "a user"
+            return gettext("its administrator")
+        return gettext("a data owner") if self.desk.is_data_owner else gettext("a user")
 
 
 def permitted(slice_: Slice, node: Node, moment: float) -> list[str]:
@@ -155,13 +158,13 @@ def namespace_list(request: Request, id: int) -> HttpResponse:
     desk = herd.desk
     context = {
         "heading": desk.herd.name,
-        "kind": "Herd",
-        "lead": "Its namespaces and their data owners.",
+        "kind": gettext("Herd"),
+        "lead": gettext("Its namespaces and their data owners."),
         "actions": [
-            Action("Settings", reverse("console:realm", args=[id]), "plain"),
-            Action("Your permissions", reverse("console:herd_mine", args=[id]), "plain", "key"),
-            Action("Data owners", reverse("console:herd_roles", args=[id])),
-            Action("Make a namespace", reverse("console:namespace_new", args=[id]), "primary"),
+            Action(gettext("Settings"), reverse("console:realm", args=[id]), "plain"),
+            Action(gettext("Your permissions"), reverse("console:herd_mine", args=[id]), "plain", "key"),
+            Action(gettext("Data owners"), reverse("console:herd_roles", args=[id])),
+            Action(gettext("Make a namespace"), reverse("console:namespace_new", args=[id]), "primary"),
         ],
         "facts": herd.facts(),
         "asked": herd.text,
@@ -184,11 +187,15 @@ def listed(request: Request, id: int) -> Herd:
 
 def _empty(herd: Herd) -> Empty:
     if herd.text:
-        everything = Action("Show all", "?")
-        return Empty(f"No namespace is called “{herd.text}”", drawn=False, actions=(everything,))
+        everything = Action(gettext("Show all"), "?")
+        return Empty(
+            gettext("No namespace is called “%(text)s”") % {"text": herd.text},
+            drawn=False,
+            actions=(everything,),
+        )
     return Empty(
-        "There is no namespace yet",
-        "Anybody signed in may make one. The administrator then assigns its data owner.",
+        gettext("There is no namespace yet"),
+        gettext("Anybody signed in may make one. The administrator then assigns its data owner."),
     )
 
 
@@ -234,21 +241,21 @@ def mine(request: Request, id: int) -> HttpResponse:
         if engine.permitted(desk.place.slice, name, desk.herd.levels, now=moment)
     ]
     context = {
-        "heading": f"Your permissions in {desk.herd.name}",
+        "heading": gettext("Your permissions in %(name)s") % {"name": desk.herd.name},
         "crumbs": crumbs(desk, here=False),
         "facts": Facts(
             (
-                Fact("User id", desk.place.asker.name),
-                Fact("Security roles", words.listed(roles) or "None"),
-                Fact("You are", Herd(desk)._you_are()),
+                Fact(gettext("User id"), desk.place.asker.name),
+                Fact(gettext("Security roles"), words.listed(roles) or gettext("None")),
+                Fact(gettext("You are"), Herd(desk)._you_are()),
             )
         ),
         "rows": list(held_oneself(desk)),
         "csv": reverse("console:herd_mine_csv", args=[id]),
         "empty": Empty(
-            "You have no access to any namespace yet",
-            "Its data owners give access; each namespace names them.",
-            actions=(Action("See the namespaces", reverse("console:herd", args=[id])),),
+            gettext("You have no access to any namespace yet"),
+            gettext("Its data owners give access; each namespace names them."),
+            actions=(Action(gettext("See the namespaces"), reverse("console:herd", args=[id])),),
             level=2,
         ),
     }
@@ -272,7 +279,9 @@ def held_oneself(desk: HerdContext) -> Iterable[EntryRow]:
 
 def _everything(desk: HerdContext) -> Iterable[EntryRow]:
     for row in below(desk.herd, "namespace").order_by("name", "pk")[:COUNTED]:
-        yield EntryRow(_what(desk, row.securable_id, row.name), labels(ON_NAMESPACE), "As administrator")
+        yield EntryRow(
+            _what(desk, row.securable_id, row.name), labels(ON_NAMESPACE), gettext("As administrator")
+        )
 
 
 def _own(desk: HerdContext) -> Iterable[EntryRow]:
@@ -287,5 +296,9 @@ def _own(desk: HerdContext) -> Iterable[EntryRow]:
     names = dict(rows.values_list("securable", "name"))
     for key, through in sorted(found, key=lambda one: (names.get(one[0], ""), one[1])):
         if key in names:
-            how = f"By wildcard {through}" if through else "By your own entry"
+            how = (
+                gettext("By wildcard %(through)s") % {"through": through}
+                if through
+                else gettext("By your own entry")
+            )
             yield EntryRow(_what(desk, key, names[key]), labels(found[key, through]), how)

@@ -12,6 +12,7 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from authzsite.console.history.views import (
@@ -97,14 +98,16 @@ def access_log_page(request: Request) -> HttpResponse:
     with planned_anew():
         found = _found(_records(asked, seen, actor), seen, given) if actor or not problem else AccessLogPage()
     context = {
-        "heading": "History",
+        "heading": gettext("History"),
         "lead": LEAD,
         "kinds": KINDS,
         "asked": asked,
         "problem": "" if found.records else problem,
         "rows": _rows(found.records, found.opens),
         "pager": _pager(asked, found, export=bool(duties.held(asker, EXPORT_HISTORY))),
-        "empty": Empty("Nothing is on record", "You see records about objects you own or look after."),
+        "empty": Empty(
+            gettext("Nothing is on record"), gettext("You see records about objects you own or look after.")
+        ),
     }
     return page(
         request, "console/history/access_log.html", context, section="history", revision=revision_now()
@@ -187,7 +190,9 @@ def _records(asked: AccessLogFilter, seen: Sight, actor: Principal | None) -> Qu
 
 def _pager(asked: AccessLogFilter, found: AccessLogPage, *, export: bool) -> Pager:
     next_ = asked.url(before=found.next) if found.next else ""
-    text = f"{words.count(len(found.records), 'entry', 'entries')}, newest first"
+    text = gettext("%(records)s, newest first") % {
+        "records": words.count(len(found.records), "entry", "entries")
+    }
     csv = reverse("console:looks_csv") + asked.url() if export else ""
     return Pager(text, asked.url() if asked.before else "", next_, csv)
 
@@ -211,13 +216,13 @@ def _what(record: AccessRecord, names: Names) -> str:
 
 def _said(operation: str) -> str:
     if WHY.fullmatch(operation):
-        return "why somebody can or cannot use it"
+        return gettext("why somebody can or cannot use it")
     return SAID.get(operation, operation)
 
 
 def _row(record: AccessRecord, names: Names, open_: Collection[int]) -> AccessLogRow:
     refused = record.kind == AccessRecord.Kind.REFUSED
-    verb = "was refused" if refused else "looked at"
+    verb = gettext("was refused") if refused else gettext("looked at")
     key = record.lineage[-1] if record.lineage else 0
     return AccessLogRow(
         kind="stop" if refused else "same",
@@ -227,5 +232,7 @@ def _row(record: AccessRecord, names: Names, open_: Collection[int]) -> AccessLo
         url=terms.page_of(key, record.object_type) if key in open_ else "",
         via={"console": "in the console", "api": "by a program"}.get(record.via, f"through {record.via}"),
         when=words.moment(record.at),
-        times=f"{words.number(record.repeat.count)} times" if record.repeat.count > 1 else "",
+        times=gettext("%(count)s times") % {"count": words.number(record.repeat.count)}
+        if record.repeat.count > 1
+        else "",
     )

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.http import HttpResponse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.history.views import Question, fields, read
@@ -55,13 +56,13 @@ def archive_page(request: Request) -> HttpResponse:
     if asked.doubts and not found.get("lines"):
         asked, found = asked.doubted(), {}
     context = {
-        "heading": "History",
-        "lead": "Changes older than a realm's retention are in files of the same verified chain.",
+        "heading": _("History"),
+        "lead": _("Changes older than a realm's retention are in files of the same verified chain."),
         **fields(asked, places),
-        "slow": Note("plain", "This is slower than the history that is live.", SLOW),
+        "slow": Note("plain", _("This is slower than the history that is live."), SLOW),
         "none": Empty(
-            "Nothing is archived",
-            "A realm keeps all of its history live unless its owner sets a retention.",
+            _("Nothing is archived"),
+            _("A realm keeps all of its history live unless its owner sets a retention."),
             level=2,
         ),
         **found,
@@ -80,9 +81,13 @@ def _found(asked: Question, seen: Sight, root: Node, before: str) -> dict[str, o
     try:
         found = archive_search.search(root.realm_id, asked.filter, seen, before=_place(before), limit=SHOWN)
     except ArchiveBroken as broken:
-        return {"broken": Note("bad", "The archive cannot be read.", f"It says: {broken}.")}
+        return {
+            "broken": Note(
+                "bad", _("The archive cannot be read."), _("It says: %(broken)s.") % {"broken": broken}
+            )
+        }
     next_ = asked.url(before=f"{found.next[0]}.{found.next[1]}") if found.next else ""
-    told = f"{words.count(len(found.events), 'event')}, newest first"
+    told = _("%(events)s, newest first") % {"events": words.count(len(found.events), "event")}
     return {
         "searched": True,
         "lines": _lines(found.events),

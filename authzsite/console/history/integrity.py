@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.history import unsealed_facts
@@ -39,14 +40,16 @@ def integrity_page(request: Request) -> HttpResponse:
     asker = asker_of(request)
     last, may = Checkpoint.objects.order_by("-pk").first(), may_verify(asker)
     context = {
-        "heading": "History",
-        "lead": "Each change follows from the one before by its digest; the whole is signed at intervals.",
+        "heading": _("History"),
+        "lead": _("Each change follows from the one before by its digest; the whole is signed at intervals."),
         "tiles": _tiles(last),
         "reading": _reading(verifications.latest()),
         "unsealed": unsealed_facts.rows() if may else (),
         "reason": None if may else REASON,
         "checkpoints": list(Checkpoint.objects.order_by("-pk")[:CHECKPOINTS]),
-        "no_checkpoint": Empty("Nothing was signed yet", "The first is signed within a minute of a change."),
+        "no_checkpoint": Empty(
+            _("Nothing was signed yet"), _("The first is signed within a minute of a change.")
+        ),
         "followers": _followers(),
         "key": str(signing.public_key()),
     }
@@ -83,13 +86,19 @@ def progress(request: Request) -> HttpResponse:
 
 def _tiles(last: Checkpoint | None) -> list[Tile]:
     every = words.number(settings.LAKEWARDEN_CHECKPOINT_EVERY // 60)
-    signed = words.ago(last.at) if last else "not yet"
+    signed = words.ago(last.at) if last else _("not yet")
     return [
-        Tile("Changes", words.number(revision_now()), "numbered without gaps"),
-        Tile("Signed", signed, f"every {every} min while it grows"),
-        Tile("Kept at", words.count(len(settings.LAKEWARDEN_CHECKPOINTS), "place"), "outside the database"),
+        Tile(_("Changes"), words.number(revision_now()), _("numbered without gaps")),
+        Tile(_("Signed"), signed, _("every %(every)s min while it grows") % {"every": every}),
         Tile(
-            "Followed by", words.count(len(settings.LAKEWARDEN_AUDIT_FEEDS), "program"), "files and webhooks"
+            _("Kept at"),
+            words.count(len(settings.LAKEWARDEN_CHECKPOINTS), "place"),
+            _("outside the database"),
+        ),
+        Tile(
+            _("Followed by"),
+            words.count(len(settings.LAKEWARDEN_AUDIT_FEEDS), "program"),
+            _("files and webhooks"),
         ),
     ]
 
@@ -110,30 +119,48 @@ def _reading(row: Verification | None) -> Reading | None:
     if row is None:
         return None
     if row.finished is None:
-        text = f"{words.number(row.changes)} of {words.number(row.total)} changes"
+        text = _("%(changes)s of %(total)s changes") % {
+            "changes": words.number(row.changes),
+            "total": words.number(row.total),
+        }
         return Reading(
-            Note("plain", "Reading the whole record", text), True, row.changes, max(row.total, 1), text
+            Note("plain", _("Reading the whole record"), text), True, row.changes, max(row.total, 1), text
         )
     when = words.moment(row.finished)
     if row.broken:
         return Reading(
-            Note("bad", "The record is broken", f"{row.broken}. Found {when}."), lines=tuple(row.lost)
+            Note(
+                "bad",
+                _("The record is broken"),
+                _("%(broken)s. Found %(when)s.") % {"broken": row.broken, "when": when},
+            ),
+            lines=tuple(row.lost),
         )
     if row.differences:
-        rows = "row is" if row.differences == 1 else "rows are"
-        text = f"{words.number(row.differences)} {rows} not as the record says. Found {when}."
-        note = Note("bad", "Something was written past the console", text)
+        rows = _("row is") if row.differences == 1 else _("rows are")
+        text = _("%(differences)s %(rows)s not as the record says. Found %(when)s.") % {
+            "differences": words.number(row.differences),
+            "rows": rows,
+            "when": when,
+        }
+        note = Note("bad", _("Something was written past the console"), text)
         return Reading(note, lines=(*row.differing, *row.lost))
-    return Reading(Note("plain", "The record is whole", f"{_fitting(row)} {when}."), lines=tuple(row.lost))
+    return Reading(Note("plain", _("The record is whole"), f"{_fitting(row)} {when}."), lines=tuple(row.lost))
 
 
 def _fitting(row: Verification) -> str:
     signed, facts = words.count(row.signed, "signed checkpoint"), words.count(row.facts, "fact")
     if row.whole:
         counted = f"{words.count(row.changes, 'change')}, {words.count(row.looks, 'access record')}"
-        return f"{counted}, {signed} and {facts} were read and fit."
+        return _("%(counted)s, %(signed)s and %(facts)s were read and fit.") % {
+            "counted": counted,
+            "signed": signed,
+            "facts": facts,
+        }
     changes = words.count(row.changes, "change")
-    return f"{changes} and {signed} follow from one another; {facts}, with all new ones, were read and fit."
+    return _(
+        "%(changes)s and %(signed)s follow from one another; %(facts)s, with all new ones, were read and fit."
+    ) % {"changes": changes, "signed": signed, "facts": facts}
 
 
 @dataclass(frozen=True)
@@ -151,5 +178,7 @@ def _followers() -> list[FollowerRow]:
 
 def _follower(follower: feeds.Follower, row: Feed | None, now: int) -> FollowerRow:
     behind = now - (row.changes if row else 0)
-    text = "up to date" if behind <= 0 else f"{words.count(behind, 'change')} behind"
+    text = (
+        _("up to date") if behind <= 0 else _("%(behind)s behind") % {"behind": words.count(behind, "change")}
+    )
     return FollowerRow(follower.name, text, row.trouble if row else "")

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -122,14 +123,17 @@ def as_far(found: history.Page) -> str:
     if not found.searched or not found.next:
         return ""
     left = words.count(found.next - 1, "change")
-    return f"Searched back to {words.moment(found.searched)}; {left} left to search"
+    return _("Searched back to %(searched)s; %(left)s left to search") % {
+        "searched": words.moment(found.searched),
+        "left": left,
+    }
 
 
 def nothing(found: history.Page, further: str, empty: Empty) -> dict[str, Any]:
     """What stands in the place of rows: the `empty` one at the end, else the search; and the same aloud."""
-    shown = Searching("Nothing found so far", f"{as_far(found)}.", further) if found.searched else empty
+    shown = Searching(_("Nothing found so far"), f"{as_far(found)}.", further) if found.searched else empty
     many = words.count(len(found.entries), "change")
-    return {"empty": shown, "aloud": f"{many} found" if found.entries else shown.heading}
+    return {"empty": shown, "aloud": _("%(many)s found") % {"many": many} if found.entries else shown.heading}
 
 
 def rows(entries: Iterable[Entry]) -> list[TimelineRow]:
@@ -141,7 +145,7 @@ def _rows(entry: Entry) -> Iterable[TimelineRow]:
     yield from (_row(entry, fold) for fold in _folds(entry))
     if entry.more:
         many = words.count(entry.more, "more line", "more lines")
-        told = f"{many} of this change; a file holds all of them"
+        told = _("%(many)s of this change; a file holds all of them") % {"many": many}
         url = f"{reverse('console:history')}?revision={entry.change.revision}"
         when, change = words.moment(entry.change.at), entry.change
         yield TimelineRow("change", told, "", url, _by(entry), when, change.reason, change.revision)
@@ -287,7 +291,7 @@ def _sentence(fold: EventGroup) -> str:
     if event.kind == "object.registered" and len(fold.lines) > 1:
         names = [_place(line).rpartition(".")[2] for line in fold.lines]
         many = words.count(len(names), event.object_type)
-        return f"registered {many}: {words.listed(names, 3)}"
+        return _("registered %(many)s: %(names)s") % {"many": many, "names": words.listed(names, 3)}
     if "privilege" not in event.data:
         return _plain(fold.first)
     kind = "herd" if event.object_type in ("herd", "namespace", "job_definition") else "gravitino"
@@ -312,12 +316,20 @@ def _plain(line: EventLine) -> str:
 
 def _by(entry: Entry) -> str:
     other = entry.on_behalf_of if entry.on_behalf_of != entry.actor else ""
-    return f"{entry.actor}, on behalf of {other}" if other else entry.actor
+    return (
+        _("%(actor)s, on behalf of %(other)s") % {"actor": entry.actor, "other": other}
+        if other
+        else entry.actor
+    )
 
 
 def _until(line: EventLine) -> str:
     until = line.event.data.get("until")
-    return f" until {words.when_in_words(words.moment(datetime.fromisoformat(until)))}" if until else ""
+    return (
+        _(" until %(until)s") % {"until": words.when_in_words(words.moment(datetime.fromisoformat(until)))}
+        if until
+        else ""
+    )
 
 
 def _state_words(line: EventLine) -> str:

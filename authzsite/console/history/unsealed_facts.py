@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Note
@@ -33,10 +34,11 @@ def note() -> Note | None:
     was = "was" if many == 1 else "were"
     return Note(
         "bad",
-        f"{words.count(many, 'fact')} {was} written into the database past the console.",
-        "Nothing is decided on them.",
+        _("%(many)s %(was)s written into the database past the console.")
+        % {"many": words.count(many, "fact"), "was": was},
+        _("Nothing is decided on them."),
         reverse("console:integrity"),
-        "See which",
+        _("See which"),
     )
 
 
@@ -49,7 +51,10 @@ def _row(unsealed_fact: UnsealedFact) -> UnsealedFactRow:
     says = ", ".join(
         f"{name} {value}" for name, value in unsealed_fact.content.items() if value not in (None, "")
     )
-    when = words.moment(unsealed_fact.written) if unsealed_fact.written else "when is not known"
-    by = f"a session of the database, in its transaction {unsealed_fact.writer}; {when}. "
-    by += "Its role is not known here."
+    when = words.moment(unsealed_fact.written) if unsealed_fact.written else _("when is not known")
+    by = _("a session of the database, in its transaction %(writer)s; %(when)s. ") % {
+        "writer": unsealed_fact.writer,
+        "when": when,
+    }
+    by += _("Its role is not known here.")
     return UnsealedFactRow(str(unsealed_fact), says, by, unsealed_fact.found)

@@ -12,6 +12,7 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from authzsite.console.history import timeline
@@ -150,7 +151,7 @@ def _with_times(asked: Question) -> Question:
     """From the beginning of a day, or a minute, to the end of another."""
     since, until = moment_in(asked.since), moment_in(asked.until, whole=True)
     problems = {
-        name: "Write a day, or a day with a time."
+        name: gettext("Write a day, or a day with a time.")
         for name, text, found in (("since", asked.since, since), ("until", asked.until, until))
         if text and found is None
     }
@@ -192,8 +193,11 @@ def shown(
 
 def _pager(asked: Question, found: history.Page, *, export: bool) -> Pager:
     if asked.revision:
-        return Pager(f"Change {words.number(asked.revision)} alone", previous=asked.url(revision=""))
-    text = f"{words.count(len(found.entries), 'change')}, newest first"
+        return Pager(
+            gettext("Change %(revision)s alone") % {"revision": words.number(asked.revision)},
+            previous=asked.url(revision=""),
+        )
+    text = gettext("%(entries)s, newest first") % {"entries": words.count(len(found.entries), "change")}
     text = ". ".join(filter(None, (text, timeline.as_far(found))))
     csv = reverse("console:history_csv") + asked.url() if export else ""
     next_ = asked.url(before=found.next) if found.next else ""
@@ -203,19 +207,19 @@ def _pager(asked: Question, found: history.Page, *, export: bool) -> Pager:
 def _nothing(asked: Question) -> Empty:
     if asked.url() != Question(filter=Filter(object=asked.filter.object)).url():
         everything = Action(
-            "Show everything",
+            gettext("Show everything"),
             asked.url(**dict.fromkeys(EVERYTHING, "")),
             "",
         )
         return Empty(
-            "No change matches",
-            "All of the history was searched. You see changes about you and your objects.",
+            gettext("No change matches"),
+            gettext("All of the history was searched. You see changes about you and your objects."),
             drawn=False,
             actions=(everything,),
         )
     return Empty(
-        "Nothing has changed yet",
-        "Every change of grants, roles, groups and owners will be listed here, for ever.",
+        gettext("Nothing has changed yet"),
+        gettext("Every change of grants, roles, groups and owners will be listed here, for ever."),
     )
 
 
@@ -248,7 +252,7 @@ def _chart(asked: Question, seen: history.Sight) -> DayChart | None:
     today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
     days = [today - timedelta(days=back) for back in range(CHARTED - 1, -1, -1)]
     many = counts.changes_by_day(seen.objects, timeline.ABOUT_ACCESS, since=days[0])
-    return by_day("Changes to access", [(day, many.get(day.date(), 0)) for day in days])
+    return by_day(gettext("Changes to access"), [(day, many.get(day.date(), 0)) for day in days])
 
 
 def _realm(realms: Sequence[Node]) -> str:
@@ -282,9 +286,11 @@ def fields(asked: Question, realms: Sequence[Node]) -> dict[str, Any]:
 def _frame(place: ObjectAccess | None) -> dict[str, Any]:
     return {
         "crumbs": _crumbs(place) if place else None,
-        "heading": f"History of {place.node.name}" if place else "History",
-        "lead": "What changed, who did it, when and why. Nothing here can be edited or removed.",
-        "actions": [] if place is None else [Action("Open it", _page_of(place), "")],
+        "heading": gettext("History of %(name)s") % {"name": place.node.name}
+        if place
+        else gettext("History"),
+        "lead": gettext("What changed, who did it, when and why. Nothing here can be edited or removed."),
+        "actions": [] if place is None else [Action(gettext("Open it"), _page_of(place), "")],
         "object": place.node.id if place else "",
     }
 
@@ -293,7 +299,7 @@ def _crumbs(place: ObjectAccess) -> Crumbs:
     """The way down to it; of what is gone or hidden to the history alone, as what is above may be so too."""
     every, node = reverse("console:history"), place.node
     above = [] if place.only_past else [(item.name, f"{every}?object={item.id}") for item in node.above()]
-    return Crumbs((("History", every), *above))
+    return Crumbs(((gettext("History"), every), *above))
 
 
 def _page_of(place: ObjectAccess) -> str:
@@ -325,7 +331,7 @@ def to_take_away(asker: Principal) -> Sight | None:
 
 
 def not_yours_to_take(request: Request) -> HttpResponse:
-    return show(request, 403, heading="You cannot export this", text=NO_EXPORT)
+    return show(request, 403, heading=gettext("You cannot export this"), text=NO_EXPORT)
 
 
 def _every(asked: Question, seen: Sight) -> Iterator[Sequence[object]]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.home.entitlements import extend, holder_of, right_words
 from authzsite.console.home.summary import HomeSummary
@@ -44,9 +45,9 @@ class Attention:
         found = verifications.trouble() if is_service_admin(self.desk.asker) else None
         if found is not None:
             text = verifications.in_words(found.broken, found.differences)
-            look = Action("Look at it", reverse("console:integrity"), "mini", more="the record")
-            note = "Until the cause is known, nothing that this site says about access is certain"
-            yield Item(Face("thing", "warn"), "The record", f": {text}", note, look)
+            look = Action(_("Look at it"), reverse("console:integrity"), "mini", more=_("the record"))
+            note = _("Until the cause is known, nothing that this site says about access is certain")
+            yield Item(Face("thing", "warn"), _("The record"), f": {text}", note, look)
 
     def _ownerless(self) -> Iterable[Item]:
         """What lies in the viewer's objects and belongs to somebody who cannot sign in any more."""
@@ -59,9 +60,14 @@ class Attention:
             if many:
                 belongs = "belongs" if many == 1 else "belong"
                 url = f"{reverse('console:owners')}?{urlencode({'how': GONE, 'in': realm.id})}"
-                look = Action("Hand over", url, "mini", more=f"objects in {realm.name}")
-                text = f"{words.count(many, 'object')} {belongs} to who cannot sign in"
-                note = "Nobody can give access to them · they wait for another owner"
+                look = Action(
+                    _("Hand over"), url, "mini", more=_("objects in %(name)s") % {"name": realm.name}
+                )
+                text = _("%(many)s %(belongs)s to who cannot sign in") % {
+                    "many": words.count(many, "object"),
+                    "belongs": belongs,
+                }
+                note = _("Nobody can give access to them · they wait for another owner")
                 yield Item(Face("thing", "key"), realm.name, f": {text}", note, look)
 
     def _ends_now(self) -> Iterable[Item]:
@@ -70,11 +76,14 @@ class Attention:
         for item in telling[:3]:
             node, right = item.node, terms.lower(right_words(item))
             left = words.ends_in(item.until)
-            note = f"Ends by itself {words.on(item.until)}{'' if left == 'today' else f', {left}'}"
+            note = _("Ends by itself %(until)s%(part)s") % {
+                "until": words.on(item.until),
+                "part": "" if left == "today" else f", {left}",
+            }
             yield Item(
                 holder_of(item).face,
                 holder_of(item).name,
-                f"loses {right} on" if item.code else "loses role",
+                _("loses %(right)s on") % {"right": right} if item.code else _("loses role"),
                 note,
                 extend(item),
                 terms.short_name(node),
@@ -91,17 +100,18 @@ class Attention:
             system = rows[0].backend.get_kind_display()
             grants = words.count(len(rows), "grant")
             first = words.when_in_words(words.moment(min(row.first_seen for row in rows)))
-            note = f"Seen first {first} · left as they are until you decide"
+            note = _("Seen first %(first)s · left as they are until you decide") % {"first": first}
             look = Action(
-                "Look",
+                _("Look"),
                 reverse("console:object_sync", args=[node.id]),
                 "mini",
-                more=f"at foreign grants on {node.name}",
+                more=_("at foreign grants on %(name)s") % {"name": node.name},
             )
             yield Item(
                 Face("thing", "alien"),
                 "",
-                f"{system} has {grants} that nobody made here on",
+                _("%(system)s has %(grants)s that nobody made here on")
+                % {"system": system, "grants": grants},
                 note,
                 look,
                 terms.short_name(node),
@@ -111,7 +121,7 @@ class Attention:
     def _late(self) -> Iterable[Item]:
         for line in self.desk.backends if self.desk.owned else []:
             if line.state.kind in ("failed", "behind", "paused"):
-                look = Action("Look", line.url, "mini", more=f"at {line.name}")
+                look = Action(_("Look"), line.url, "mini", more=_("at %(name)s") % {"name": line.name})
                 text = LATE.get(line.state.word, "has not caught up")
                 note = f"{line.state.note} · {line.checked}" if line.state.note else line.checked
                 yield Item(Face("thing", "behind"), line.name, text, note, look)

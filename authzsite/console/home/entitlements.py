@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext
+
 from authzsite.console.home.summary import SHOWN, HomeSummary
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Chip, Face, Path, Who
@@ -68,7 +70,11 @@ class Entitlements:
 
     def _owned_note(self, node: Node) -> str:
         kind, many = terms.kind_of(node.type), self.desk.inside.get(node.id, 0)
-        return f"{kind} with {words.count(many, 'object')}" if many else kind
+        return (
+            gettext("%(kind)s with %(many)s") % {"kind": kind, "many": words.count(many, "object")}
+            if many
+            else kind
+        )
 
     def reach(self, *, usable_first: bool = False) -> list[ReachSummary]:
         """A line for each object and way: direct grants first, then by name.
@@ -95,7 +101,7 @@ class Entitlements:
         above = " / ".join(node.names[:-1]) or terms.kind_of(node.type)
         return ReachSummary(
             Who(node.name, face, above, terms.page_of(node.id, node.type)),
-            can if rules[0].allow else "Nothing",
+            can if rules[0].allow else gettext("Nothing"),
             terms.path(rules, node, self.desk.groups),
             terms.ends_chip(_end_of(rules)),
         )
@@ -113,7 +119,10 @@ def holder_of(ending: Ending) -> Who:
     """A person, group or service, or the role that gives it."""
     if ending.holder is not None:
         return terms.who(ending.holder)
-    return Who(f"Role {ending.role.name}" if ending.role else "A role", Face("thing", "role"))
+    return Who(
+        gettext("Role %(name)s") % {"name": ending.role.name} if ending.role else gettext("A role"),
+        Face("thing", "role"),
+    )
 
 
 def right_words(ending: Ending) -> str:
@@ -123,8 +132,9 @@ def right_words(ending: Ending) -> str:
 
 def extend(ending: Ending) -> Action:
     return Action(
-        "Extend",
+        gettext("Extend"),
         expirations.extend(ending),
         "mini",
-        more=f"for {holder_of(ending).name} on {ending.node.name}",
+        more=gettext("for %(name)s on %(name2)s")
+        % {"name": holder_of(ending).name, "name2": ending.node.name},
     )

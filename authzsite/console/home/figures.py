@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from django.urls import reverse
 from django.utils import dateformat, timezone
+from django.utils.translation import gettext as _
 
 from authzsite.console.history import timeline
 from authzsite.console.home.summary import HomeSummary
@@ -31,17 +32,17 @@ class Numbers:
 
     def _owned(self) -> Iterable[Tile]:
         now, before = counts.people(self.desk.owned, at=(self.desk.now, self.desk.now - timedelta(days=DAYS)))
-        yield Tile("Hold rights on your objects", words.number(now), _more(now, before))
+        yield Tile(_("Hold rights on your objects"), words.number(now), _more(now, before))
         changes = self._changes()
         yield Tile(
-            f"Changes in {DAYS} days",
+            _("Changes in %(days)s days") % {"days": DAYS},
             words.number(sum(changes)),
             url=reverse("console:history"),
             spark=spark(changes, self.desk.now),
         )
         ends = self.desk.endings
-        first = f"next {words.on(ends[0].until)}" if ends else "none"
-        yield Tile("Ends within 14 days", words.number(len(ends)), first)
+        first = _("next %(until)s") % {"until": words.on(ends[0].until)} if ends else "none"
+        yield Tile(_("Ends within 14 days"), words.number(len(ends)), first)
 
     def _changes(self) -> list[int]:
         """How many there were on each of the days, the oldest first."""
@@ -55,16 +56,26 @@ class Numbers:
         if not lines:
             return
         behind = [line for line in lines if line.state.kind != "ok"]
-        good = f"{words.number(len(lines) - len(behind))} of {words.number(len(lines))}"
+        good = _("%(number)s of %(lines)s") % {
+            "number": words.number(len(lines) - len(behind)),
+            "lines": words.number(len(lines)),
+        }
         many = words.count(len(behind), "backend")
-        state = State("behind", f"{many} to look at") if behind else State("ok", "In sync")
-        yield Tile("Backends in sync", good, url=reverse("console:sync"), state=state)
+        state = (
+            State("behind", _("%(many)s to look at") % {"many": many})
+            if behind
+            else State("ok", _("In sync"))
+        )
+        yield Tile(_("Backends in sync"), good, url=reverse("console:sync"), state=state)
 
 
 def _more(now: int, before: int) -> str:
     if now == before:
-        return "as many as a week ago"
-    return f"{words.number(abs(now - before))} {'more' if now > before else 'fewer'} than a week ago"
+        return _("as many as a week ago")
+    return _("%(abs)s %(part)s than a week ago") % {
+        "abs": words.number(abs(now - before)),
+        "part": "more" if now > before else "fewer",
+    }
 
 
 def spark(numbers: Sequence[int], now: datetime) -> Spark:
@@ -74,5 +85,5 @@ def spark(numbers: Sequence[int], now: datetime) -> Spark:
     line = " ".join(f"{x:g} {y:g}" for x, y in points)
     first = dateformat.format(timezone.localtime(now) - timedelta(days=len(numbers) - 1), "l")
     told = ", ".join(map(words.number, numbers))
-    text = f"Changes a day, {first} to today: {told}"
+    text = _("Changes a day, %(first)s to today: %(told)s") % {"first": first, "told": told}
     return Spark(f"M0 {HIGH}V{points[0][1]:g}L{line}V{HIGH}z", f"M{line}", text)

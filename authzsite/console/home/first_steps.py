@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.conf import settings
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.entering import able
 from accounts.models import Principal, User
@@ -85,45 +86,54 @@ class First:
     def _admin(self, state: str) -> Step:
         names = words.listed([admin.label for admin in self.admins])
         verb = "runs" if len(self.admins) == 1 else "run"
-        more = " A second one helps when the first is away." if len(self.admins) == 1 else ""
-        return Step("Somebody runs the site", state, f"{names} {verb} it.{more}")
+        more = _(" A second one helps when the first is away.") if len(self.admins) == 1 else ""
+        return Step(
+            _("Somebody runs the site"),
+            state,
+            _("%(names)s %(verb)s it.%(more)s") % {"names": names, "verb": verb, "more": more},
+        )
 
     def _realm(self, state: str) -> Step:
-        title = "Make the first realm"
+        title = _("Make the first realm")
         if state == DONE:
             return Step(title, state, f"{words.listed([root.name for root in self.roots], 3)}.")
-        text = "A metalake, a Herd or a CDAP instance: one governed world, with an owner."
-        return Step(title, state, text, Action("Make a realm", reverse("console:realm_new"), "primary"))
+        text = _("A metalake, a Herd or a CDAP instance: one governed world, with an owner.")
+        return Step(title, state, text, Action(_("Make a realm"), reverse("console:realm_new"), "primary"))
 
     def _owner(self, state: str) -> Step:
-        title, orphan = "Let its owner in", self.orphan
+        title, orphan = _("Let its owner in"), self.orphan
         if state == DONE:
             names = dict.fromkeys(terms.principal_name(owner) for owner in self.owners.values())
-            return Step(title, state, f"{words.listed(list(names), 3)} can sign in.")
+            return Step(title, state, _("%(names)s can sign in.") % {"names": words.listed(list(names), 3)})
         if orphan is None:
-            return Step(title, state, "The owner decides everything in the realm; make an account for them.")
+            return Step(
+                title, state, _("The owner decides everything in the realm; make an account for them.")
+            )
         who = self.owners.get(orphan.id)
         name = who.name if who else "Nobody"
         known = User.objects.filter(principal=who).first() if who else None
-        text = f"{name} owns {orphan.name} and cannot sign in yet."
+        text = _("%(name)s owns %(name2)s and cannot sign in yet.") % {"name": name, "name2": orphan.name}
         new = f"{reverse('console:account_new')}?{urlencode({'name': who.name})}" if who else ""
         url = reverse("console:account", args=[known.pk]) if known else new or reverse("console:account_new")
-        return Step(title, state, text, Action("Make an account", url, "primary"))
+        return Step(title, state, text, Action(_("Make an account"), url, "primary"))
 
     def _connection(self, state: str) -> Step:
-        title = "Connect the first catalog"
+        title = _("Connect the first catalog")
         if state == DONE:
-            text = "Done." if self.connected else "Nothing here has catalogs to connect."
+            text = "Done." if self.connected else _("Nothing here has catalogs to connect.")
             return Step(title, state, text)
-        text = "A database whose rights follow the decisions here; it is tested before it is saved."
+        text = _("A database whose rights follow the decisions here; it is tested before it is saved.")
         root = next((item for item in self.roots if item.type == "metalake"), None)
         if state != NEXT or root is None:
             return Step(title, state, text)
         owner = self.owners.get(root.id)
         if owner == self.asker:
-            return Step(title, state, text, Action("Connect a catalog", address(root), "primary"))
+            return Step(title, state, text, Action(_("Connect a catalog"), address(root), "primary"))
         name = terms.principal_name(owner) if owner else "nobody"
-        reason = Reason("why-not-connect", f"This is for {name}, who owns {root.name}.")
+        reason = Reason(
+            "why-not-connect",
+            _("This is for %(name)s, who owns %(name2)s.") % {"name": name, "name2": root.name},
+        )
         return Step(title, state, text, reason=reason)
 
 
@@ -133,8 +143,8 @@ def note(asker: Principal) -> Note | None:
     if first.done:
         return None
     undone = sum(step.state != DONE for step in first.steps())
-    text = f"{words.count(undone, 'step')} left until its data is looked after."
-    return Note("warn", "This site is new.", text, reverse("console:first"), "See the steps")
+    text = _("%(undone)s left until its data is looked after.") % {"undone": words.count(undone, "step")}
+    return Note("warn", _("This site is new."), text, reverse("console:first"), _("See the steps"))
 
 
 @reads
@@ -143,11 +153,11 @@ def first_steps_page(request: Request) -> HttpResponse:
     """The four steps, for who runs the site."""
     if not site_admins.may(request):
         back = reverse("console:home")
-        return site_admins.refused(request, "You do not set up this site", back=back, back_words="Home")
+        return site_admins.refused(request, _("You do not set up this site"), back=back, back_words="Home")
     first = First(asker_of(request))
     context = {
-        "heading": "First steps",
-        "lead": "From an empty site to data with owners.",
+        "heading": _("First steps"),
+        "lead": _("From an empty site to data with owners."),
         "steps": first.steps(),
         "done": first.done,
     }

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.accounts import site_admins
 from authzsite.console.history import timeline, unsealed_facts
@@ -55,7 +56,7 @@ class Waiting:
         """The page's one filled button: what somebody else waits for, else a look around."""
         steps = [area.waits.step for area in self.areas if area.waits.step]
         look = "primary" if not self.items else ""
-        return steps[0] if steps else Action("Browse the catalog", reverse("console:catalog"), look)
+        return steps[0] if steps else Action(_("Browse the catalog"), reverse("console:catalog"), look)
 
     def heading(self) -> str:
         return home_waiting.heading(self.areas, len(self.here))
@@ -73,10 +74,14 @@ class Waiting:
             return " ".join(leads)
         desk = self.desk
         if not desk.realms:
-            return "No realm has admitted you yet. The owner of a realm, or the site's operator, can."
+            return _("No realm has admitted you yet. The owner of a realm, or the site's operator, can.")
         names = words.listed([realm.name for realm in desk.realms])
-        owned = f"You own {words.count(len(desk.owned), 'object')}" if desk.owned else "You own nothing here"
-        return f"{owned}; you are a member of {names}."
+        owned = (
+            _("You own %(owned)s") % {"owned": words.count(len(desk.owned), "object")}
+            if desk.owned
+            else _("You own nothing here")
+        )
+        return _("%(owned)s; you are a member of %(names)s.") % {"owned": owned, "names": names}
 
 
 @reads
@@ -94,8 +99,8 @@ def home_page(request: Request) -> HttpResponse:
         "tiles": Numbers(desk).tiles(),
         "waiting": waits.items,
         "nothing_waits": Empty(
-            "All is done",
-            "Requests, reviews, grants that end soon and late backends will be listed here.",
+            _("All is done"),
+            _("Requests, reviews, grants that end soon and late backends will be listed here."),
         ),
         "ending": has.ending(),
         "owned": has.own(),
@@ -105,7 +110,7 @@ def home_page(request: Request) -> HttpResponse:
         "own": own_requests(desk.asker) if asks else None,
         "own_id": desk.asker.pk,
         "latest": timeline.timeline(timeline.rows(latest.entries)[:6]),
-        "latest_heading": "Latest on your objects" if desk.owned else "Latest changes",
+        "latest_heading": _("Latest on your objects") if desk.owned else _("Latest changes"),
     }
     realm = desk.realms[0].name if len(desk.realms) == 1 else ""
     new = first_steps.note(desk.asker) if site_admins.may(request) else None
@@ -114,8 +119,8 @@ def home_page(request: Request) -> HttpResponse:
         context |= {"heading": new.strong.rstrip("."), "lead": new.text, "actions": [step]}
         new = None
     elif asks:
-        step = Action("Ask for access", reverse("console:request_new"), "primary")
-        context |= {"heading": "What do you need?", "lead": ASKS, "actions": [step]}
+        step = Action(_("Ask for access"), reverse("console:request_new"), "primary")
+        context |= {"heading": _("What do you need?"), "lead": ASKS, "actions": [step]}
     context["new_site"] = (unsealed_facts.note() if site_admins.may(request) else None) or new
     return page(
         request, "console/home/home.html", context, section="home", realm=realm, revision=revision_now()

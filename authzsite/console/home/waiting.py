@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from accounts.models import Principal
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Item
@@ -91,6 +93,9 @@ def heading(some: Sequence[Area], others: int) -> str:
     """Three requests wait for you; Five things wait for you; Nothing waits for you."""
     many = sum(area.waits.count for area in some) + others
     if not many:
-        return "Nothing waits for you"
+        return _("Nothing waits for you")
     one, several = (some[0].one, some[0].several) if len(some) == 1 and not others else ("thing", "things")
-    return f"{words.spelled(many)} {f'{one} waits' if many == 1 else f'{several} wait'} for you"
+    return _("%(many)s %(part)s for you") % {
+        "many": words.spelled(many),
+        "part": f"{one} waits" if many == 1 else f"{several} wait",
+    }

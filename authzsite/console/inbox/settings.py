@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import User
 from authzsite.console.kit.change_view import ChangeView
@@ -49,8 +50,13 @@ class NoticeSettingsForm(ConsoleForm):
                 required=False,
                 choices=How.choices,
                 initial=how,
-                error_messages={"invalid_choice": "There is no such choice."},
-                widget=forms.Select(attrs={"class": "input fit", "aria-label": f"Notify about: {heading}"}),
+                error_messages={"invalid_choice": _("There is no such choice.")},
+                widget=forms.Select(
+                    attrs={
+                        "class": "input fit",
+                        "aria-label": _("Notify about: %(heading)s") % {"heading": heading},
+                    }
+                ),
             )
 
     @property
@@ -92,13 +98,13 @@ class NoticeSettingsView(ChangeView):
             account.save(update_fields=["email"])
 
     def success_message(self, form: NoticeSettingsForm) -> str:
-        return "Saved: notices now reach you this way"
+        return _("Saved: notices now reach you this way")
 
     def heading(self, form: NoticeSettingsForm) -> str:
-        return "Notification settings"
+        return _("Notification settings")
 
     def lead(self) -> str:
-        return "Urgent notices, such as emergency access, always come at once."
+        return _("Urgent notices, such as emergency access, always come at once.")
 
     def button(self, form: NoticeSettingsForm) -> str:
         return "Save"
@@ -107,7 +113,7 @@ class NoticeSettingsView(ChangeView):
         return reverse("console:inbox_settings")
 
     def page_context(self, form: NoticeSettingsForm) -> dict[str, Any]:
-        return {"actions": [Action("Your inbox", reverse("console:inbox"))]}
+        return {"actions": [Action(_("Your inbox"), reverse("console:inbox"))]}
 
     def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
         return page(self.request, self.template_name, context, section="inbox", status=status)

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
@@ -49,11 +50,11 @@ def notice_list(request: Request) -> HttpResponse:
     waiting = account_of(request).unread
     context: dict[str, Any] = {
         "heading": _heading(waiting),
-        "lead": "Your notices, the newest first.",
-        "actions": [Action("Notification settings", reverse("console:inbox_settings"))],
+        "lead": _("Your notices, the newest first."),
+        "actions": [Action(_("Notification settings"), reverse("console:inbox_settings"))],
         "toggles": [
-            Toggle("New", reverse("console:inbox"), not everything, words.number(waiting)),
-            Toggle("All", _address({"show": "all"}), everything),
+            Toggle(_("New"), reverse("console:inbox"), not everything, words.number(waiting)),
+            Toggle(_("All"), _address({"show": "all"}), everything),
         ],
         "lines": [_line(row) for row in found.rows],
         "waiting": waiting,
@@ -66,25 +67,28 @@ def notice_list(request: Request) -> HttpResponse:
 
 def _heading(waiting: int) -> str:
     if not waiting:
-        return "Nothing new"
-    return f"{words.spelled(waiting)} new {'notice' if waiting == 1 else 'notices'}"
+        return _("Nothing new")
+    return _("%(waiting)s new %(part)s") % {
+        "waiting": words.spelled(waiting),
+        "part": "notice" if waiting == 1 else "notices",
+    }
 
 
 def _empty(everything: bool) -> Empty:
     if everything:
-        text = "Requests, reviews and emergencies that concern you will be listed here."
-        return Empty("No notices yet", text)
-    older = Action("All notices", _address({"show": "all"}))
-    return Empty("You have read everything", "Settled notices are not listed here.", actions=(older,))
+        text = _("Requests, reviews and emergencies that concern you will be listed here.")
+        return Empty(_("No notices yet"), text)
+    older = Action(_("All notices"), _address({"show": "all"}))
+    return Empty(_("You have read everything"), _("Settled notices are not listed here."), actions=(older,))
 
 
 def _line(row: Notice) -> NoticeRow:
     kind = KINDS.get(row.kind)
     parts = [words.ago(row.made), kind.heading if kind else row.kind]
     if row.done:
-        parts.append(f"settled {words.when_in_words(words.moment(row.done))}")
+        parts.append(_("settled %(done)s") % {"done": words.when_in_words(words.moment(row.done))})
     elif row.read:
-        parts.append(f"read {words.when_in_words(words.moment(row.read))}")
+        parts.append(_("read %(read)s") % {"read": words.when_in_words(words.moment(row.read))})
     return NoticeRow(
         row.pk,
         terms.avatar_of(row.who) if row.who else Face("thing", "bell"),
@@ -107,7 +111,7 @@ def _pager(found: inbox.Page, everything: bool, *, begun: int) -> Pager | None:
         return None
     kept = {"show": "all"} if everything else {}
     return Pager(
-        f"{words.count(len(found.rows), 'notice')} here",
+        _("%(rows)s here") % {"rows": words.count(len(found.rows), "notice")},
         _address(kept) if begun else "",
         _address({**kept, "before": found.before}) if found.before else "",
     )
@@ -117,7 +121,12 @@ def _mark(request: Request) -> HttpResponse:
     person, do = asker_of(request), request.POST.get("do", "")
     if do == "all":
         many = inbox.mark_read(person)
-        say(request, f"{words.count(many, 'notice')} marked as read" if many else "Nothing was new")
+        say(
+            request,
+            _("%(many)s marked as read") % {"many": words.count(many, "notice")}
+            if many
+            else _("Nothing was new"),
+        )
     else:
         named, numbers = do.partition(":")[0], numbers_in([do.partition(":")[2]])
         (inbox.mark_unread if named == "unread" else inbox.mark_read)(person, numbers)

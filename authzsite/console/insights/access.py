@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from django.http import Http404, HttpResponse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.display.parts import Action, Verdict
@@ -36,7 +37,7 @@ class Watched:
 
     @property
     def name(self) -> str:
-        return self.root.name if self.root else "The whole site"
+        return self.root.name if self.root else _("The whole site")
 
 
 def actor(asker: Principal) -> Actor:
@@ -71,5 +72,8 @@ def place(request: Request, number: int | None) -> RealmAccess | None:
 def refused(request: Request, ward: RealmAccess, heading: str, text: str) -> HttpResponse:
     access_log.refused(ward.asker, operations.DUTY, ward.root, via="console")
     verdict = Verdict("no", heading, text, level=1)
-    context = {"verdict": verdict, "actions": (Action(f"Back to {ward.root.name}", ward.url),)}
+    context = {
+        "verdict": verdict,
+        "actions": (Action(_("Back to %(name)s") % {"name": ward.root.name}, ward.url),),
+    }
     return show(request, "errors/refused.html", ward, context, status=403)

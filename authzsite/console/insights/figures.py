@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Q
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -57,17 +58,24 @@ class TypeFigures:
 
 def as_of(run: PipelineRun) -> str:
     """Revision 1,284, 3 h ago."""
-    return f"Revision {words.number(run.revision)}, {words.ago(run.ended or run.asked)}"
+    return gettext("Revision %(revision)s, %(ago)s") % {
+        "revision": words.number(run.revision),
+        "ago": words.ago(run.ended or run.asked),
+    }
 
 
 def tiles(found: Overview) -> list[Tile]:
     people = found.people
     reading = sum(actions.get("read", 0) for actions in found.pairs.values())
     return [
-        Tile("Objects", words.number(sum(found.objects.values())), _most_types(found.objects)),
-        Tile("Members", words.number(people["members"]), "people and service accounts"),
-        Tile("Can read something", words.number(people["reading"]), "people and service accounts"),
-        Tile("Pairs that can read", words.number(reading), "a person and an object each"),
+        Tile(gettext("Objects"), words.number(sum(found.objects.values())), _most_types(found.objects)),
+        Tile(gettext("Members"), words.number(people["members"]), gettext("people and service accounts")),
+        Tile(
+            gettext("Can read something"),
+            words.number(people["reading"]),
+            gettext("people and service accounts"),
+        ),
+        Tile(gettext("Pairs that can read"), words.number(reading), gettext("a person and an object each")),
     ]
 
 
@@ -88,7 +96,9 @@ def sorts(found: Overview) -> list[TypeFigures]:
         actions = sorted(found.pairs.get(type_, {}).items(), key=lambda pair: (-pair[1], pair[0]))
         kept = [(name, many_) for name, many_ in actions if many_ and not name.startswith(ASIDE)]
         pairs = dict.fromkeys(f"{terms.action(name, type_)}: {words.number(many_)}" for name, many_ in kept)
-        told.append(TypeFigures(terms.kind_of(type_), words.number(many), "; ".join(pairs) or "Nobody"))
+        told.append(
+            TypeFigures(terms.kind_of(type_), words.number(many), "; ".join(pairs) or gettext("Nobody"))
+        )
     return told
 
 
@@ -106,10 +116,13 @@ def _span(start: int, following: int | None) -> str:
     if start == 0:
         return "Nothing"
     if following is None:
-        return f"{words.number(start)} or more objects"
+        return gettext("%(start)s or more objects") % {"start": words.number(start)}
     if following - start == 1:
         return words.count(start, "object")
-    return f"{words.number(start)} to {words.number(following - 1)} objects"
+    return gettext("%(start)s to %(number)s objects") % {
+        "start": words.number(start),
+        "number": words.number(following - 1),
+    }
 
 
 @dataclass(frozen=True)
@@ -156,10 +169,16 @@ class Lists:
 
     def _services(self, row: overview.TopEntry) -> str:
         services = (row.numbers.get("read") or (0, 0))[1]
-        return f"{words.count(services, 'service account')} among them" if services else ""
+        return (
+            gettext("%(services)s among them") % {"services": words.count(services, "service account")}
+            if services
+            else ""
+        )
 
     def _holders(self, row: overview.TopEntry) -> str:
-        return f"held by {words.count(row.numbers.get('people', 0), 'person', 'people')}"
+        return gettext("held by %(get)s") % {
+            "get": words.count(row.numbers.get("people", 0), "person", "people")
+        }
 
 
 def _thing(node: Node) -> Who:
@@ -175,7 +194,7 @@ def _person(person: Principal) -> Who:
 def growth(points: Sequence[Point]) -> list[GrowthChart]:
     """One line for each number, where there are two runs to draw one between."""
     told = (
-        ("Pairs that can read", [(point.at, point.reading) for point in points]),
+        (gettext("Pairs that can read"), [(point.at, point.reading) for point in points]),
         ("Grants", [(point.at, point.grants) for point in points]),
         ("Objects", [(point.at, point.objects) for point in points]),
     )

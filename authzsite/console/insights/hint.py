@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.access.effects import Shown, out_there
 from authzsite.console.insights.hint_rows import about_words, found_words, mend_url, what
@@ -56,9 +57,11 @@ def _locked(request: Request, told: HintView, deed: str) -> HttpResponse | None:
     if ask.ask(asker, GRANT, node):
         return None
     access_log.refused(asker, ask.operation_for(node, GRANT), node, via="console")
-    text = "Only people who may give access to its object can do that."
-    verdict = Verdict("no", f"You cannot {deed} hints about {node.name}", text, level=1)
-    context = {"verdict": verdict, "actions": (Action("Back", _origin(request)),)}
+    text = _("Only people who may give access to its object can do that.")
+    verdict = Verdict(
+        "no", _("You cannot %(deed)s hints about %(name)s") % {"deed": deed, "name": node.name}, text, level=1
+    )
+    context = {"verdict": verdict, "actions": (Action(_("Back"), _origin(request)),)}
     return page(request, "errors/refused.html", context, section="hints", realm=node.realm, status=403)
 
 
@@ -108,7 +111,7 @@ class MendHintView(HintChangeView):
         before = done_before(Actor(self.asker, "console", request_id=ConfirmForm(self.data).nonce))
         if before is None:
             return None
-        say(self.request, "It is revoked", undo=before)  # sent twice: the hint is gone by now
+        say(self.request, _("It is revoked"), undo=before)  # sent twice: the hint is gone by now
         return redirect(self.back())
 
     def refusal(self) -> HttpResponse | None:
@@ -119,7 +122,7 @@ class MendHintView(HintChangeView):
 
     def plan(self, form: ConfirmForm) -> Plan:
         if not Grant.objects.open().filter(pk=self.object.row.grant or 0).exists():
-            note = Note("", "It has ended meanwhile.", "The next run removes the hint.")
+            note = Note("", _("It has ended meanwhile."), _("The next run removes the hint."))
             return Plan(nothing=True, notes=(note,))
         tally, diff = _foretold(self.object)
         return Plan(tally=tally, diff=diff, backend=out_there(behind(self.object.node), removal=True))
@@ -128,11 +131,14 @@ class MendHintView(HintChangeView):
         try:
             hints.mend(self.object.row.pk, by=actor, reason=form.cleaned_data["reason"])
         except Conflict as late:
-            return f"Nothing changed. {late}"
+            return _("Nothing changed. %(late)s") % {"late": late}
         return ""
 
     def done(self) -> str:
-        return f"{about_words(self.object)} on {what(self.object).name} is revoked"
+        return _("%(object)s on %(name)s is revoked") % {
+            "object": about_words(self.object),
+            "name": what(self.object).name,
+        }
 
     def heading(self, form: ConfirmForm) -> str:
         return f"{self.object.mends.partition(';')[0]} on {what(self.object).name}?"
@@ -147,7 +153,7 @@ class MendHintView(HintChangeView):
 def _foretold(told: HintView) -> tuple[Tally | None, Diff]:
     row, node = told.row, told.node
     if row.pattern:
-        text = "ends on this name; access through another name stays"
+        text = _("ends on this name; access through another name stays")
         return None, Diff((DiffLine("change", about_words(told), text),))
     if row.holder is not None and (told.role is None or is_personal(told.role.name)):
         shown = Shown(previews.of_removal(node, (row.holder,), (row.privilege,)), node, removal=True)
@@ -186,7 +192,10 @@ class DismissHintView(HintChangeView):
         return ""
 
     def done(self) -> str:
-        return f"Dismissed: {terms.lower(self.object.label)}, {what(self.object).name}"
+        return _("Dismissed: %(label)s, %(name)s") % {
+            "label": terms.lower(self.object.label),
+            "name": what(self.object).name,
+        }
 
     def may_undo(self) -> bool:
         return False
@@ -198,7 +207,7 @@ class DismissHintView(HintChangeView):
         return f"{self.object.label}. {about_words(self.object)}"
 
     def button(self, form: DismissForm) -> str:
-        return "Dismiss the hint"
+        return _("Dismiss the hint")
 
     def page_context(self, form: DismissForm) -> dict[str, Any]:
         return {"ground": self.object.ground, "found": found_words(self.object)}
@@ -216,5 +225,9 @@ def back(request: Request, id: int) -> HttpResponse:
     except Conflict as late:
         say(request, str(late))
     else:
-        say(request, f"Brought back: {terms.lower(told.label)}, {what(told).name}")
+        say(
+            request,
+            _("Brought back: %(label)s, %(name)s")
+            % {"label": terms.lower(told.label), "name": what(told).name},
+        )
     return redirect("console:hints")

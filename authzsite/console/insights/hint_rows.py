@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -75,7 +76,7 @@ class Drawing:
             found_words(told),
             self._mend(told, about) if may else Action(_button(told), "", "mini", more=about, reason=REASON),
             Action(
-                "Dismiss",
+                _("Dismiss"),
                 "" if not may else url,
                 "mini plain",
                 more=f"{told.label}: {about}",
@@ -98,7 +99,7 @@ class Drawing:
 def reasons(lines: Sequence[HintRow]) -> list[Reason]:
     """Why some buttons are locked, each reason once."""
     locked = any(line.mend.reason for line in lines)
-    text = "Only people who may give access to its object can act on a hint or dismiss it."
+    text = _("Only people who may give access to its object can act on a hint or dismiss it.")
     return [Reason(REASON, text)] if locked else []
 
 
@@ -120,27 +121,45 @@ def about_words(told: HintView) -> str:
     row = told.row
     right = terms.right(row.privilege, told.node.type, told.node.kind) if row.privilege else ""
     if told.other is not None:
-        return f"with role {told.other.name}"
+        return _("with role %(name)s") % {"name": told.other.name}
     if told.role is not None and not is_personal(told.role.name):
-        return f"{right}, by role {told.role.name}" if right else f"Role {told.role.name}"
+        return (
+            _("%(right)s, by role %(name)s") % {"right": right, "name": told.role.name}
+            if right
+            else _("Role %(name)s") % {"name": told.role.name}
+        )
     if right and row.holder is not None:
-        return f"{right}, direct for {terms.principal_name(row.holder)}"
+        return _("%(right)s, direct for %(holder)s") % {
+            "right": right,
+            "holder": terms.principal_name(row.holder),
+        }
     return right
 
 
 def found_words(told: HintView) -> str:
     """At revision 1,284, 3 h ago; first on Fri 27 Nov."""
     row = told.row
-    first = "" if row.found == row.seen else f"; first {words.when_in_words(words.moment(row.found))}"
-    return f"Revision {words.number(row.revision)}, {words.ago(row.seen)}{first}"
+    first = (
+        ""
+        if row.found == row.seen
+        else _("; first %(found)s") % {"found": words.when_in_words(words.moment(row.found))}
+    )
+    return _("Revision %(revision)s, %(seen)s%(first)s") % {
+        "revision": words.number(row.revision),
+        "seen": words.ago(row.seen),
+        "first": first,
+    }
 
 
 def _dismissed(told: HintView) -> str:
     row = told.row
     if row.dismissed is None:
         return ""
-    by = row.dismissed_by.label if row.dismissed_by else "an erased person"
-    return f"Dismissed by {by}, {words.when_in_words(words.moment(row.dismissed))}"
+    by = row.dismissed_by.label if row.dismissed_by else _("an erased person")
+    return _("Dismissed by %(by)s, %(dismissed)s") % {
+        "by": by,
+        "dismissed": words.when_in_words(words.moment(row.dismissed)),
+    }
 
 
 def _button(told: HintView) -> str:

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.insights.access import actor
@@ -85,7 +86,7 @@ def hint_list(request: Request) -> HttpResponse:
     runs = _runs(chosen)
     context: dict[str, Any] = {
         "heading": _heading(counts, asked),
-        "lead": "Access that may no longer be needed. Nothing changes until you act.",
+        "lead": _("Access that may no longer be needed. Nothing changes until you act."),
         "toggles": _kinds(counts, asked),
         "realms": _realms(realms, asked),
         "switch": _switch(asked),
@@ -112,7 +113,7 @@ def _page_of(
     last = shown[-1].row if len(rows) > SHOWN else None
     next_ = asked.url(after=f"{last.people}.{last.pk}") if last else ""
     many = counts.get(asked.kind, 0) if asked.kind else sum(counts.values())
-    text = f"{words.count(many, 'hint')}, those that concern most people first"
+    text = _("%(many)s, those that concern most people first") % {"many": words.count(many, "hint")}
     csv = reverse("console:hints_csv") + asked.url()
     return shown, Pager(text, asked.url() if asked.after else "", next_, csv)
 
@@ -123,7 +124,7 @@ def as_csv(request: Request) -> HttpResponseBase:
     """The same hints to their end."""
     asker, asked = asker_of(request), _asked(request)
     found = HintList(asked.among(realms_of(asker)), actor(asker), asked.dismissed)
-    head = ["object", "type", "hint", "about", "why", "people", "revision", "first found", "last found"]
+    head = ["object", "type", "hint", "about", "why", "people", "revision", _("first found"), _("last found")]
     return csv_file.answer("hints", [*head, "dismissed", "reason"], _lines(found, asked.kind))
 
 
@@ -141,11 +142,15 @@ def _lines(found: HintList, kind: str) -> Iterator[list[object]]:
 def _heading(counts: Mapping[str, int], asked: HintFilter) -> str:
     many = sum(counts.values())
     word = "hint" if many == 1 else "hints"
-    return f"{words.spelled(many)} dismissed {word}" if asked.dismissed else f"{words.spelled(many)} {word}"
+    return (
+        _("%(many)s dismissed %(word)s") % {"many": words.spelled(many), "word": word}
+        if asked.dismissed
+        else f"{words.spelled(many)} {word}"
+    )
 
 
 def _kinds(counts: Mapping[str, int], asked: HintFilter) -> tuple[Toggle, ...]:
-    every = Toggle("All", asked.url(kind=""), not asked.kind, words.number(sum(counts.values())))
+    every = Toggle(_("All"), asked.url(kind=""), not asked.kind, words.number(sum(counts.values())))
     return (
         every,
         *(
@@ -159,7 +164,7 @@ def _kinds(counts: Mapping[str, int], asked: HintFilter) -> tuple[Toggle, ...]:
 def _realms(realms: Sequence[Node], asked: HintFilter) -> tuple[Toggle, ...]:
     if len(realms) < 2:
         return ()
-    every = Toggle("Every realm", asked.url(**{"in": ""}), not asked.realm)
+    every = Toggle(_("Every realm"), asked.url(**{"in": ""}), not asked.realm)
     return (
         every,
         *(Toggle(realm.name, asked.url(**{"in": realm.id}), asked.realm == realm.id) for realm in realms),
@@ -168,8 +173,8 @@ def _realms(realms: Sequence[Node], asked: HintFilter) -> tuple[Toggle, ...]:
 
 def _switch(asked: HintFilter) -> Action:
     if asked.dismissed:
-        return Action("Show open hints", asked.url(show="", kind=""), "plain")
-    return Action("Show dismissed", asked.url(show="dismissed", kind=""), "plain")
+        return Action(_("Show open hints"), asked.url(show="", kind=""), "plain")
+    return Action(_("Show dismissed"), asked.url(show="dismissed", kind=""), "plain")
 
 
 @dataclass(frozen=True)
@@ -185,7 +190,10 @@ def _runs(realms: Sequence[Node]) -> dict[int | None, LastRun]:
     rows = PipelineRun.objects.filter(realm__in=[realm.realm_id for realm in realms], name=NAME, state="done")
     latest = rows.order_by("realm", "-revision").distinct("realm")
     return {
-        row.realm_id: LastRun(f"revision {words.number(row.revision)}, {words.ago(row.ended or row.asked)}")
+        row.realm_id: LastRun(
+            _("revision %(revision)s, %(ago)s")
+            % {"revision": words.number(row.revision), "ago": words.ago(row.ended or row.asked)}
+        )
         for row in latest
     }
 
@@ -195,17 +203,19 @@ def _nothing(
 ) -> Empty | None:
     if found:
         return Empty(
-            "No hint matches", drawn=False, level=2, actions=(Action("Show all", asked.url(kind="")),)
+            _("No hint matches"), drawn=False, level=2, actions=(Action(_("Show all"), asked.url(kind="")),)
         )
     if asked.dismissed:
         return Empty(
-            "Nothing was dismissed", "Hints that somebody dismissed stand here, with their reasons.", level=2
+            _("Nothing was dismissed"),
+            _("Hints that somebody dismissed stand here, with their reasons."),
+            level=2,
         )
     if looked:
-        text = "No unused, duplicate or ownerless access that you may change."
-        return Empty("Nothing to tighten", text, level=2)
-    text = "The pipeline Least privilege looks each night, or when somebody starts it."
+        text = _("No unused, duplicate or ownerless access that you may change.")
+        return Empty(_("Nothing to tighten"), text, level=2)
+    text = _("The pipeline Least privilege looks each night, or when somebody starts it.")
     by = actor(asker)
     starts = any(control.may_run(by, realm) for realm in realms)
-    way = (Action("Open the pipelines", reverse("console:pipelines"), "primary"),) if starts else ()
-    return Empty("Nobody has looked yet", text, actions=way, level=2)
+    way = (Action(_("Open the pipelines"), reverse("console:pipelines"), "primary"),) if starts else ()
+    return Empty(_("Nobody has looked yet"), text, actions=way, level=2)

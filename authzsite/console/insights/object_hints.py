@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.insights.access import actor
@@ -51,6 +52,8 @@ def _drawn(asker: Principal, found: Sequence[HintView], realms: Sequence[Node], 
     return {
         "hints": lines,
         "hints_url": url,
-        "hints_more": f"{words.count(more, 'more hint')} in the list of hints." if more else "",
+        "hints_more": _("%(more)s in the list of hints.") % {"more": words.count(more, "more hint")}
+        if more
+        else "",
         "hints_reasons": reasons(lines),
     }

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.insights import figures
 from authzsite.console.insights.access import STARTERS, Watched, actor, refused, watched
@@ -41,13 +42,13 @@ def site(request: Request) -> HttpResponse:
     places = [item for item in watched(asker_of(request)) if item.root is not None]
     lines = list(_lines(places))
     context: dict[str, Any] = {
-        "heading": "Overview",
-        "lead": "How much each person can access, realm by realm, by the last count.",
+        "heading": _("Overview"),
+        "lead": _("How much each person can access, realm by realm, by the last count."),
         "lines": lines,
-        "heads": ("Objects", "Members", "Can read something", "Grants"),
+        "heads": ("Objects", "Members", _("Can read something"), "Grants"),
         "empty": Empty(
-            "You can’t see reports for any realm",
-            "A realm's owner, its reviewers and site admins can.",
+            _("You can’t see reports for any realm"),
+            _("A realm's owner, its reviewers and site admins can."),
         ),
     }
     return page(request, "console/insights/site.html", context, section="overview", revision=revision_now())
@@ -67,7 +68,7 @@ def _lines(places: list[Watched]) -> Iterable[RealmFigures]:
         numbers = (
             ("Objects", words.number(sum(found["objects"].values()))),
             ("Members", words.number(found["people"]["members"])),
-            ("Can read something", words.number(found["people"]["reading"])),
+            (_("Can read something"), words.number(found["people"]["reading"])),
             ("Grants", words.number(found["grants"])),
         )
         yield RealmFigures(place.name, url, numbers, figures.as_of(run))
@@ -80,20 +81,22 @@ def realm_overview(request: Request, id: int) -> HttpResponse:
     ward = realm_at(request, id)
     by = actor(ward.asker)
     if not may_look(by, ward.root):
-        heading = f"You cannot see the figures of {ward.root.name}"
-        text = f"They are shown to {ward.owner_words()} and its reviewers."
+        heading = _("You cannot see the figures of %(name)s") % {"name": ward.root.name}
+        text = _("They are shown to %(owner_words)s and its reviewers.") % {"owner_words": ward.owner_words()}
         return refused(request, ward, heading, text)
     found = overview(ward.root, by)
     starts = control.may_run(by, ward.root)
     context: dict[str, Any] = {
-        "heading": f"Overview of {ward.root.name}",
-        "crumbs": Crumbs((("Overview", reverse("console:overview")),)),
+        "heading": _("Overview of %(name)s") % {"name": ward.root.name},
+        "crumbs": Crumbs(((_("Overview"), reverse("console:overview")),)),
         "starts": starts,
         "place": ward.root.id,
         "name": NAME,
         "reason": None
         if starts
-        else Reason("why-not-start", f"A pipeline over a realm is started by {STARTERS}."),
+        else Reason(
+            "why-not-start", _("A pipeline over a realm is started by %(starters)s.") % {"starters": STARTERS}
+        ),
         **(_shown(request, ward, found) if found else _none(ward)),
     }
     return page(
@@ -108,25 +111,27 @@ def realm_overview(request: Request, id: int) -> HttpResponse:
 
 
 def _none(ward: RealmAccess) -> dict[str, Any]:
-    text = "The pipeline Effective access counts them, each night or when somebody starts it."
-    return {"empty": Empty(f"Nothing was counted in {ward.root.name} yet", text, level=2)}
+    text = _("The pipeline Effective access counts them, each night or when somebody starts it.")
+    return {
+        "empty": Empty(_("Nothing was counted in %(name)s yet") % {"name": ward.root.name}, text, level=2)
+    }
 
 
 def _shown(request: Request, ward: RealmAccess, found: Overview) -> dict[str, Any]:
     lists = figures.Lists(circle_of(request), ward.root, found)
     run_url = reverse("console:pipeline_run", args=[found.run.pk])
     return {
-        "lead": "Counted over the whole realm at one revision; later changes are not included.",
-        "actions": [Action("See the run", run_url, "plain")],
+        "lead": _("Counted over the whole realm at one revision; later changes are not included."),
+        "actions": [Action(_("See the run"), run_url, "plain")],
         "note": _later(found),
         "as_of": figures.as_of(found.run),
         "tiles": figures.tiles(found),
         "classes": figures.classes(found),
         "sorts": figures.sorts(found),
         "lists": (
-            ("exposed", "Most exposed objects", "Object", "Who can read it", lists.exposed()),
-            ("broadest", "Broadest roles", "Role", "Gives something on", lists.broadest()),
-            ("furthest", "Who reaches most", "Who", "Can read", lists.furthest()),
+            ("exposed", _("Most exposed objects"), "Object", _("Who can read it"), lists.exposed()),
+            ("broadest", _("Broadest roles"), "Role", _("Gives something on"), lists.broadest()),
+            ("furthest", _("Who reaches most"), "Who", _("Can read"), lists.furthest()),
         ),
         "growth": figures.growth(found.growth),
         "points": found.growth[::-1],
@@ -138,5 +143,10 @@ def _later(found: Overview) -> Note | None:
     behind = revision_now() - found.run.revision
     if behind <= 0:
         return None
-    since = f"{words.count(behind, 'change')} {'was' if behind == 1 else 'were'} recorded"
-    return Note("", f"{since} on this site since.", "They are not in these figures.")
+    since = _("%(behind)s %(part)s recorded") % {
+        "behind": words.count(behind, "change"),
+        "part": "was" if behind == 1 else "were",
+    }
+    return Note(
+        "", _("%(since)s on this site since.") % {"since": since}, _("They are not in these figures.")
+    )

@@ -11,6 +11,7 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 from django_htmx.http import HttpResponseClientRefresh
 
 from authzsite.console.accounts import site_admins
@@ -44,19 +45,19 @@ def pipeline_list(request: Request) -> HttpResponse:
     current = list(mine.filter(state__in=runs.GOING)[:WATCHED])
     shown, pager = _page_of(mine, number_in(request.GET.get("before", "")))
     context: dict[str, Any] = {
-        "heading": "Pipelines",
-        "lead": "Jobs over whole realms: how much each person can access, and what nobody needs.",
+        "heading": _("Pipelines"),
+        "lead": _("Jobs over whole realms: how much each person can access, and what nobody needs."),
         **runs.watching(current, by_realm),
         "realms": runs.offered(places),
         "reason": _no_start(places),
         "runs": runs.lines(shown, by_realm),
         "runs_pager": replace(pager, csv=reverse("console:pipeline_runs_csv")),
         "no_runs": Empty(
-            "Nothing has run yet", "They run each night, and when somebody starts one.", drawn=False
+            _("Nothing has run yet"), _("They run each night, and when somebody starts one."), drawn=False
         ),
         "nothing": Empty(
-            "You don’t have access to scheduled jobs",
-            "A realm's owner, its reviewers and site admins can see the jobs of a realm.",
+            _("You don’t have access to scheduled jobs"),
+            _("A realm's owner, its reviewers and site admins can see the jobs of a realm."),
         ),
     }
     return page(
@@ -71,7 +72,9 @@ def _of(by_realm: dict[int | None, Watched]) -> QuerySet[PipelineRun]:
 def _no_start(places: list[Watched]) -> Reason | None:
     if all(item.starts for item in places):
         return None
-    return Reason("why-not-start", f"A pipeline over a realm is started by {STARTERS}.")
+    return Reason(
+        "why-not-start", _("A pipeline over a realm is started by %(starters)s.") % {"starters": STARTERS}
+    )
 
 
 def _page_of(mine: QuerySet[PipelineRun], before: int | None) -> tuple[list[PipelineRun], Pager]:
@@ -81,7 +84,9 @@ def _page_of(mine: QuerySet[PipelineRun], before: int | None) -> tuple[list[Pipe
     found = list(mine[: SHOWN + 1])
     shown = found[:SHOWN]
     next_ = f"?before={shown[-1].pk}" if len(found) > SHOWN else ""
-    return shown, Pager(f"{words.count(len(shown), 'run')}, newest first", "?" if last else "", next_)
+    return shown, Pager(
+        _("%(shown)s, newest first") % {"shown": words.count(len(shown), "run")}, "?" if last else "", next_
+    )
 
 
 @reads
@@ -89,7 +94,7 @@ def _page_of(mine: QuerySet[PipelineRun], before: int | None) -> tuple[list[Pipe
 def as_csv(request: Request) -> HttpResponseBase:
     """Every run that the viewer may see, to the oldest."""
     by_realm = {item.realm_id: item for item in watched(asker_of(request))}
-    head = ["pipeline", "over", "asked for", "by", "revision", "state", "started", "ended", "trouble"]
+    head = ["pipeline", "over", _("asked for"), "by", "revision", "state", "started", "ended", "trouble"]
     rows = _of(by_realm).iterator(csv_file.CHUNK)
     return csv_file.answer("pipeline-runs", head, _told(rows, by_realm))
 
@@ -124,7 +129,7 @@ def run(request: Request, id: int) -> HttpResponse:
     context: dict[str, Any] = {
         "heading": runs.title(row, where.name),
         "lead": known.get(row.name).about,
-        "crumbs": Crumbs((("Pipelines", reverse("console:pipelines")),)),
+        "crumbs": Crumbs(((_("Pipelines"), reverse("console:pipelines")),)),
         "actions": runs.see(row, where),
         "facts": runs.facts(row),
         **runs.watching([row], {row.realm_id: where}),
@@ -162,12 +167,17 @@ def start(request: Request) -> HttpResponse:
         raise Http404 from unknown
     except Refused as problem:
         if ward is None:
-            heading = "You cannot run pipelines over the whole site"
+            heading = _("You cannot run pipelines over the whole site")
             return site_admins.refused(
                 request, heading, back=reverse("console:pipelines"), back_words="Pipelines"
             )
-        heading = f"You cannot run pipelines over {ward.root.name}"
-        return refused(request, ward, heading, f"{problem} It is {ward.owner_words()}.")
+        heading = _("You cannot run pipelines over %(name)s") % {"name": ward.root.name}
+        return refused(
+            request,
+            ward,
+            heading,
+            _("%(problem)s It is %(owner_words)s.") % {"problem": problem, "owner_words": ward.owner_words()},
+        )
     say(request, _said(row))
     return redirect("console:pipeline_run", id=row.pk)
 
@@ -175,8 +185,15 @@ def start(request: Request) -> HttpResponse:
 def _said(row: PipelineRun) -> str:
     label = known.get(row.name).label
     if row.state == "done":
-        return f"{label} was worked out {words.ago(row.ended or row.asked)}; nothing has changed since"
-    return f"{label} is asked for" if row.state == "waiting" else f"{label} is under way"
+        return _("%(label)s was worked out %(ago)s; nothing has changed since") % {
+            "label": label,
+            "ago": words.ago(row.ended or row.asked),
+        }
+    return (
+        _("%(label)s is asked for") % {"label": label}
+        if row.state == "waiting"
+        else _("%(label)s is under way") % {"label": label}
+    )
 
 
 @writes
@@ -190,9 +207,17 @@ def stop(request: Request, id: int) -> HttpResponse:
         ward = place(request, where.root.id if where.root else None)
         if ward is None:
             raise Http404 from problem
-        return refused(request, ward, f"You cannot stop pipelines over {ward.root.name}", str(problem))
+        return refused(
+            request,
+            ward,
+            _("You cannot stop pipelines over %(name)s") % {"name": ward.root.name},
+            str(problem),
+        )
     except Conflict as late:
         say(request, str(late))
     else:
-        say(request, f"{known.get(row.name).label} is stopped; the last good result stays")
+        say(
+            request,
+            _("%(label)s is stopped; the last good result stays") % {"label": known.get(row.name).label},
+        )
     return redirect("console:pipeline_run", id=id)

@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.insights.access import Watched
@@ -77,7 +78,10 @@ def state_of(row: PipelineRun) -> State:
 
 def title(row: PipelineRun, where: str) -> str:
     """Effective access of demo."""
-    return f"{known.get(row.name).label} of {terms.lower(where) if row.realm_id is None else where}"
+    return _("%(label)s of %(where)s") % {
+        "label": known.get(row.name).label,
+        "where": terms.lower(where) if row.realm_id is None else where,
+    }
 
 
 def result_of(name: str, where: Watched) -> str:
@@ -126,24 +130,30 @@ def watching(rows: Iterable[PipelineRun], places: Mapping[int | None, Watched]) 
 
 def _text(row: PipelineRun) -> str:
     if row.state == "waiting":
-        return f"A worker takes it when the realm is free; asked {words.ago(row.asked)}"
+        return _("A worker takes it when the realm is free; asked %(asked)s") % {
+            "asked": words.ago(row.asked)
+        }
     return row.step[:1].upper() + row.step[1:]
 
 
 def left(row: PipelineRun, last: timedelta | None = None) -> str:
     """about 40 s left; empty where nothing can be said yet."""
     found = control.left(row, last)
-    return f"about {spell(found)} left" if found is not None else ""
+    return _("about %(found)s left") % {"found": spell(found)} if found is not None else ""
 
 
 def spell(time: timedelta) -> str:
     """under a second; 40 s; 3 min; 2 h."""
     seconds = round(time.total_seconds())
     if seconds < 1:
-        return "under a second"
+        return _("under a second")
     if seconds < 120:
         return f"{seconds} s"
-    return f"{round(seconds / 60)} min" if seconds < 7200 else f"{round(seconds / 3600)} h"
+    return (
+        _("%(round)s min") % {"round": round(seconds / 60)}
+        if seconds < 7200
+        else f"{round(seconds / 3600)} h"
+    )
 
 
 def lines(rows: Sequence[PipelineRun], places: Mapping[int | None, Watched]) -> list[RunLine]:
@@ -155,7 +165,11 @@ def lines(rows: Sequence[PipelineRun], places: Mapping[int | None, Watched]) -> 
 def askers(rows: Iterable[PipelineRun]) -> dict[str, str]:
     found = Principal.objects.filter(pseudonym__in={row.by for row in rows})
     names = {item.pseudonym: item.label for item in found}
-    return {**names, SYSTEM.pseudonym: "the clock, each night", OPERATOR.pseudonym: "an operator’s shell"}
+    return {
+        **names,
+        SYSTEM.pseudonym: _("the clock, each night"),
+        OPERATOR.pseudonym: _("an operator’s shell"),
+    }
 
 
 def _line(row: PipelineRun, where: Watched, names: Mapping[str, str]) -> RunLine:
@@ -198,7 +212,7 @@ def _offered(
     return Offered(
         pipeline,
         where,
-        f"Revision {words.number(good.revision)}" if good else "",
+        _("Revision %(revision)s") % {"revision": words.number(good.revision)} if good else "",
         words.ago(good.ended) if good and good.ended else "",
         result_of(pipeline.name, where) if good else "",
         _line(last, where, told) if last else None,
@@ -209,20 +223,28 @@ def _offered(
 def facts(row: PipelineRun) -> Facts:
     took = row.ended - row.started if row.ended and row.started else None
     by = askers([row]).get(row.by, "")
-    where = row.master or ("The console’s own database" if row.state == "done" else "Said when it starts")
+    where = row.master or (
+        _("The console’s own database") if row.state == "done" else _("Said when it starts")
+    )
     told = [
-        *([] if row.state in GOING else [Fact("State", state=state_of(row))]),
-        Fact("Revision", words.number(row.revision)),
-        Fact("Asked for", words.moment(row.asked), note=f"by {by}" if by else ""),
-        Fact("Runs on", where),
-        Fact("Started", words.count(row.attempts, "time") if row.attempts else "Not yet"),
+        *([] if row.state in GOING else [Fact(_("State"), state=state_of(row))]),
+        Fact(_("Revision"), words.number(row.revision)),
+        Fact(_("Asked for"), words.moment(row.asked), note=_("by %(by)s") % {"by": by} if by else ""),
+        Fact(_("Runs on"), where),
+        Fact(_("Started"), words.count(row.attempts, "time") if row.attempts else _("Not yet")),
     ]
     if took is not None and took >= timedelta():
-        told.append(Fact("Took", spell(took), note=f"ended {words.ago(row.ended)}" if row.ended else ""))
+        told.append(
+            Fact(
+                _("Took"),
+                spell(took),
+                note=_("ended %(ended)s") % {"ended": words.ago(row.ended)} if row.ended else "",
+            )
+        )
     return Facts(tuple(told))
 
 
 def see(row: PipelineRun, where: Watched) -> list[Action]:
     """The way to what it found."""
     url = result_of(row.name, where) if row.state == "done" else ""
-    return [Action("See what it found", url, "primary")] if url else []
+    return [Action(_("See what it found"), url, "primary")] if url else []

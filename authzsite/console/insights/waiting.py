@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from django.db.models import Count, Max, Q
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.home.waiting import Waits, waits
@@ -43,7 +44,10 @@ def waiting(asker: Principal) -> Waits | Iterable[Item]:
 
 def _item(root: Node, many: int, last: datetime) -> Item:
     url = f"{reverse('console:hints')}?{urlencode({'in': root.id})}"
-    note = f"Found {words.ago(last)} · nothing changes until you act on {'it' if many == 1 else 'them'}"
-    look = Action("Look", url, "mini", more=f"at hints in {root.name}")
+    note = _("Found %(last)s · nothing changes until you act on %(part)s") % {
+        "last": words.ago(last),
+        "part": "it" if many == 1 else "them",
+    }
+    look = Action(_("Look"), url, "mini", more=_("at hints in %(name)s") % {"name": root.name})
     subject = words.count(many, "new hint")
-    return Item(Face("thing", "hint"), subject, "on what you own in", note, look, root.name, url)
+    return Item(Face("thing", "hint"), subject, _("on what you own in"), note, look, root.name, url)

@@ -14,6 +14,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts import sessions
 from accounts.models import User
@@ -54,7 +55,7 @@ def login_required(view: View) -> View:
 
 def _archived(request: Request, past: Archived) -> HttpResponseBase:
     """A page of the past that can no longer be told from what is live says so."""
-    return show(request, 410, heading="That part of the past is in the archive", text=str(past))
+    return show(request, 410, heading=_("That part of the past is in the archive"), text=str(past))
 
 
 def _zone(name: str) -> Any:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext as _
 from django.views.generic import FormView
 
 from accounts.models import Principal
@@ -224,7 +225,7 @@ class ChangeView(View):
 
     def note_of(self, form: Any, problem: Exception) -> Note:
         """What is said above the form when a service said no."""
-        return Note("bad", self.not_saved, f"{problem} Your form is kept.")
+        return Note("bad", self.not_saved, _("%(problem)s Your form is kept.") % {"problem": problem})
 
     def form_invalid(self, form: Any) -> HttpResponse:
         """What is wrong stands beside its field; above the form stands that nothing was saved.
@@ -232,9 +233,9 @@ class ChangeView(View):
         A form that comes again is led on, also when what it asks for cannot be asked any more.
         """
         if done_before(self.actor) is not None:
-            say(self.request, "It was saved already", undo=self.revision if self.may_undo() else None)
+            say(self.request, _("It was saved already"), undo=self.revision if self.may_undo() else None)
             return self.leave(self.get_success_url())
-        self.notes.append(Note("bad", self.not_saved, "See what is marked below."))
+        self.notes.append(Note("bad", self.not_saved, _("See what is marked below.")))
         return self.show(form, 422)
 
     def show(self, form: Any, status: int = 200) -> HttpResponse:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.display import words
@@ -31,13 +32,20 @@ def changed_meanwhile(node: Node, seen: int) -> Note:
     if last is None:
         return Note(
             "bad",
-            "Not saved: somebody changed these grants meanwhile.",
-            "Your form is kept. Look at it again, then save.",
+            _("Not saved: somebody changed these grants meanwhile."),
+            _("Your form is kept. Look at it again, then save."),
         )
     row = Principal.objects.filter(pseudonym=last.change.actor).first()
     name = row.label if row else "Somebody"
     url = f"{reverse('console:history')}?revision={last.change_id}"
-    strong = f"Not saved: {name} changed these grants {words.ago(last.change.at)}."
+    strong = _("Not saved: %(name)s changed these grants %(at)s.") % {
+        "name": name,
+        "at": words.ago(last.change.at),
+    }
     return Note(
-        "bad", strong, "Your form is kept. Look at what it does now, then save again.", url, "See that change"
+        "bad",
+        strong,
+        _("Your form is kept. Look at what it does now, then save again."),
+        url,
+        _("See that change"),
     )

@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit import form_resume
 from authzsite.console.kit.http import Request
@@ -66,8 +67,8 @@ def server_error(request: Request) -> HttpResponse:
 
 def out_of_order(request: Request) -> HttpResponse:
     """The database does not answer, so the page is made without asking it anything."""
-    heading = "The console cannot answer now"
-    text = (
+    heading = _("The console cannot answer now")
+    text = _(
         "Its database does not answer. Try again in a moment. If you were saving, look whether it was done."
     )
     context = {
@@ -88,7 +89,7 @@ def csrf_failure(request: Request, reason: str = "") -> HttpResponse:
     own = request.path != reverse("console:sign_in")
     packed = form_resume.pack(request) if own else form_resume.earlier(request)
     if isinstance(request.user, AnonymousUser):
-        problem = "" if own else "This page had grown too old to sign in with. Try again now."
+        problem = "" if own else _("This page had grown too old to sign in with. Try again now.")
         return sign_in_page(
             request,
             SignInForm(),

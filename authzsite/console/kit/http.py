@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from django.contrib.auth.models import AnonymousUser
 from django.core.exceptions import PermissionDenied
 from django.http import HttpRequest, QueryDict
+from django.utils.translation import gettext as _
 from django_htmx.middleware import HtmxDetails
 
 from accounts.models import Principal, User
@@ -41,12 +42,12 @@ def asker_of(request: Request) -> Principal:
     """The signed-in person's principal; pages are guarded by `signed_in`, so there is one."""
     principal = account_of(request).principal
     if principal is None:
-        raise PermissionDenied("nobody is bound to this account")
+        raise PermissionDenied(_("nobody is bound to this account"))
     return principal
 
 
 def account_of(request: Request) -> User:
     """The signed-in account."""
     if not isinstance(request.user, User):
-        raise PermissionDenied("nobody is signed in")
+        raise PermissionDenied(_("nobody is signed in"))
     return request.user

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from threading import Lock
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from authzsite.console.kit.display import words
@@ -121,7 +122,7 @@ class Doors:
         if place is None or len(place.rooms) < 2:
             return None
         made = (Tab(label, reverse(f"console:{code}"), code == room) for code, label in place.rooms)
-        return Tabs(tuple(made), f"Parts of {place.name}")
+        return Tabs(tuple(made), gettext("Parts of %(name)s") % {"name": place.name})
 
 
 def place_of(section: str) -> str:

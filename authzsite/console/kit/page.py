@@ -9,6 +9,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import User
 from authzsite.console.kit import languages, navigation
@@ -105,9 +106,11 @@ def _alarm(known: User) -> Note | None:
     until = known.emergency_until
     if until is None or until <= timezone.now():
         return None
-    strong = f"Emergency access is open until {words.when_in_words(words.moment(until))}."
+    strong = _("Emergency access is open until %(until)s.") % {
+        "until": words.when_in_words(words.moment(until))
+    }
     return Note(
-        "warn", strong, "Everything you do with it is listed.", reverse("console:emergencies"), "See it"
+        "warn", strong, _("Everything you do with it is listed."), reverse("console:emergencies"), _("See it")
     )
 
 

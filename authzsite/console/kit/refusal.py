@@ -7,6 +7,7 @@ from urllib.parse import urlencode
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Verdict
@@ -36,7 +37,7 @@ def _asking(place: ObjectAccess, action: str) -> tuple[Action, ...]:
     if action not in ASKABLE:
         return ()
     wanted = (place.node.type, place.node.ref.id, action)
-    return (Action("Ask for it", ask([wanted]), "primary"),)
+    return (Action(_("Ask for it"), ask([wanted]), "primary"),)
 
 
 def refused(request: Request, place: ObjectAccess, action: str) -> HttpResponse:
@@ -45,7 +46,10 @@ def refused(request: Request, place: ObjectAccess, action: str) -> HttpResponse:
     answer = decisions_ask.answer(place.slice, action, node, now=place.now)
     access_log.refused(place.asker, answer.operation, node, via=VIA)
     explanation, speak = answer.explained(now=place.now), Words(place.asker, node, owners_along(node))
-    heading = f"You cannot {DONE.get(action, action)} {node.ref.full_name or node.name}"
+    heading = _("You cannot %(action)s %(part)s") % {
+        "action": DONE.get(action, action),
+        "part": node.ref.full_name or node.name,
+    }
     givers = words.listed([terms.principal_name(giver) for giver in speak.givers(explanation.missing)])
     text = f"{verdict_text(explanation, speak)} {f'{givers} can give it.' if givers else ''}".strip()
     if request.htmx:
@@ -55,8 +59,12 @@ def refused(request: Request, place: ObjectAccess, action: str) -> HttpResponse:
         "verdict": Verdict("no", heading, text, level=1),
         "actions": (
             *_asking(place, action),
-            Action("See how this was decided", f"{reverse('console:why')}?{urlencode(asked)}"),
-            Action(f"Back to {node.name}", reverse("console:object", args=[node.id]), "plain"),
+            Action(_("See how this was decided"), f"{reverse('console:why')}?{urlencode(asked)}"),
+            Action(
+                _("Back to %(name)s") % {"name": node.name},
+                reverse("console:object", args=[node.id]),
+                "plain",
+            ),
         ),
     }
     return page(

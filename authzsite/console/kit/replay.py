@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.display import words
@@ -63,15 +64,17 @@ def _replay(viewer: Principal, root: Node, changes: Sequence[Change]) -> Replay:
 
 def _lines(refused: Sequence[ReplayedUse], allowed: Sequence[ReplayedUse]) -> Iterator[DiffLine]:
     for use in refused[:LINES]:
-        yield DiffLine("lose", use.person.label, f"could no longer {_what(use)}", _when(use))
+        yield DiffLine(
+            "lose", use.person.label, _("could no longer %(use)s") % {"use": _what(use)}, _when(use)
+        )
     if len(refused) > LINES:
-        yield DiffLine("lose", words.number(len(refused) - LINES), "more uses would be refused.")
+        yield DiffLine("lose", words.number(len(refused) - LINES), _("more uses would be refused."))
     if not refused:
-        yield DiffLine("same", "No reported use", "would be refused.")
+        yield DiffLine("same", _("No reported use"), _("would be refused."))
     for use in allowed[:LINES]:
-        yield DiffLine("gain", use.person.label, f"could {_what(use)}", _when(use))
+        yield DiffLine("gain", use.person.label, _("could %(use)s") % {"use": _what(use)}, _when(use))
     if len(allowed) > LINES:
-        yield DiffLine("gain", words.number(len(allowed) - LINES), "more uses would be allowed.")
+        yield DiffLine("gain", words.number(len(allowed) - LINES), _("more uses would be allowed."))
 
 
 def _what(use: ReplayedUse) -> str:
@@ -81,11 +84,18 @@ def _what(use: ReplayedUse) -> str:
 def _when(use: ReplayedUse) -> str:
     times = words.count(use.times, "time")
     if not use.jobs:
-        return f"Refused {times}, last {words.ago(use.last)}."
+        return _("Refused %(times)s, last %(last)s.") % {"times": times, "last": words.ago(use.last)}
     jobs = words.listed([job.label for job in use.jobs], 3)
-    return f"Used in {words.count(use.times, 'run')}, last {words.ago(use.last)}. Reported by {jobs}."
+    return _("Used in %(times)s, last %(last)s. Reported by %(jobs)s.") % {
+        "times": words.count(use.times, "run"),
+        "last": words.ago(use.last),
+        "jobs": jobs,
+    }
 
 
 def _coverage(reported: int, objects: int) -> str:
     which = words.count(objects, "object")
-    return f"Jobs report their use of {words.number(reported)} of {which} with data that this is about."
+    return _("Jobs report their use of %(reported)s of %(which)s with data that this is about.") % {
+        "reported": words.number(reported),
+        "which": which,
+    }

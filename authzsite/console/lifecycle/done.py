@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.http import Http404, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.auth import login_required
@@ -53,9 +54,10 @@ def changes_made(request: Request, nonce: str) -> HttpResponse:
     code = request.GET.get("who", "")
     about = circle.people().filter(pk=int(code)).first() if code.isdecimal() and len(code) < 18 else None
     context = {
-        "crumbs": Crumbs((("People", reverse("console:people")),)),
-        "heading": f"{words.spelled(len(done))} {'change is' if len(done) == 1 else 'changes are'} saved",
-        "lead": "Each can be taken back by itself, as long as nobody changed the same since.",
+        "crumbs": Crumbs(((_("People"), reverse("console:people")),)),
+        "heading": _("%(done)s %(part)s saved")
+        % {"done": words.spelled(len(done)), "part": "change is" if len(done) == 1 else "changes are"},
+        "lead": _("Each can be taken back by itself, as long as nobody changed the same since."),
         "done": done,
         "whom": about,
     }

@@ -6,6 +6,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from django.utils.translation import gettext as _
+
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Diff, DiffLine, Face, Tally, Who
@@ -53,7 +55,10 @@ def what(entitlement: Entitlement) -> Who:
 
 def _called(entitlement: Entitlement) -> str:
     if entitlement.kind == "request" and entitlement.node is not None:
-        return f"Request {entitlement.number} for {entitlement.node.ref.full_name or entitlement.node.name}"
+        return _("Request %(number)s for %(part)s") % {
+            "number": entitlement.number,
+            "part": entitlement.node.ref.full_name or entitlement.node.name,
+        }
     if entitlement.kind == "seat":
         return entitlement.text
     if entitlement.kind == "token":
@@ -75,17 +80,19 @@ def gives(entitlement: Entitlement) -> str:
         ]
         return terms.sentence_list(rights)
     if entitlement.kind == "duty":
-        return f"May {DUTY.get(entitlement.text, entitlement.text)} it"
+        return _("May %(text)s it") % {"text": DUTY.get(entitlement.text, entitlement.text)}
     return {
         "own": "Everything",
-        "role": "What the role gives",
-        "group": "What the group has",
-        "keep": "Makes its tokens",
-        "token": f"Last used {words.ago(entitlement.since)}" if entitlement.since else "Never used",
-        "request": "Waits for a decision",
-        "seat": "Rows wait for a decision",
-        "member": "Can be given something there",
-        "account": "Signs in",
+        "role": _("What the role gives"),
+        "group": _("What the group has"),
+        "keep": _("Makes its tokens"),
+        "token": _("Last used %(since)s") % {"since": words.ago(entitlement.since)}
+        if entitlement.since
+        else _("Never used"),
+        "request": _("Waits for a decision"),
+        "seat": _("Rows wait for a decision"),
+        "member": _("Can be given something there"),
+        "account": _("Signs in"),
     }[entitlement.kind]
 
 
@@ -146,7 +153,9 @@ class LifecycleEffects:
             if effect.principal == self.person and effect.before & effect.after & set(SAID)
         ]
         if kept:
-            text = f"keeps some of it on {words.count(len(kept), 'object')}, by another path"
+            text = _("keeps some of it on %(kept)s, by another path") % {
+                "kept": words.count(len(kept), "object")
+            }
             yield DiffLine("same", self.person.label, text, words.listed(kept, NAMES))
 
     def _plain(self) -> Iterable[DiffLine]:

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from django.db.models import Q
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.accounts import site_admins
@@ -166,11 +167,13 @@ class Comparison:
 
     def _reason(self, entitlement: Entitlement) -> str:
         if entitlement.kind in SITE:
-            return f"Ask a site admin. {site_admins.admin_names()}"
+            return _("Ask a site admin. %(admin_names)s") % {"admin_names": site_admins.admin_names()}
         if entitlement.may_give:
-            return f"{self.person.label} is no member there yet. Ask the realm's owner."
+            return _("%(label)s is no member there yet. Ask the realm's owner.") % {
+                "label": self.person.label
+            }
         owner = self._askable.get(entitlement.code)
-        return f"Ask {owner.label}." if owner else "Ask the realm's owner."
+        return _("Ask %(label)s.") % {"label": owner.label} if owner else _("Ask the realm's owner.")
 
     @cached_property
     def _askable(self) -> dict[str, Principal]:
@@ -207,7 +210,7 @@ class JoinerForm(ConsoleForm):
 
     def clean(self) -> dict[str, Any]:
         if self.cleaned_data.get("who") == []:
-            self.add_error("who", "Name the colleague to copy from.")
+            self.add_error("who", _("Name the colleague to copy from."))
         return self.cleaned_data
 
     @property
@@ -230,34 +233,46 @@ class JoinerView(LifecycleView):
     def plan(self, form: JoinerForm) -> Plan:
         foretold = form.comparison.effects
         if foretold is None:
-            return Plan(empty="Name a colleague: the preview shows what it allows, object by object.")
+            return Plan(empty=_("Name a colleague: the preview shows what it allows, object by object."))
         return Plan(tally=foretold.tally(), diff=foretold.diff(), sum=foretold.sum())
 
     def carry_out(self, form: JoinerForm, actor: Actor) -> list[Outcome]:
         return copy_all(self.object, form.deeds, by=actor, reason=form.cleaned_data["reason"])
 
     def note_of_failed(self, outcomes: Sequence[Outcome], failed: Sequence[Outcome]) -> Note:
-        strong = f"{words.count(len(failed), 'line')} not given."
-        why = f"{failed[0].trouble} The rest of that realm was left out with it. Your form is kept."
+        strong = _("%(failed)s not given.") % {"failed": words.count(len(failed), "line")}
+        why = _("%(trouble)s The rest of that realm was left out with it. Your form is kept.") % {
+            "trouble": failed[0].trouble
+        }
         return Note("bad", strong, why)
 
     def success_message(self, form: JoinerForm) -> str:
         like, many = form.comparison.like, words.count(len(self.result or form.deeds), "line")
         if self.result is None or like is None:
-            return f"{self.object.label} was given it already"
-        return f"{self.object.label} has {many} more of what {like.label} has"
+            return _("%(label)s was given it already") % {"label": self.object.label}
+        return _("%(label)s has %(many)s more of what %(label2)s has") % {
+            "label": self.object.label,
+            "many": many,
+            "label2": like.label,
+        }
 
     def heading(self, form: JoinerForm) -> str:
         like = form.comparison.like
-        return f"Give {self.object.label} the same as {like.label if like else 'a colleague'}"
+        return _("Give %(label)s the same as %(label2)s") % {
+            "label": self.object.label,
+            "label2": like.label if like else "a colleague",
+        }
 
     def lead(self) -> str:
         return LEAD
 
     def button(self, form: JoinerForm) -> str:
         if not form.deeds:
-            return "Give it"
-        return f"Give {words.count(len(form.deeds), 'line')} to {self.object.label}"
+            return _("Give it")
+        return _("Give %(deeds)s to %(label)s") % {
+            "deeds": words.count(len(form.deeds), "line"),
+            "label": self.object.label,
+        }
 
     def page_context(self, form: JoinerForm) -> dict[str, Any]:
         comparison = form.comparison
@@ -279,18 +294,25 @@ LEAD = (
 
 
 def _facts(comparison: Comparison) -> Iterable[Fact]:
-    yield Fact("Has already", words.count(comparison.same, "line") if comparison.same else "Nothing of it")
-    yield Fact("Lacks", words.count(len(comparison.lacking), "line") if comparison.lacking else "Nothing")
+    yield Fact(
+        _("Has already"), words.count(comparison.same, "line") if comparison.same else _("Nothing of it")
+    )
+    yield Fact(
+        _("Lacks"), words.count(len(comparison.lacking), "line") if comparison.lacking else _("Nothing")
+    )
     waits = len(comparison.lacking) - len(comparison.may)
     if waits:
-        yield Fact("You cannot give this", words.count(waits, "line"))
+        yield Fact(_("You cannot give this"), words.count(waits, "line"))
     if comparison.owned:
-        yield Fact("Owned by the colleague", words.count(comparison.owned, "object"), note="stays so")
+        yield Fact(_("Owned by the colleague"), words.count(comparison.owned, "object"), note=_("stays so"))
 
 
 def _empty(comparison: Comparison) -> Empty | None:
     if comparison.like is None:
         return None
-    text = "They may still differ in access that you cannot see."
-    heading = f"{comparison.person.label} has all that {comparison.like.label} has, as far as you can see"
+    text = _("They may still differ in access that you cannot see.")
+    heading = _("%(label)s has all that %(label2)s has, as far as you can see") % {
+        "label": comparison.person.label,
+        "label2": comparison.like.label,
+    }
     return Empty(heading, text, level=2)

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from authzsite.console.accounts import site_admins
@@ -120,7 +121,11 @@ class LeaverPlan:
         more = len(some) - SHOWN
         rest = None
         if more > 0:
-            who = Who(f"{words.number(more)} more", terms.avatar_of(self.person), "all of them alike")
+            who = Who(
+                gettext("%(more)s more") % {"more": words.number(more)},
+                terms.avatar_of(self.person),
+                gettext("all of them alike"),
+            )
             options = self._options(kind, self.data.get(f"rest-{kind}", "") or self._usual(kind))
             rest = LeaverRow(f"rest-{kind}", who, "", None, options)
         return Section(kind, TITLES[kind], words.number(len(some)), lines, rest)
@@ -144,11 +149,12 @@ class LeaverPlan:
         if kind in HANDED:
             takers = [item for item in self.receivers if kind not in PEOPLE or item.kind == "user"]
             if len(takers) < 2:
-                to = f" to {takers[0].label}" if takers else ""
-                found.append((HAND, f"Hand over{to}"))
-            found += [(f"{HAND}:{taker}", f"Hand over to {taker.label}") for taker in takers[:6]] * (
-                len(takers) > 1
-            )
+                to = gettext(" to %(label)s") % {"label": takers[0].label} if takers else ""
+                found.append((HAND, gettext("Hand over%(to)s") % {"to": to}))
+            found += [
+                (f"{HAND}:{taker}", gettext("Hand over to %(label)s") % {"label": taker.label})
+                for taker in takers[:6]
+            ] * (len(takers) > 1)
         if kind in TAKEN:
             found.append((TAKE, TAKES.get(kind, "Remove")))
         found.append((LEAVE, "Leave"))
@@ -159,12 +165,14 @@ class LeaverPlan:
     def _reason(self, entitlement: Entitlement) -> str:
         if entitlement.kind in SITE:
             if entitlement.kind == "account" and self.holdings.runs_the_site:
-                return "Nobody can disable their own account; ask another site admin."
-            return f"Ask a site admin. {site_admins.admin_names()}"
+                return gettext("Nobody can disable their own account; ask another site admin.")
+            return gettext("Ask a site admin. %(admin_names)s") % {"admin_names": site_admins.admin_names()}
         owner = self._askable.get(entitlement.code)
         if entitlement.kind == "duty":
-            return "Ask the realm's owner."
-        return f"Ask {owner.label}." if owner else "Ask the realm's owner."
+            return gettext("Ask the realm's owner.")
+        return (
+            gettext("Ask %(label)s.") % {"label": owner.label} if owner else gettext("Ask the realm's owner.")
+        )
 
     @cached_property
     def _askable(self) -> dict[str, Principal]:
@@ -218,7 +226,7 @@ class LeaverForm(ConsoleForm):
     def clean(self) -> dict[str, Any]:
         if "who" in self.cleaned_data and self.plan.unnamed:
             many = words.count(len(self.plan.unnamed), "line")
-            self.add_error("who", f"Name the new holder: {many} say so.")
+            self.add_error("who", gettext("Name the new holder: %(many)s say so.") % {"many": many})
         return self.cleaned_data
 
     @property
@@ -246,13 +254,15 @@ class LeaverView(LifecycleView):
 
     def plan(self, form: LeaverForm) -> Plan:
         if not form.looked:
-            return Plan(empty="Name who gets it, choose, then look: the preview shows who loses what.")
+            return Plan(
+                empty=gettext("Name who gets it, choose, then look: the preview shows who loses what.")
+            )
         foretold = form.plan.effects
         return Plan(
             tally=foretold.tally(),
             diff=foretold.diff() if form.deeds else None,
             sum=foretold.sum(),
-            empty="Name who gets it, choose, then look: the preview shows who loses what.",
+            empty=gettext("Name who gets it, choose, then look: the preview shows who loses what."),
         )
 
     def carry_out(self, form: LeaverForm, actor: Actor) -> list[Outcome]:
@@ -260,21 +270,34 @@ class LeaverView(LifecycleView):
 
     def note_of_failed(self, outcomes: Sequence[Outcome], failed: Sequence[Outcome]) -> Note:
         done = words.count(len(outcomes) - len(failed), "line")
-        text = "Lines that failed are below with their reasons; nothing else was changed. Continue from here."
-        return Note("bad", f"{done} done, {words.count(len(failed), 'line')} not.", text)
+        text = gettext(
+            "Lines that failed are below with their reasons; nothing else was changed. Continue from here."
+        )
+        return Note(
+            "bad",
+            gettext("%(done)s done, %(failed)s not.")
+            % {"done": done, "failed": words.count(len(failed), "line")},
+            text,
+        )
 
     def success_message(self, form: LeaverForm) -> str:
-        return f"{self.object.label}: {words.count(len(self.result or ()), 'line')} done"
+        return gettext("%(label)s: %(len)s done") % {
+            "label": self.object.label,
+            "len": words.count(len(self.result or ()), "line"),
+        }
 
     def heading(self, form: LeaverForm) -> str:
         name = "you" if self.own else self.object.label
-        return f"What {name} {'leave' if self.own else 'leaves'} behind"
+        return gettext("What %(name)s %(part)s behind") % {
+            "name": name,
+            "part": "leave" if self.own else "leaves",
+        }
 
     def lead(self) -> str:
         return LEAD
 
     def button(self, form: LeaverForm) -> str:
-        return f"Carry out {words.count(len(form.deeds), 'line')}"
+        return gettext("Carry out %(deeds)s") % {"deeds": words.count(len(form.deeds), "line")}
 
     def page_context(self, form: LeaverForm) -> dict[str, Any]:
         label = self.object.label
@@ -284,8 +307,10 @@ class LeaverView(LifecycleView):
             "facts": Facts(tuple(_facts(form.plan))),
             "sections": form.plan.sections(),
             "empty": Empty(
-                "You have nothing here" if self.own else f"{label} has nothing left that you can see",
-                "Other owners handle their objects on this same page.",
+                gettext("You have nothing here")
+                if self.own
+                else gettext("%(label)s has nothing left that you can see") % {"label": label},
+                gettext("Other owners handle their objects on this same page."),
                 level=2,
             ),
         }
@@ -303,4 +328,4 @@ def _facts(plan: LeaverPlan) -> Iterable[Fact]:
             yield Fact(TITLES[kind], words.number(len(plan.by_kind[kind])))
     waits = sum(not item.may_take for item in plan.holdings.all)
     if waits:
-        yield Fact("Not yours", words.count(waits, "line"))
+        yield Fact(gettext("Not yours"), words.count(waits, "line"))

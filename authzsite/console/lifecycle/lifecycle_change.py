@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.change_view import ChangeView
@@ -84,7 +85,7 @@ class LifecycleView(ChangeView):
 
     def page_context(self, form: Any) -> dict[str, Any]:
         return {
-            "crumbs": Crumbs((("People", reverse("console:people")), (self.object.label, self.back()))),
+            "crumbs": Crumbs(((_("People"), reverse("console:people")), (self.object.label, self.back()))),
             "person": self.object,
             "done": done_by(self.asker, form.nonce if form.outcomes else ""),
         }

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -184,7 +185,11 @@ class AccessTable:
     def _group(self, access: Access, people: list[Principal], *, open_: bool) -> AccessRow:
         able = sum(self.main in self.map.access_of(person).can for person in people)
         count = words.count(len(people), "person", "people")
-        note = count if able == len(people) else f"{words.number(able)} of {count}"
+        note = (
+            count
+            if able == len(people)
+            else gettext("%(able)s of %(count)s") % {"able": words.number(able), "count": count}
+        )
         can = terms.given((path.rule for path in access.paths), self.node.type, self.node.kind)
         row = replace(self._line(access), who=terms.who(access.principal, note), can=can)
         if not people:
@@ -227,10 +232,11 @@ class AccessTable:
 
     def _foreign(self, finding: Foreign) -> AccessRow:
         return AccessRow(
-            who=Who(finding.holder or "Unknown", Face("foreign"), "database user"),
+            who=Who(finding.holder or gettext("Unknown"), Face("foreign"), gettext("database user")),
             can=terms.sentence_list(list(finding.rights)),
-            how=(Path((Chip("foreign", f"Foreign, in {finding.system}"),)),),
-            since=f"seen {words.when_in_words(words.day(finding.first_seen))}",
+            how=(Path((Chip("foreign", gettext("Foreign, in %(system)s") % {"system": finding.system}),)),),
+            since=gettext("seen %(first_seen)s")
+            % {"first_seen": words.when_in_words(words.day(finding.first_seen))},
             action=Action("Look", reverse("console:object_sync", args=[self.node.id]), "mini"),
         )
 
@@ -279,7 +285,12 @@ class AccessTable:
         if direct:
             return self._revoke(access.principal, [path.rule.privilege for path in direct])
         if access.denied:
-            return Action("Why?", self._why(access.principal), "mini plain", more=f"of {name}")
+            return Action(
+                gettext("Why?"),
+                self._why(access.principal),
+                "mini plain",
+                more=gettext("of %(name)s") % {"name": name},
+            )
         above = [path for path in access.paths if path.above and not path.owner]
         if above:
             return self._change_at(min(above, key=lambda path: -path.depth).depth, name)
@@ -290,17 +301,22 @@ class AccessTable:
         return f"{reverse('console:why')}?{urlencode(asked)}"
 
     def _revoke(self, principal: Principal, codes: list[str]) -> Action:
-        more = f"from {principal.label}"
+        more = gettext("from %(label)s") % {"label": principal.label}
         if not self.place.may_grant:
-            return Action("Revoke", look="mini", more=more, reason=self._lock(len(self.node.levels) - 1))
+            return Action(
+                gettext("Revoke"), look="mini", more=more, reason=self._lock(len(self.node.levels) - 1)
+            )
         asked = urlencode([("who", str(principal)), *(("may", code) for code in dict.fromkeys(codes))])
         return Action(
-            "Revoke", f"{reverse('console:revoke', args=[self.node.id])}?{asked}", "mini", more=more
+            gettext("Revoke"), f"{reverse('console:revoke', args=[self.node.id])}?{asked}", "mini", more=more
         )
 
     def _change_at(self, depth: int, name: str) -> Action:
         above = list(self.node.above())[depth]
-        label, more = f"Change at {above.name}", f"for {name}"
+        label, more = (
+            gettext("Change at %(name)s") % {"name": above.name},
+            gettext("for %(name)s") % {"name": name},
+        )
         may = ask.answer(self.place.slice, "grant", above, now=self.place.now)
         if not may:
             return Action(label, look="mini", more=more, reason=self._lock(depth))
@@ -316,9 +332,10 @@ class AccessTable:
         }
         self.locked[depth] = Reason(
             f"why-{key}",
-            f"Access on {type_} {name} is changed by {owner_words(self, depth)}.",
+            gettext("Access on %(type)s %(name)s is changed by %(self)s.")
+            % {"type": type_, "name": name, "self": owner_words(self, depth)},
             f"{reverse('console:why')}?{urlencode({'who': str(self.place.asker), **asked})}",
-            "See what you lack",
+            gettext("See what you lack"),
         )
         return f"why-{key}"
 
@@ -328,14 +345,14 @@ class AccessTable:
         kinds = (
             ("", "All"),
             ("direct", "Direct"),
-            ("group", "By group"),
-            ("soon", "Ends soon"),
+            ("group", gettext("By group")),
+            ("soon", gettext("Ends soon")),
             ("denied", "Denied"),
         )
         counts = {how: sum(self._fits(row, how) for row in self.all) for how, _ in kinds}
         shown = [(how, word, counts[how]) for how, word in kinds if counts[how] or how == ""]
         if self.coming:
-            shown.append(("later", "Begins later", len(self.coming)))
+            shown.append(("later", gettext("Begins later"), len(self.coming)))
         if self.foreign:
             shown.append(("foreign", "Foreign", len(self.foreign)))
         return tuple(
@@ -349,10 +366,18 @@ class AccessTable:
         people, services = self.map.count(self.main)
         denied = sum(row.denied for row in self.all)
         able, rows = words.able_words(people, services), words.count(len(self.all), "row")
-        kind = "rights of their own" if self.node.type == "metalake" else "access"
-        text = f"{able} with {kind} in {rows}, nearest path first"
-        extra = [f"{words.number(denied)} denied"] if denied else []
-        extra += [f"{words.number(len(self.foreign))} foreign"] if self.foreign else []
+        kind = gettext("rights of their own") if self.node.type == "metalake" else "access"
+        text = gettext("%(able)s with %(kind)s in %(rows)s, nearest path first") % {
+            "able": able,
+            "kind": kind,
+            "rows": rows,
+        }
+        extra = [gettext("%(denied)s denied") % {"denied": words.number(denied)}] if denied else []
+        extra += (
+            [gettext("%(foreign)s foreign") % {"foreign": words.number(len(self.foreign))}]
+            if self.foreign
+            else []
+        )
         return f"{text}; {', '.join(extra)}" if extra else text
 
 
@@ -361,11 +386,11 @@ def owner_words(who_has: AccessTable, depth: int) -> str:
     for row in who_has.all:
         if any(path.owner and path.depth <= depth and not path.rule.via for path in row.paths):
             return (
-                f"its owner, {row.principal.label}"
+                gettext("its owner, %(label)s") % {"label": row.principal.label}
                 if row.principal.kind != "group"
-                else f"its owner, group {row.principal.label}"
+                else gettext("its owner, group %(label)s") % {"label": row.principal.label}
             )
-    return "the owner of what is above it"
+    return gettext("the owner of what is above it")
 
 
 def ends_of(access: Access) -> float | None:

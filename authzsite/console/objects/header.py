@@ -9,6 +9,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.history import timeline
@@ -114,28 +115,28 @@ class ObjectHeader:
             "what": self.node.ref.id,
             "type": self.node.type,
         }
-        why = Action("Ask why", f"{reverse('console:why')}?{urlencode(asked)}", "plain", "why")
+        why = Action(_("Ask why"), f"{reverse('console:why')}?{urlencode(asked)}", "plain", "why")
         grant = reverse("console:grant", args=[self.node.id])
         reason = "" if self.place.may_grant else "why-not-grant"
         if not given_on(self.node):
             return [why]
-        give = Action("Grant access", grant, "primary", reason=reason, opens="layer", key="a")
+        give = Action(_("Grant access"), grant, "primary", reason=reason, opens="layer", key="a")
         if reason:
-            give = Action("Grant access", look="", reason=reason)
-        asking = [Action("Ask for access", ask_for([self.node]), "primary")] if reason else []
+            give = Action(_("Grant access"), look="", reason=reason)
+        asking = [Action(_("Ask for access"), ask_for([self.node]), "primary")] if reason else []
         if reason and emergency_access.may(self.place.asker, self.node):
             opening = f"{reverse('console:emergencies')}?{urlencode({'what': self.node.ref.id})}"
-            asking.append(Action("Open in an emergency", opening))
+            asking.append(Action(_("Open in an emergency"), opening))
         actions = [
             why,
             Action(
-                "Set owner", reverse("console:object_owner", args=[self.node.id]), reason=self._no_owner()
+                _("Set owner"), reverse("console:object_owner", args=[self.node.id]), reason=self._no_owner()
             ),
             give,
             *asking,
         ]
         if self.node.type in terms.CONTAINERS:
-            browse = Action("Browse", reverse("console:browse", args=[self.node.id]), "", "schema")
+            browse = Action(_("Browse"), reverse("console:browse", args=[self.node.id]), "", "schema")
             actions.insert(1, browse)
         return actions
 
@@ -148,7 +149,11 @@ class ObjectHeader:
     def owner_reason(self) -> Reason | None:
         if self._no_owner() != "why-not-owner" or not given_on(self.node):
             return None
-        return Reason("why-not-owner", f"The owner of {self.node.name} is set by {self.owner_words()}.")
+        return Reason(
+            "why-not-owner",
+            _("The owner of %(name)s is set by %(owner_words)s.")
+            % {"name": self.node.name, "owner_words": self.owner_words()},
+        )
 
     def grant_reason(self) -> Reason:
         asked = {
@@ -160,17 +165,20 @@ class ObjectHeader:
         url = f"{reverse('console:why')}?{urlencode(asked)}"
         return Reason(
             "why-not-grant",
-            f"Access to {self.node.name} is given by {self.owner_words()}.",
+            _("Access to %(name)s is given by %(owner_words)s.")
+            % {"name": self.node.name, "owner_words": self.owner_words()},
             url,
-            "See what you lack",
+            _("See what you lack"),
         )
 
     def owner_words(self) -> str:
         key, owner = self.nearest_owner()
         if owner is None:
-            return "nobody: it has no owner, and nothing above it has one"
+            return _("nobody: it has no owner, and nothing above it has one")
         what = (
-            "its owner" if key == self.node.id else f"the owner of {' '.join(terms.level_of(self.node, key))}"
+            _("its owner")
+            if key == self.node.id
+            else _("the owner of %(node)s") % {"node": " ".join(terms.level_of(self.node, key))}
         )
         return f"{what}, {terms.principal_name(owner)}"
 
@@ -189,42 +197,50 @@ class ObjectHeader:
     def _owner(self) -> Fact:
         key, owner = self.nearest_owner()
         if owner is None:
-            return Fact("Owner", "No owner")
-        note = "" if key == self.node.id else f"of {' '.join(terms.level_of(self.node, key))}"
-        return Fact("Owner", owner.label, note=note)
+            return Fact(_("Owner"), _("No owner"))
+        note = (
+            ""
+            if key == self.node.id
+            else _("of %(node)s") % {"node": " ".join(terms.level_of(self.node, key))}
+        )
+        return Fact(_("Owner"), owner.label, note=note)
 
     def _others(self) -> Iterable[Fact]:
         if self.node.type == "metalake" and self.place.slice.mode == "on":
             # who belongs to it may use it, without any right of their own
             members = count_admitted([self.node.realm_id], self.place.now)[self.node.realm_id]
-            yield Fact("Can use it", words.able_words(*members), note="its members", term="member")
+            yield Fact(_("Can use it"), words.able_words(*members), note=_("its members"), term="member")
         elif self.node.type in terms.CONTAINERS:
-            yield Fact("Can use it", words.able_words(*self.who_has.map.count("use")), term="can-count")
+            yield Fact(_("Can use it"), words.able_words(*self.who_has.map.count("use")), term="can-count")
         else:
-            yield Fact("Can read", words.able_words(*self.who_has.map.count("read")), term="can-count")
-            yield Fact("Can write", words.able_words(*self.who_has.map.count("write")), term="can-count")
+            yield Fact(_("Can read"), words.able_words(*self.who_has.map.count("read")), term="can-count")
+            yield Fact(_("Can write"), words.able_words(*self.who_has.map.count("write")), term="can-count")
             yield self._used()
 
     def _used(self) -> Fact:
         """When a job last told that it was used."""
         use = last_use(self.node)
         if use is None:
-            return Fact("Last used", "Never told")
-        return Fact("Last used", words.ago(use.at), note=f"{use.action} by {use.principal.label}")
+            return Fact(_("Last used"), _("Never told"))
+        return Fact(
+            _("Last used"),
+            words.ago(use.at),
+            note=_("%(action)s by %(label)s") % {"action": use.action, "label": use.principal.label},
+        )
 
     def _mine(self) -> Iterable[Fact]:
         access = self.who_has.map.access_of(self.place.asker)
-        yield Fact("You can", terms.can(access.can, self.node.type, owns=access.owns))
+        yield Fact(_("You can"), terms.can(access.can, self.node.type, owns=access.owns))
 
     def _outside(self) -> Iterable[Fact]:
         if self.there:
-            yield Fact(f"In {self.there.system}", state=self.there.state())
+            yield Fact(_("In %(system)s") % {"system": self.there.system}, state=self.there.state())
         elif self.node.type == "catalog":
-            yield Fact("Guarded", "By the console alone", note="not connected to its system")
+            yield Fact(_("Guarded"), _("By the console alone"), note=_("not connected to its system"))
 
     def _last(self) -> Iterable[Fact]:
         if self.latest:
-            yield Fact("Last change", self.latest[0].when)
+            yield Fact(_("Last change"), self.latest[0].when)
 
     # Lineage
 
@@ -236,7 +252,7 @@ class ObjectHeader:
         last = depth == len(self.node.levels) - 1
         url = "" if last else reverse("console:object", args=[level.key])
         gives = self._gives(depth, direct=last) if self.place.may_look else self._gives_me(level.key)
-        return Station(name, terms.kind_of(level.type).lower(), url, gives or "gives nothing", bool(gives))
+        return Station(name, terms.kind_of(level.type).lower(), url, gives or _("gives nothing"), bool(gives))
 
     def _gives(self, depth: int, *, direct: bool) -> str:
         owners = self._people(row for row in self.who_has.all if self._at(row, depth, owner=True))
@@ -255,14 +271,14 @@ class ObjectHeader:
                     for path in row.paths
                     if path.depth == depth and not path.owner
                 )
-                else f"by {words.count(len(rules), 'rule')}"
+                else _("by %(rules)s") % {"rules": words.count(len(rules), "rule")}
             )
             parts.append(f"{words.count(self._people(holders), 'person', 'people')} {by}")
         if owners:
             parts.append(
-                f"{words.number(owners)} as owner"
+                _("%(owners)s as owner") % {"owners": words.number(owners)}
                 if parts
-                else f"{words.count(owners, 'person', 'people')}, as owner"
+                else _("%(owners)s, as owner") % {"owners": words.count(owners, "person", "people")}
             )
         return ", ".join(parts)
 
@@ -280,7 +296,11 @@ class ObjectHeader:
         if any(rule.privilege == OWNER for rule in rules):
             return "yours"
         labels = dict.fromkeys(terms.right(rule.privilege, self.node.type, self.node.kind) for rule in rules)
-        return f"gives you {terms.lower(terms.sentence_list(list(labels)))}" if labels else ""
+        return (
+            _("gives you %(labels)s") % {"labels": terms.lower(terms.sentence_list(list(labels)))}
+            if labels
+            else ""
+        )
 
     # Tabs
 

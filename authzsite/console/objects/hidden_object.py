@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from accounts.people import find
@@ -35,33 +36,48 @@ def answer(asker: Principal, action: str, what: str, type_: str, request: Reques
     lacks = [lack for lack in found.context.get("missing", ()) if lack["kind"] != "object"]
     if found.allowed or not realm or not lacks:
         return None
-    when = f"Answered at revision {words.number(found.context['revision'])}."
-    heading = f"{asker.label} cannot {action} {name}"
-    text = f"{_count(lacks)} If you cannot see an object, we do not say whether it exists. {when}"
+    when = gettext("Answered at revision %(context)s.") % {"context": words.number(found.context["revision"])}
+    heading = gettext("%(label)s cannot %(action)s %(name)s") % {
+        "label": asker.label,
+        "action": action,
+        "name": name,
+    }
+    text = gettext("%(lacks)s If you cannot see an object, we do not say whether it exists. %(when)s") % {
+        "lacks": _count(lacks),
+        "when": when,
+    }
     return {
         "verdict": Verdict("no", heading, text),
-        "beside_heading": "What would allow it",
+        "beside_heading": gettext("What would allow it"),
         "cases": [_case(lacks, asking([(type_, what, action)]))],
     }
 
 
 def _count(lacks: list[dict[str, Any]]) -> str:
     many = len(lacks)
-    return "One thing is lacking." if many == 1 else f"{words.spelled(many)} things are lacking."
+    return (
+        gettext("One thing is lacking.")
+        if many == 1
+        else gettext("%(many)s things are lacking.") % {"many": words.spelled(many)}
+    )
 
 
 def _case(lacks: list[dict[str, Any]], url: str) -> Case:
     owners = [item for item in (_principal(text) for text in dict.fromkeys(map(_owner, lacks))) if item]
     given = words.listed([terms.principal_name(owner) for owner in owners])
     given = given[:1].upper() + given[1:]
-    text = f"The narrowest way. {given} can give it." if owners else "The narrowest way."
+    text = (
+        gettext("The narrowest way. %(given)s can give it.") % {"given": given}
+        if owners
+        else gettext("The narrowest way.")
+    )
     return Case(
         id="way-0",
-        heading="This is lacking",
+        heading=gettext("This is lacking"),
         lines=tuple(map(_line, lacks)),
         text=text,
         best=True,
-        actions=(Button("Ask for access", url, "primary"),),
+        actions=(Button(gettext("Ask for access"), url, "primary"),),
     )
 
 
@@ -70,10 +86,25 @@ def _line(lack: dict[str, Any]) -> DiffLine:
     _, _, name = there.get("id", "").partition("/")
     place = f"{there.get('type', '')} {name or there.get('id', '')}".strip()
     if lack["kind"] == "denied":
-        return DiffLine("stop", "", f"{terms.right(lack['privilege'], there['type'])} is denied on {place}")
+        return DiffLine(
+            "stop",
+            "",
+            gettext("%(lack)s is denied on %(place)s")
+            % {"lack": terms.right(lack["privilege"], there["type"]), "place": place},
+        )
     if lack.get("privilege"):
-        return DiffLine("gain", "", f"{terms.right(lack['privilege'], there['type'])} on {place}")
-    return DiffLine("gain", "", f"{lack['kind'].replace('_', ' ').capitalize()} of {place}")
+        return DiffLine(
+            "gain",
+            "",
+            gettext("%(lack)s on %(place)s")
+            % {"lack": terms.right(lack["privilege"], there["type"]), "place": place},
+        )
+    return DiffLine(
+        "gain",
+        "",
+        gettext("%(capitalize)s of %(place)s")
+        % {"capitalize": lack["kind"].replace("_", " ").capitalize(), "place": place},
+    )
 
 
 def _owner(lack: dict[str, Any]) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.change_view import Plan
@@ -57,23 +58,26 @@ class OwnerView(PlannedObjectView):
     def plan(self, form: OwnerForm) -> Plan:
         chosen = form["who"].chosen
         if not chosen:
-            return Plan(empty="Name a person or a group. A group outlives the people in it.")
+            return Plan(empty=_("Name a person or a group. A group outlives the people in it."))
         return Plan(diff=Diff(tuple(self._effects(chosen[0]))))
 
     def _effects(self, new: Principal) -> list[DiffLine]:
         name, before = self.object.node.name, self.before
         if before == new:
-            return [DiffLine("same", new.label, f"owns {name} already.")]
+            return [DiffLine("same", new.label, _("owns %(name)s already.") % {"name": name})]
         gain = DiffLine(
             "gain",
             new.label,
-            f"becomes the owner of {name}",
-            "May do everything with it and all below it, give access to it, and hand it on.",
+            _("becomes the owner of %(name)s") % {"name": name},
+            _("May do everything with it and all below it, give access to it, and hand it on."),
         )
         if before is None:
             return [gain]
-        keeps = "Keeps what other rules give, and what ownership of something above it gives."
-        return [DiffLine("lose", before.label, f"is no longer the owner of {name}", keeps), gain]
+        keeps = _("Keeps what other rules give, and what ownership of something above it gives.")
+        return [
+            DiffLine("lose", before.label, _("is no longer the owner of %(name)s") % {"name": name}, keeps),
+            gain,
+        ]
 
     def proposals(self, form: OwnerForm) -> Iterable[Proposal]:
         node = self.object.node
@@ -85,18 +89,25 @@ class OwnerView(PlannedObjectView):
             owners.set_owner(node, new, by=actor, authority=authority)
 
     def success_message(self, form: OwnerForm) -> str:
-        return f"{form.cleaned_data['who'][0].label} owns {self.object.node.name}"
+        return _("%(label)s owns %(name)s") % {
+            "label": form.cleaned_data["who"][0].label,
+            "name": self.object.node.name,
+        }
 
     def may_undo(self) -> bool:
         # who gave it away can seldom take it back: then no Undo is promised
         return any(owners.settable([self.object.node], self.asker))
 
     def heading(self, form: OwnerForm) -> str:
-        return f"Set the owner of {self.object.node.name}"
+        return _("Set the owner of %(name)s") % {"name": self.object.node.name}
 
     def button(self, form: OwnerForm) -> str:
         chosen = form["who"].chosen
-        return f"Make {terms.principal_name(chosen[0])} the owner" if chosen else "Set the owner"
+        return (
+            _("Make %(chosen)s the owner") % {"chosen": terms.principal_name(chosen[0])}
+            if chosen
+            else _("Set the owner")
+        )
 
     def back(self) -> str:
         name = "role" if self.object.node.type == "role" else "object"

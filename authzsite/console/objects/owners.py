@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse, QueryDict
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.auth import login_required
@@ -95,7 +96,7 @@ class Chosen:
     def words(self) -> str:
         """What is listed, as a sentence's subject."""
         if self.of is not None:
-            return f"of {self.of.label}"
+            return _("of %(label)s") % {"label": self.of.label}
         return {NOBODY: "without an owner", GONE: "whose owner cannot sign in"}.get(
             self.data.get("how", ""), ""
         )
@@ -121,12 +122,14 @@ def owner_list(request: Request) -> HttpResponse:
     shown = ownership.in_order(found.rows)
     csv = reverse("console:owners_csv") + chosen.url()
     context = {
-        "heading": "Owners",
-        "lead": "Owners give access to their objects and everything inside. Each object needs an active one.",
+        "heading": _("Owners"),
+        "lead": _(
+            "Owners give access to their objects and everything inside. Each object needs an active one."
+        ),
         "actions": [],
         "asked": chosen.asked,
         "of": chosen.data.get("of", "")[:300],
-        "of_problem": "" if chosen.of or not chosen.data.get("of", "").strip() else "Nobody is called so.",
+        "of_problem": "" if chosen.of or not chosen.data.get("of", "").strip() else _("Nobody is called so."),
         "realms": chosen.realms,
         "types": TYPES,
         "toggles": _toggles(chosen),
@@ -148,7 +151,11 @@ def owner_list(request: Request) -> HttpResponse:
 
 
 def _span(shown: Sequence[Node]) -> str:
-    return f"The highest first: {page_bounds(shown[0].name, shown[-1].name)}" if shown else ""
+    return (
+        _("The highest first: %(name)s") % {"name": page_bounds(shown[0].name, shown[-1].name)}
+        if shown
+        else ""
+    )
 
 
 def _toggles(chosen: Chosen) -> tuple[Toggle, ...]:
@@ -178,15 +185,15 @@ def _line(node: Node, owner: Principal | None, *, settable: bool) -> OwnerRow:
     place = " / ".join(node.names[:-1]) or terms.kind_of(node.type)
     thing = Who(node.name, Face("thing", terms.icon_of(node.type)), place, terms.page_of(node.id, node.type))
     who = terms.who(owner, owner.name, reverse("console:person", args=[owner.pk])) if owner else None
-    return OwnerRow(node.id, thing, who, "" if settable else "you cannot hand these over")
+    return OwnerRow(node.id, thing, who, "" if settable else _("you cannot hand these over"))
 
 
 def _empty(chosen: Chosen) -> Empty:
     if not chosen.circle.gives_access:
-        return Empty("You cannot hand over anything here", "Only owners see this list.", level=2)
+        return Empty(_("You cannot hand over anything here"), _("Only owners see this list."), level=2)
     if chosen.data.get("how") in (NOBODY, GONE):
-        return Empty("Everything has an active owner", level=2)
-    return Empty("Nothing fits", drawn=False, actions=(Action("Show all", "?"),), level=2)
+        return Empty(_("Everything has an active owner"), level=2)
+    return Empty(_("Nothing fits"), drawn=False, actions=(Action(_("Show all"), "?"),), level=2)
 
 
 # Handing over
@@ -227,9 +234,15 @@ class HandOver:
         return words.count(len(self.mine), "object")
 
     def tally(self) -> Tally:
-        counts = [Count(words.number(len(self.mine)), f"change{'s' * (len(self.mine) == 1)} owner", "gain")]
+        counts = [
+            Count(
+                words.number(len(self.mine)),
+                _("change%(part)s owner") % {"part": "s" * (len(self.mine) == 1)},
+                "gain",
+            )
+        ]
         if self.not_mine:
-            counts.append(Count(words.number(len(self.not_mine)), "are you cannot hand these over"))
+            counts.append(Count(words.number(len(self.not_mine)), _("that you cannot hand over")))
         return Tally(tuple(counts))
 
     def diff(self) -> Diff | None:
@@ -237,21 +250,27 @@ class HandOver:
             return None
         lines = []
         for owner, some in self._by_owner():
-            text = f"no longer owns {words.count(len(some), 'object')}"
+            text = _("no longer owns %(some)s") % {"some": words.count(len(some), "object")}
             lines.append(DiffLine("lose", owner.label, text, _names(some)))
         if self.mine:
-            rest = "May do everything with them and all below them, give access, and hand them on."
-            lines.append(DiffLine("gain", self.to.label, f"becomes the owner of {self.many}", rest))
+            rest = _("May do everything with them and all below them, give access, and hand them on.")
+            lines.append(
+                DiffLine(
+                    "gain", self.to.label, _("becomes the owner of %(many)s") % {"many": self.many}, rest
+                )
+            )
             unowned = [node for node in self.mine if node.id not in self.before]
             if unowned:
                 what = words.count(len(unowned), "object")
-                lines.append(DiffLine("same", what, "had no owner of their own", _names(unowned)))
+                lines.append(DiffLine("same", what, _("had no owner of their own"), _names(unowned)))
         if self.not_mine:
             what = f"{words.count(len(self.not_mine), 'object')}"
             lines.append(
-                DiffLine("same", what, "stay as they are: you cannot hand these over", _names(self.not_mine))
+                DiffLine(
+                    "same", what, _("stay as they are: you cannot hand these over"), _names(self.not_mine)
+                )
             )
-        return Diff(tuple(lines) or (DiffLine("same", self.to.label, "owns all of this already"),))
+        return Diff(tuple(lines) or (DiffLine("same", self.to.label, _("owns all of this already")),))
 
     def _by_owner(self) -> list[tuple[Principal, list[Node]]]:
         found: dict[int, tuple[Principal, list[Node]]] = {}
@@ -304,10 +323,12 @@ class HandOverView(ChangeView):
     def plan(self, form: HandOverForm) -> Plan:
         notes: tuple[Note, ...] = ()
         if len(self.hand_over.all) >= LOOKED:
-            text = f"It works in batches of {words.number(LOOKED)}; come back for the rest."
-            notes = (Note("warn", "These are very many objects.", text),)
+            text = _("It works in batches of %(looked)s; come back for the rest.") % {
+                "looked": words.number(LOOKED)
+            }
+            notes = (Note("warn", _("These are very many objects."), text),)
         if self.hand_over.to is None:
-            text = "Name a person or a group of the realm. A group outlives the people in it."
+            text = _("Name a person or a group of the realm. A group outlives the people in it.")
             return Plan(empty=text, notes=notes)
         return Plan(diff=self.hand_over.diff(), tally=self.hand_over.tally(), notes=notes)
 
@@ -324,7 +345,11 @@ class HandOverView(ChangeView):
         if self.rest:
             return ""
         to, many = form.cleaned_data["who"][0].label, words.count(self.done, "object")
-        return f"{to} owns {many} more" if self.done else f"Nothing changed for {to}"
+        return (
+            _("%(to)s owns %(many)s more") % {"to": to, "many": many}
+            if self.done
+            else _("Nothing changed for %(to)s") % {"to": to}
+        )
 
     def may_undo(self) -> bool:
         """What was one change may be undone, by whom may take it back."""
@@ -341,8 +366,10 @@ class HandOverView(ChangeView):
     def _progress(self) -> HttpResponse:
         left = len(self.rest)
         context = {
-            "heading": f"{words.number(self.done)} of {words.count(self.done + left, 'object')} handed over",
-            "text": f"{words.number(left)} are left. It goes on by itself; without scripts, with the button.",
+            "heading": _("%(done)s of %(count)s handed over")
+            % {"done": words.number(self.done), "count": words.count(self.done + left, "object")},
+            "text": _("%(left)s are left. It goes on by itself; without scripts, with the button.")
+            % {"left": words.number(left)},
             "done": self.done,
             "total": self.done + left,
             "here": self.request.get_full_path(),
@@ -358,11 +385,16 @@ class HandOverView(ChangeView):
         return f"Hand over {many} {self.object.words()}".strip()
 
     def lead(self) -> str:
-        return f"In {self.root.name}."
+        return _("In %(name)s.") % {"name": self.root.name}
 
     def button(self, form: HandOverForm) -> str:
         to = self.hand_over.to
-        return f"Make {terms.principal_name(to)} the owner of {self.hand_over.many}" if to else "Hand over"
+        return (
+            _("Make %(to)s the owner of %(many)s")
+            % {"to": terms.principal_name(to), "many": self.hand_over.many}
+            if to
+            else _("Hand over")
+        )
 
     def back(self) -> str:
         return f"{reverse('console:owners')}{self.object.url()}"

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Chip, Face, Path, Who
@@ -66,12 +67,16 @@ def _row(node: Node, grant: Grant, role: str, holders: list[str]) -> RuleRow:
     label = terms.right(grant.privilege, type_, node.kind)
     personal = is_personal(role)
     return RuleRow(
-        who=_person(holders) if personal else Who(f"Role {role}", Face("thing", "role")),
+        who=_person(holders)
+        if personal
+        else Who(gettext("Role %(role)s") % {"role": role}, Face("thing", "role")),
         words=label,
         code=grant.privilege,
         on=_on(node, grant.securable_id or 0),
-        held="" if personal else words.listed(holders, 4) or "Nobody yet",
-        denied=Chip("denied", f"{label} denied") if grant.effect == "deny" else None,
+        held="" if personal else words.listed(holders, 4) or gettext("Nobody yet"),
+        denied=Chip("denied", gettext("%(label)s denied") % {"label": label})
+        if grant.effect == "deny"
+        else None,
         ends=terms.window_chip(grant.valid_from, grant.valid_until),
         revision=words.number(grant.opened),
         revision_url=f"{reverse('console:history')}?revision={grant.opened}",
@@ -79,12 +84,12 @@ def _row(node: Node, grant: Grant, role: str, holders: list[str]) -> RuleRow:
 
 
 def _person(holders: list[str]) -> Who:
-    name = holders[0] if holders else "Somebody who left"
+    name = holders[0] if holders else gettext("Somebody who left")
     return Who(name[:1].upper() + name[1:], Face("person", words.initials(name)), "directly")
 
 
 def _on(node: Node, key: int) -> Path:
     if key == node.id:
-        return Path((Chip("direct", "Here"),))
+        return Path((Chip("direct", gettext("Here")),))
     type_, name = terms.level_of(node, key)
     return Path((Chip("from", name, terms.page_of(key, type_), hidden=type_),))

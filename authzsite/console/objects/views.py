@@ -9,6 +9,7 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.as_of.header import head_of
@@ -106,10 +107,13 @@ def _applied(head: ObjectHeader) -> dict[str, str]:
     found = status_on(head.there.row, head.node, people)
     if not people or found.applied == found.of:
         return {}
-    parts = [f"Applied to {words.number(found.applied)} of {words.count(found.of, 'person', 'people')}."]
+    parts = [
+        _("Applied to %(applied)s of %(of)s.")
+        % {"applied": words.number(found.applied), "of": words.count(found.of, "person", "people")}
+    ]
     for names, why in (
-        (found.waiting, "On the way"),
-        (found.without_login, f"No login in {head.there.system}"),
+        (found.waiting, _("On the way")),
+        (found.without_login, _("No login in %(system)s") % {"system": head.there.system}),
     ):
         if names:
             parts.append(f"{why}: {words.listed([people[name] for name in names], 5)}.")
@@ -124,15 +128,15 @@ def _has_access(head: ObjectHeader, principal: Principal) -> bool:
 def _nobody(head: ObjectHeader) -> Empty:
     asked = head.who_has.asked
     if asked.text or asked.how or asked.group:
-        heading = f"None of {words.number(len(head.who_has.all))} matches"
-        actions = (Action("Show all", "?"), Action("Ask why", reverse("console:why"), "plain", "why"))
-        text = "People not listed here may have no access. Why shows what they lack."
+        heading = _("None of %(all)s matches") % {"all": words.number(len(head.who_has.all))}
+        actions = (Action(_("Show all"), "?"), Action(_("Ask why"), reverse("console:why"), "plain", "why"))
+        text = _("People not listed here may have no access. Why shows what they lack.")
         return Empty(
             f"{heading} “{asked.text}”" if asked.text else heading, text, drawn=False, actions=actions
         )
     return Empty(
-        f"Nobody has access to {head.node.name} yet",
-        "Grant to a person for a short time, to a group for a lasting need.",
+        _("Nobody has access to %(name)s yet") % {"name": head.node.name},
+        _("Grant to a person for a short time, to a group for a lasting need."),
     )
 
 
@@ -142,7 +146,9 @@ def _own(head: ObjectHeader) -> dict[str, Any]:
         "can": terms.can(access_.can, head.node.type, owns=access_.owns),
         "paths": terms.paths((path.rule for path in access_.paths), head.node, head.who_has.labels),
         "others": Reason(
-            "others", f"Who else has access is shown to those who may grant it: {head.owner_words()}."
+            "others",
+            _("Who else has access is shown to those who may grant it: %(owner_words)s.")
+            % {"owner_words": head.owner_words()},
         ),
         **_beside(head),
     }
@@ -151,13 +157,13 @@ def _own(head: ObjectHeader) -> dict[str, Any]:
 def _beside(head: ObjectHeader) -> dict[str, Any]:
     there = head.there
     return {
-        "sync_state": there.state() if there else State("unknown", "No backend mirrors it"),
+        "sync_state": there.state() if there else State("unknown", _("No backend mirrors it")),
         "sync_note": _sync_note(there),
         "foreign_note": _foreign_note(head),
         "sync_url": reverse("console:object_sync", args=[head.node.id]) if there else "",
         "history_url": reverse("console:object_history", args=[head.node.id]),
         "latest": timeline.timeline(head.latest),
-        "latest_empty": "Nothing that you can see has changed.",
+        "latest_empty": _("Nothing that you can see has changed."),
     }
 
 
@@ -165,18 +171,25 @@ def _sync_note(there: BackendState | None) -> str:
     if there is None:
         return ""
     if there.whole:
-        return "Every right decided here was applied and read back."
+        return _("Every right decided here was applied and read back.")
     if there.row.state in ("failed", "paused", "silent"):
-        return "Decisions are kept and applied when it is back; nobody gains access until then."
+        return _("Decisions are kept and applied when it is back; nobody gains access until then.")
     if there.settled:
-        return "Some decisions are not applied there. Sync shows which, and why."
-    return "Decisions are on their way there."
+        return _("Some decisions are not applied there. Sync shows which, and why.")
+    return _("Decisions are on their way there.")
 
 
 def _foreign_note(head: ObjectHeader) -> str:
     foreign = len(head.foreign) if head.there else 0
-    holders = "holder is" if foreign == 1 else "holders are"
-    return f"{words.spelled(foreign)} foreign {holders} left alone.".capitalize() if foreign else ""
+    holders = _("holder is") if foreign == 1 else _("holders are")
+    return (
+        (
+            _("%(foreign)s foreign %(holders)s left alone.")
+            % {"foreign": words.spelled(foreign), "holders": holders}
+        ).capitalize()
+        if foreign
+        else ""
+    )
 
 
 @reads
@@ -190,27 +203,27 @@ def rules_tab(request: Request, id: int) -> HttpResponse:
         return redirect(terms.page_of(id, place.node.type))
     head = ObjectHeader(place, "object_rules")
     if not place.may_look:
-        return _page(request, "console/objects/hidden.html", head, {"hidden": _hidden(head, "The rules")})
+        return _page(request, "console/objects/hidden.html", head, {"hidden": _hidden(head, _("The rules"))})
     after = _asked(request).after
     shown, many = rules.rows(place.node, after)
     next_ = f"?after={after + rules.SHOWN}" if after + rules.SHOWN < many else ""
     context = {
         "rows": shown,
         "pager": Pager(
-            f"{words.count(many, 'rule')}, nearest first",
+            _("%(many)s, nearest first") % {"many": words.count(many, "rule")},
             "?" if after else "",
             next_,
             reverse("console:rules_csv", args=[id]),
         ),
-        "empty": Empty("No rule touches it", "Only owners reach it."),
+        "empty": Empty(_("No rule touches it"), _("Only owners reach it.")),
     }
     return _page(request, "console/objects/rules.html", head, context)
 
 
 def _hidden(head: ObjectHeader, what: str) -> Empty:
     return Empty(
-        f"{what} of {head.node.name} are not yours to see",
-        f"They are shown to those who may grant it: {head.owner_words()}.",
+        _("%(what)s of %(name)s are not yours to see") % {"what": what, "name": head.node.name},
+        _("They are shown to those who may grant it: %(owner_words)s.") % {"owner_words": head.owner_words()},
     )
 
 
@@ -246,7 +259,7 @@ def columns_tab(request: Request, id: int) -> HttpResponse:
     place = get_object_or_404(request, id)
     head = ObjectHeader(place, "object_columns")
     shown = list(head.detail.columns) if head.detail else []
-    empty = Empty("No columns are known", "They are read from the source with the next discovery.")
+    empty = Empty(_("No columns are known"), _("They are read from the source with the next discovery."))
     return _page(request, "console/objects/columns.html", head, {"rows": shown, "empty": empty})
 
 

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from django.http import Http404
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Membership, Principal
 from authzsite.console.accounts.admin_change import AdminChangeView
@@ -61,7 +62,7 @@ class GroupChangeView(AdminChangeView):
     cannot = "You cannot change who is in a group"
 
     def way_back(self) -> tuple[str, str]:
-        return reverse("console:people"), "Back to People"
+        return reverse("console:people"), _("Back to People")
 
     def back(self) -> str:
         return reverse("console:person_groups", args=[self.object.pk])
@@ -89,16 +90,18 @@ class NewGroupView(GroupChangeView):
         return members.make_group(form.cleaned_data["name"], by=actor, authority=authority, reason=reason)
 
     def success_message(self, form: NewGroupForm) -> str:
-        return f"Group {form.cleaned_data['name']} is made; nobody is in it yet"
+        return _("Group %(cleaned_data)s is made; nobody is in it yet") % {
+            "cleaned_data": form.cleaned_data["name"]
+        }
 
     def get_success_url(self) -> str:
         return reverse("console:person_groups", args=[self.result.pk]) if self.result else self.back()
 
     def heading(self, form: NewGroupForm) -> str:
-        return "Make a group"
+        return _("Make a group")
 
     def button(self, form: NewGroupForm) -> str:
-        return "Make the group"
+        return _("Make the group")
 
     def back(self) -> str:
         return reverse("console:people")
@@ -130,7 +133,7 @@ class JoinView(GroupChangeView):
     def plan(self, form: JoinForm) -> Plan:
         who = form["who"].chosen
         if not who:
-            return Plan(empty="Name somebody: the preview shows what they gain, realm by realm.")
+            return Plan(empty=_("Name somebody: the preview shows what they gain, realm by realm."))
         moved = of_membership(self.object, who, joins=True)
         foretold = _foretold(self.asker, who, moved)
         return Plan(
@@ -152,27 +155,34 @@ class JoinView(GroupChangeView):
 
     def success_message(self, form: JoinForm) -> str:
         names = words.listed([member.label for member in form.cleaned_data["who"]], 3)
-        return f"{names}: in {self.object.label}{'' if self.revision else '; they were before'}"
+        return _("%(names)s: in %(label)s%(part)s") % {
+            "names": names,
+            "label": self.object.label,
+            "part": "" if self.revision else "; they were before",
+        }
 
     def may_undo(self) -> bool:
         return True
 
     def heading(self, form: JoinForm) -> str:
-        return f"Put somebody into {self.object.label}"
+        return _("Put somebody into %(label)s") % {"label": self.object.label}
 
     def lead(self) -> str:
-        return "A group brings what it holds, in every realm, to everybody in it."
+        return _("A group brings what it holds, in every realm, to everybody in it.")
 
     def button(self, form: JoinForm) -> str:
         many = len(form["who"].chosen)
         who = f"{words.count(many, 'person', 'people')} " if many else ""
-        return f"Put {who}into {self.object.label}"
+        return _("Put %(who)sinto %(label)s") % {"who": who, "label": self.object.label}
 
 
 def _joining(group: Principal, who: Sequence[Principal], foretold: Foretold, moved: Moved) -> Diff:
     inside = Membership.objects.open().filter(group=group, member__in=who).values("member")
     already = Principal.objects.filter(pk__in=inside).order_by("display_name", "name")
-    same = [DiffLine("same", item.label, f"is in {group.label} already") for item in already]
+    same = [
+        DiffLine("same", item.label, _("is in %(label)s already") % {"label": group.label})
+        for item in already
+    ]
     new = [item for item in who if item not in already]
     return Diff((*(_diff(foretold, moved, new, gains=True).lines if new else ()), *same))
 
@@ -193,10 +203,10 @@ def _diff(foretold: Foretold, moved: Moved, who: Sequence[Principal], *, gains: 
 
 def _duty_lines(moved: Moved, who: Sequence[Principal], *, gains: bool) -> Iterable[DiffLine]:
     names = words.listed([item.label for item in who], 6)
-    verb = "may" if gains else "may no longer"
+    verb = "may" if gains else _("may no longer")
     for node, duty in moved.duties:
         text = f"{verb} {DUTY.get(duty, duty)} {node.ref.full_name or node.name}"
-        yield DiffLine("gain" if gains else "lose", names, text, "A duty of the group.")
+        yield DiffLine("gain" if gains else "lose", names, text, _("A duty of the group."))
 
 
 # Out of it
@@ -218,7 +228,12 @@ class LeaveView(GroupChangeView):
 
     def plan(self, form: ConfirmForm) -> Plan:
         if not Membership.objects.open().filter(group=self.object, member=self.member).exists():
-            gone = Note("", f"{self.member.label} is not in {self.object.label}.", "It may have ended.")
+            gone = Note(
+                "",
+                _("%(label)s is not in %(label2)s.")
+                % {"label": self.member.label, "label2": self.object.label},
+                _("It may have ended."),
+            )
             return Plan(nothing=True, notes=(gone,))
         moved = of_membership(self.object, [self.member], joins=False)
         foretold = _foretold(self.asker, [self.member], moved, removal=True)
@@ -234,8 +249,14 @@ class LeaveView(GroupChangeView):
 
     def success_message(self, form: ConfirmForm) -> str:
         if self.revision is None:
-            return f"Nothing changed: {self.member.label} is not in {self.object.label}"
-        return f"{self.member.label} is no longer in {self.object.label}"
+            return _("Nothing changed: %(label)s is not in %(label2)s") % {
+                "label": self.member.label,
+                "label2": self.object.label,
+            }
+        return _("%(label)s is no longer in %(label2)s") % {
+            "label": self.member.label,
+            "label2": self.object.label,
+        }
 
     def may_undo(self) -> bool:
         return True
@@ -244,7 +265,10 @@ class LeaveView(GroupChangeView):
         return f"Take {terms.principal_name(self.member)} out of {self.object.label}?"
 
     def lead(self) -> str:
-        return "What was given in other ways stays."
+        return _("What was given in other ways stays.")
 
     def button(self, form: ConfirmForm) -> str:
-        return f"Take {terms.principal_name(self.member)} out of {self.object.label}"
+        return _("Take %(member)s out of %(label)s") % {
+            "member": terms.principal_name(self.member),
+            "label": self.object.label,
+        }

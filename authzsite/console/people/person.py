@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.history import timeline
 from authzsite.console.insights.object_hints import on_person
@@ -53,7 +54,7 @@ def person(request: Request, id: int) -> HttpResponse:
 def _pager(seen: PersonAccess, many: str) -> Pager:
     reach = seen.reach
     names = [item.node.name for item in reach.page]
-    text = f"{many}, the highest first"
+    text = _("%(many)s, the highest first") % {"many": many}
     if names and len(names) < reach.fitting:
         text += f": {page_bounds(names[0], names[-1])}"
     start = reach.asked.url(after=0) if reach.asked.after else ""
@@ -66,7 +67,11 @@ def _givers(seen: PersonAccess) -> list[Who]:
     owned = owners_of(list(roots))
     url = "console:person"
     return [
-        terms.who(one, f"owns {roots[key].name}", reverse(url, args=[one.pk]) if seen.own else "")
+        terms.who(
+            one,
+            _("owns %(name)s") % {"name": roots[key].name},
+            reverse(url, args=[one.pk]) if seen.own else "",
+        )
         for key, one in owned.items()
         if one.pk != seen.person.pk
     ]
@@ -81,11 +86,13 @@ def _changes(seen: PersonAccess, *, limit: int, before: int | None = None) -> hi
 def _nothing(seen: PersonAccess) -> Empty:
     asked = seen.reach.asked
     if asked.text or asked.how:
-        return Empty("Nothing matches", drawn=False, actions=(Action("Show all", "?"),))
+        return Empty(_("Nothing matches"), drawn=False, actions=(Action(_("Show all"), "?"),))
     if seen.own:
-        browse = Action("Browse the catalog", reverse("console:catalog"))
-        return Empty("You reach nothing yet", "Find what you need and ask its owner.", actions=(browse,))
-    return Empty(f"{seen.person.label} has no access that you can see")
+        browse = Action(_("Browse the catalog"), reverse("console:catalog"))
+        return Empty(
+            _("You reach nothing yet"), _("Find what you need and ask its owner."), actions=(browse,)
+        )
+    return Empty(_("%(label)s has no access that you can see") % {"label": seen.person.label})
 
 
 @reads
@@ -120,7 +127,7 @@ def past(request: Request, id: int) -> HttpResponse:
     next_ = f"?before={found.next}" if found.next else ""
     context = {
         "rows": timeline.opened(timeline.rows(found.entries), seen.circle.asker, seen.circle.sight),
-        "pager": Pager(timeline.as_far(found) or "Newest first", "?" if before else "", next_),
-        **timeline.nothing(found, next_, Empty("Nothing that you may see has changed")),
+        "pager": Pager(timeline.as_far(found) or _("Newest first"), "?" if before else "", next_),
+        **timeline.nothing(found, next_, Empty(_("Nothing that you may see has changed"))),
     }
     return seen.page(request, "console/people/person_history.html", context)

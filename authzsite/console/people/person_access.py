@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.display import words
@@ -50,9 +51,9 @@ class PersonAccess:
     def page(self, request: Request, template: str, context: dict[str, Any]) -> HttpResponse:
         actions = self.actions()
         frame = {
-            "crumbs": Crumbs((("People", reverse("console:people")),)),
+            "crumbs": Crumbs(((_("People"), reverse("console:people")),)),
             "heading": self.person.label,
-            "kind": "You" if self.own else self.person.get_kind_display().capitalize(),
+            "kind": _("You") if self.own else self.person.get_kind_display().capitalize(),
             "lead": self._lead(),
             "actions": actions,
             "reasons": self.reasons(actions),
@@ -77,15 +78,18 @@ class PersonAccess:
     def _lead(self) -> str:
         realms = words.listed([realm.name for realm in self.circle.realms])
         if self.circle.is_own(self.person):
-            return f"{self.person}; all access in {realms}."
-        return f"{self.person}; access in {realms} to what you may know of."
+            return _("%(person)s; all access in %(realms)s.") % {"person": self.person, "realms": realms}
+        return _("%(person)s; access in %(realms)s to what you may know of.") % {
+            "person": self.person,
+            "realms": realms,
+        }
 
     def actions(self) -> list[Action]:
         asked = urlencode({"who": str(self.person)})
-        first = [Action("Ask why", f"{reverse('console:why')}?{asked}", "plain", "why")]
+        first = [Action(_("Ask why"), f"{reverse('console:why')}?{asked}", "plain", "why")]
         first += asking(self.circle.asker, self.person)
         if self.own:
-            return [*first, Action("Your settings", reverse("console:profile"))]
+            return [*first, Action(_("Your settings"), reverse("console:profile"))]
         give, here = reverse("console:person_grant", args=[self.person.pk]), self.circle
         reason = "" if here.gives_access else NO_GIVING
         return [
@@ -93,23 +97,31 @@ class PersonAccess:
             *(self._coming_and_going() if here.gives_access or here.runs_the_site else ()),
             *self._removing(),
             *self._handing_over(),
-            Action(f"Grant to {self.person.label}", give, "primary", reason=reason, key="a"),
+            Action(
+                _("Grant to %(label)s") % {"label": self.person.label},
+                give,
+                "primary",
+                reason=reason,
+                key="a",
+            ),
         ]
 
     def reasons(self, actions: list[Action]) -> list[Reason]:
         """Why some of the buttons are locked, each reason once."""
         told = {
-            NO_GIVING: "Only the owner of an object, or a holder of Manage grants, can give access to it.",
-            NO_REMOVING: "Only the owner of the realm, or a holder of Manage users, can remove members.",
+            NO_GIVING: _("Only the owner of an object, or a holder of Manage grants, can give access to it."),
+            NO_REMOVING: _("Only the owner of the realm, or a holder of Manage users, can remove members."),
         }
         off = dict.fromkeys(action.reason for action in actions if action.reason in told)
-        return [Reason(code, told[code], reverse("console:catalog"), "Find what to ask for") for code in off]
+        return [
+            Reason(code, told[code], reverse("console:catalog"), _("Find what to ask for")) for code in off
+        ]
 
     def _coming_and_going(self) -> Iterable[Action]:
         if self.person.kind != Principal.Kind.GROUP:
             number = [self.person.pk]
-            yield Action("Same as a colleague", reverse("console:person_same", args=number), "plain")
-            yield Action("Leaving", reverse("console:person_leaving", args=number), "plain")
+            yield Action(_("Same as a colleague"), reverse("console:person_same", args=number), "plain")
+            yield Action(_("Leaving"), reverse("console:person_leaving", args=number), "plain")
 
     def _removing(self) -> Iterable[Action]:
         """From each realm; disabled where the viewer does not manage its members."""
@@ -121,26 +133,37 @@ class PersonAccess:
                 url = reverse("console:member_remove", args=[realm.id])
                 asked = urlencode({"who": str(self.person)})
                 reason = "" if ask.ask(self.circle.asker, operation, realm) else NO_REMOVING
-                yield Action(f"Remove from {realm.name}", f"{url}?{asked}", "danger", reason=reason)
+                yield Action(
+                    _("Remove from %(name)s") % {"name": realm.name},
+                    f"{url}?{asked}",
+                    "danger",
+                    reason=reason,
+                )
 
     def _handing_over(self) -> Iterable[Action]:
         if self.reach.counts["owned"]:
             url = f"{reverse('console:owners')}?{urlencode({'of': str(self.person)})}"
-            yield Action("Hand over what is owned", url)
+            yield Action(_("Hand over what is owned"), url)
 
     def facts(self) -> Facts:
         counted = self.reach.counts
         groups = self.reach.through
         told = [
             *self._reads(),
-            Fact("Has rights on", words.count(self.reach.many, "object"), term="rights-on"),
-            Fact("Owns", words.count(counted["owned"], "object") if counted["owned"] else "Nothing"),
-            Fact("May grant on", words.count(counted["grant"], "object") if counted["grant"] else "Nothing"),
-            Fact("Denied on", words.count(counted["denied"], "object") if counted["denied"] else "Nothing"),
-            Fact("Ends soon", words.count(counted["soon"], "object") if counted["soon"] else "Nothing"),
+            Fact(_("Has rights on"), words.count(self.reach.many, "object"), term="rights-on"),
+            Fact(_("Owns"), words.count(counted["owned"], "object") if counted["owned"] else _("Nothing")),
+            Fact(
+                _("May grant on"),
+                words.count(counted["grant"], "object") if counted["grant"] else _("Nothing"),
+            ),
+            Fact(
+                _("Denied on"),
+                words.count(counted["denied"], "object") if counted["denied"] else _("Nothing"),
+            ),
+            Fact(_("Ends soon"), words.count(counted["soon"], "object") if counted["soon"] else _("Nothing")),
         ]
         if groups and self.person.kind != Principal.Kind.GROUP:
-            told.append(Fact("Through", words.count(len(groups), "group")))
+            told.append(Fact(_("Through"), words.count(len(groups), "group")))
         if self.person.kind != Principal.Kind.GROUP:
             told.append(self._used())
         return Facts(tuple(told))
@@ -152,7 +175,7 @@ class PersonAccess:
         now, within = timezone.now(), None if self.circle.is_own(self.person) else self.circle.sight.inside
         slices_ = ((slices.current(self.person, realm, now=now), realm) for realm in self.circle.realms)
         many = [count_readable(slice_, realm, now=now, within=within) for slice_, realm in slices_]
-        yield Fact("Can read", words.count(sum(filter(None, many)), "object"), term="reads-count")
+        yield Fact(_("Can read"), words.count(sum(filter(None, many)), "object"), term="reads-count")
 
     def _used(self) -> Fact:
         """What a job last told that was used under this name, as far as the viewer may know of it."""
@@ -162,18 +185,18 @@ class PersonAccess:
         for use in uses:
             if use.securable_id in known:
                 return Fact(
-                    "Last used", words.ago(use.at), note=f"{use.action} {known[use.securable_id].name}"
+                    _("Last used"), words.ago(use.at), note=f"{use.action} {known[use.securable_id].name}"
                 )
-        return Fact("Last used", "Nothing told")
+        return Fact(_("Last used"), _("Nothing told"))
 
     def _tabs(self) -> Tabs:
         groups = TABS
         if self.person.kind == Principal.Kind.GROUP:
-            groups = (TABS[0], ("People and roles", TABS[1][1]), TABS[2])
+            groups = (TABS[0], (_("People and roles"), TABS[1][1]), TABS[2])
         return grouped(groups, self.tab, self._tab)
 
     def _tab(self, code: str, label: str) -> Tab:
-        label = "What you see" if code == "person_sees" and self.own else label
+        label = _("What you see") if code == "person_sees" and self.own else label
         count = words.number(self.reach.many) if code == "person" else ""
         return Tab(label, reverse(f"console:{code}", args=[self.person.pk]), code == self.tab, count)
 

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 from django.db.models import Q
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Membership, Principal
 from authzsite.console.accounts import site_admins
@@ -53,11 +54,13 @@ def membership_list(request: Request, id: int) -> HttpResponse:
             "pager": pager,
             "groups_action": _joining(seen) if group else None,
             "groups_reason": _no_joining(seen) if group else None,
-            "groups_heading": "People in it" if group else "Groups",
-            "groups_empty": "Nobody you can see is in it." if group else "In no group that you can see.",
+            "groups_heading": _("People in it") if group else "Groups",
+            "groups_empty": _("Nobody you can see is in it.")
+            if group
+            else _("In no group that you can see."),
             "roles": _roles(seen),
             "roles_action": _giving(seen),
-            "roles_empty": "No role that you can see. What is given directly stands under Reach.",
+            "roles_empty": _("No role that you can see. What is given directly stands under Reach."),
         },
     )
 
@@ -89,13 +92,15 @@ def _held(principal: Principal, row: Membership, action: Action | None = None) -
 
 def _joining(seen: PersonAccess) -> Action:
     url = reverse("console:group_join", args=[seen.person.pk])
-    return Action("Put somebody in", url, reason="" if seen.circle.runs_the_site else "why-not-join")
+    return Action(_("Put somebody in"), url, reason="" if seen.circle.runs_the_site else "why-not-join")
 
 
 def _no_joining(seen: PersonAccess) -> Reason | None:
     if seen.circle.runs_the_site:
         return None
-    text = f"Only a site admin can change who is in a group. {site_admins.admin_names()}"
+    text = _("Only a site admin can change who is in a group. %(admin_names)s") % {
+        "admin_names": site_admins.admin_names()
+    }
     return Reason("why-not-join", text)
 
 
@@ -103,14 +108,19 @@ def _giving(seen: PersonAccess) -> Action | None:
     """The button, for which the head says the reason; none on the own page of who gives nothing."""
     gives = seen.circle.gives_access
     url = reverse("console:person_roles", args=[seen.person.pk])
-    return None if seen.own and not gives else Action("Give roles", url, reason="" if gives else NO_GIVING)
+    return None if seen.own and not gives else Action(_("Give roles"), url, reason="" if gives else NO_GIVING)
 
 
 def _leaving(seen: PersonAccess, member: Principal) -> Action | None:
     if not seen.circle.runs_the_site:
         return None
     url = f"{reverse('console:group_leave', args=[seen.person.pk])}?{urlencode({'who': str(member)})}"
-    return Action("Take out", url, "mini", more=f"{member.label} of {seen.person.label}")
+    return Action(
+        _("Take out"),
+        url,
+        "mini",
+        more=_("%(label)s of %(label2)s") % {"label": member.label, "label2": seen.person.label},
+    )
 
 
 def _roles(seen: PersonAccess) -> list[MembershipRow]:
@@ -135,5 +145,5 @@ def _roles(seen: PersonAccess) -> list[MembershipRow]:
 def _role(seen: PersonAccess, role: Node, row: Assignment) -> MembershipRow:
     direct = row.holder_id == seen.person.pk
     who = Who(role.name, Face("thing", "role"), role.realm, terms.page_of(role.id, "role"))
-    how = "Directly" if direct else f"As {row.holder.label}"
+    how = "Directly" if direct else _("As %(label)s") % {"label": row.holder.label}
     return MembershipRow(who, how, terms.window_chip(row.valid_from, row.valid_until))

@@ -9,6 +9,7 @@ from typing import Any
 from django.http import HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.change_view import ChangeView, Plan
@@ -69,7 +70,12 @@ class RolesForm(ConsoleForm):
         held = offer.held if offer.roles else set()
         self.offered = {str(role.id): role for role in offer.roles}
         self.fields["role"].offer(
-            (code, role.name, f"in {role.realm}{'; held already' if role.id in held else ''}")
+            (
+                code,
+                role.name,
+                _("in %(realm)s%(part)s")
+                % {"realm": role.realm, "part": "; held already" if role.id in held else ""},
+            )
             for code, role in self.offered.items()
         )
 
@@ -102,7 +108,7 @@ class PersonRolesView(ChangeView):
     def plan(self, form: RolesForm) -> Plan:
         window, wanted, person = form["window"].data, form.roles, self.object.person
         if not wanted:
-            text = "Choose roles, then look: the preview shows what they allow together."
+            text = _("Choose roles, then look: the preview shows what they allow together.")
             return Plan(empty=text)
         root = next(iter(self.object.roles[0].above()))
         access_log.looked(self.asker, f"access of {person.pseudonym}", root, via="console")
@@ -125,17 +131,28 @@ class PersonRolesView(ChangeView):
 
     def success_message(self, form: RolesForm) -> str:
         name, names = self.object.person.label, words.listed([role.name for role in form.roles], 4)
-        return f"{name}: {names}" if self.revision else f"Nothing changed: {name} holds {names} already"
+        return (
+            f"{name}: {names}"
+            if self.revision
+            else _("Nothing changed: %(name)s holds %(names)s already") % {"name": name, "names": names}
+        )
 
     def heading(self, form: RolesForm) -> str:
-        return f"Give roles to {self.object.person.label}"
+        return _("Give roles to %(label)s") % {"label": self.object.person.label}
 
     def lead(self) -> str:
         person = self.object.person
-        return f"{person.get_kind_display().capitalize()} {person.name}. All of them in one step."
+        return _("%(capitalize)s %(name)s. All of them in one step.") % {
+            "capitalize": person.get_kind_display().capitalize(),
+            "name": person.name,
+        }
 
     def button(self, form: RolesForm) -> str:
-        return f"Give {words.count(len(form.roles), 'role')}" if form.roles else "Give the roles"
+        return (
+            _("Give %(roles)s") % {"roles": words.count(len(form.roles), "role")}
+            if form.roles
+            else _("Give the roles")
+        )
 
     def back(self) -> str:
         return reverse("console:person_groups", args=[self.object.person.pk])

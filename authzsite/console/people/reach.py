@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms
@@ -80,7 +81,7 @@ class Reached:
         """Why what is given cannot be used."""
         if not self.lacking:
             return ""
-        return "Denied all the same" if self.refused == DENIED else "Not usable yet"
+        return gettext("Denied all the same") if self.refused == DENIED else gettext("Not usable yet")
 
     @property
     def ends(self) -> float | None:

@@ -9,6 +9,7 @@ from functools import cached_property
 from urllib.parse import urlencode
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -204,9 +205,19 @@ class PagedReach(PersonReach):
         )
 
     def _actions(self, reached: Reached) -> Iterable[Action]:
-        more = f"to {reached.node.name}"
-        yield Action("Path", self.asked.url(pick=reached.node.id) + "#paths", "mini plain roomy", more=more)
-        yield Action("Why?", why(self.person, reached.node), "mini plain", more=f"about {reached.node.name}")
+        more = gettext("to %(name)s") % {"name": reached.node.name}
+        yield Action(
+            gettext("Path"),
+            self.asked.url(pick=reached.node.id) + "#paths",
+            "mini plain roomy",
+            more=more,
+        )
+        yield Action(
+            gettext("Why?"),
+            why(self.person, reached.node),
+            "mini plain",
+            more=gettext("about %(name)s") % {"name": reached.node.name},
+        )
 
 
 def _decided_last(rules: Iterable[Rule]) -> int:

@@ -10,6 +10,7 @@ from django.db.models import Count
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Membership, Principal
 from authzsite.console.kit.auth import login_required
@@ -58,7 +59,7 @@ def people_list(request: Request) -> HttpResponse:
     shown = keyset_page(circle.people(text, kind), ("display_name", "name"), after, LISTED)
     adding = list(_adding(circle))
     context = {
-        "heading": "People",
+        "heading": _("People"),
         "lead": _lead(circle),
         "reason": _no_adding(adding),
         "asked": text,
@@ -69,9 +70,9 @@ def people_list(request: Request) -> HttpResponse:
         "csv": reverse("console:people_csv") + _url(text, kind),
         "empty": _nobody(text),
         "actions": [
-            Action("Your own access", reverse("console:person", args=[circle.asker.pk])),
-            Action("Owners", reverse("console:owners")),
-            *([Action("Make a group", reverse("console:group_new"))] if circle.runs_the_site else []),
+            Action(_("Your own access"), reverse("console:person", args=[circle.asker.pk])),
+            Action(_("Owners"), reverse("console:owners")),
+            *([Action(_("Make a group"), reverse("console:group_new"))] if circle.runs_the_site else []),
             *adding,
         ],
     }
@@ -97,7 +98,11 @@ def _adding(circle: VisiblePrincipals) -> Iterable[Action]:
         slice_, now = slices.current(circle.asker, realm), timezone.now()
         adds = ("User.addUser", "Group.addGroup")
         may = any(ask.answer(slice_, name, realm, now=now) for name in adds)
-        label = "Add a member" if len(circle.realms) == 1 else f"Add a member to {realm.name}"
+        label = (
+            _("Add a member")
+            if len(circle.realms) == 1
+            else _("Add a member to %(name)s") % {"name": realm.name}
+        )
         url = reverse("console:member_add", args=[realm.id])
         yield Action(label, url, "primary" if len(circle.realms) == 1 else "", reason="" if may else NO_ADD)
 
@@ -105,17 +110,17 @@ def _adding(circle: VisiblePrincipals) -> Iterable[Action]:
 def _no_adding(adding: Iterable[Action]) -> Reason | None:
     if not any(item.reason for item in adding):
         return None
-    return Reason(NO_ADD, "Only the owner of a metalake, or a holder of Manage users, can add members.")
+    return Reason(NO_ADD, _("Only the owner of a metalake, or a holder of Manage users, can add members."))
 
 
 def _lead(circle: VisiblePrincipals) -> str:
     if circle.runs_the_site:
-        return "Everybody on this site. Their access is shown where you may see it."
+        return _("Everybody on this site. Their access is shown where you may see it.")
     if circle.gives_access:
-        return (
-            f"People, groups and service accounts of {words.listed([realm.name for realm in circle.realms])}."
-        )
-    return "You and your groups. Other people are shown to people who give access."
+        return _("People, groups and service accounts of %(listed)s.") % {
+            "listed": words.listed([realm.name for realm in circle.realms])
+        }
+    return _("You and your groups. Other people are shown to people who give access.")
 
 
 def _kinds(circle: VisiblePrincipals, text: str, kind: str) -> tuple[Toggle, ...]:
@@ -153,10 +158,10 @@ def _line(circle: VisiblePrincipals, row: Principal, groups: list[str]) -> Perso
     url = reverse("console:person", args=[row.pk])
     note = "you" if row.pk == circle.asker.pk else row.name
     why = Action(
-        "Ask why",
+        _("Ask why"),
         f"{reverse('console:why')}?{urlencode({'who': str(row)})}",
         "mini",
-        more=f"about {row.label}",
+        more=_("about %(label)s") % {"label": row.label},
     )
     return PersonRow(
         terms.who(row, note, url), row.get_kind_display().capitalize(), words.listed(groups, 4), why
@@ -165,9 +170,9 @@ def _line(circle: VisiblePrincipals, row: Principal, groups: list[str]) -> Perso
 
 def _nobody(text: str) -> Empty:
     if text:
-        heading = f"Nobody you may look up is called “{text}”"
-        return Empty(heading, drawn=False, actions=(Action("Show all", "?"),), level=2)
-    return Empty("Nobody is here yet", "The owner of a realm adds its members.", level=2)
+        heading = _("Nobody you may look up is called “%(text)s”") % {"text": text}
+        return Empty(heading, drawn=False, actions=(Action(_("Show all"), "?"),), level=2)
+    return Empty(_("Nobody is here yet"), _("The owner of a realm adds its members."), level=2)
 
 
 # Granting to one
@@ -184,21 +189,23 @@ def grant(request: Request, id: int) -> HttpResponse:
         request,
         "console/people/person_grant.html",
         {
-            "heading": f"Grant to {seen.person.label}",
+            "heading": _("Grant to %(label)s") % {"label": seen.person.label},
             "kind": "",
-            "lead": "On what? Choose an object; its form comes with the name filled in.",
+            "lead": _("On what? Choose an object; its form comes with the name filled in."),
             "actions": [],
             "crumbs": Crumbs(
                 (
-                    ("People", reverse("console:people")),
+                    (_("People"), reverse("console:people")),
                     (seen.person.label, reverse("console:person", args=[id])),
                 )
             ),
             "asked": text,
             "rows": found,
             "empty": Empty(
-                f"Nothing called “{text}” is yours to give" if text else "You cannot give access to anything",
-                "Its owner can give access to it.",
+                _("Nothing called “%(text)s” is yours to give") % {"text": text}
+                if text
+                else _("You cannot give access to anything"),
+                _("Its owner can give access to it."),
                 drawn=False,
                 level=2,
             ),

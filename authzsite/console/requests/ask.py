@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import words
@@ -73,7 +74,11 @@ class AskView(ChangeView):
 
     def success_message(self, form: RequestForm) -> str:
         made = self._made()
-        return f"Request {made.pk} is sent; you will be notified of each decision" if made else ""
+        return (
+            _("Request %(pk)s is sent; you will be notified of each decision") % {"pk": made.pk}
+            if made
+            else ""
+        )
 
     def may_undo(self) -> bool:
         return False
@@ -89,16 +94,16 @@ class AskView(ChangeView):
 
     def heading(self, form: RequestForm) -> str:
         if len(form.things) == 1:
-            return f"Ask for access to {form.things[0].short}"
+            return _("Ask for access to %(short)s") % {"short": form.things[0].short}
         if form.things:
-            return f"Ask for access to {words.count(len(form.things), 'object')}"
-        return "Ask for access"
+            return _("Ask for access to %(things)s") % {"things": words.count(len(form.things), "object")}
+        return _("Ask for access")
 
     def lead(self) -> str:
-        return "Every approver is asked at once, and you see each answer."
+        return _("Every approver is asked at once, and you see each answer.")
 
     def button(self, form: RequestForm) -> str:
-        return "Send the request"
+        return _("Send the request")
 
     def back(self) -> str:
         return reverse("console:requests")
@@ -109,9 +114,9 @@ class AskView(ChangeView):
             return shown
         rules = self.foreseen.rules if self.foreseen else None
         least = max(rules.min_reason if rules else 10, 3)
-        form.fields[
-            "reason"
-        ].help_text = f"What is it for? At least {least} characters. Kept in the history for ever."
+        form.fields["reason"].help_text = _(
+            "What is it for? At least %(least)s characters. Kept in the history for ever."
+        ) % {"least": least}
         form.fields["ticket"].widget.attrs["placeholder"] = rules.ticket if rules else ""
         with_tables = [name for name, kind in form.kinds.items() if kind == "gravitino"]
         return {

@@ -13,6 +13,7 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -183,19 +184,19 @@ class RequestForm(ConsoleForm):
         self.asker, self.holders, self.kinds = asker, holders, kinds
         self.objects = RequestedObjects(self.data, kinds)
         self.fields["for"] = SegmentsField(
-            label="For",
+            label=gettext("For"),
             choices=[(str(holder), _holder_words(holder, asker)) for holder in holders],
             otherwise=str(asker),
             required=False,
-            help_text="Yourself, a group you are in, or a service account you answer for.",
+            help_text=gettext("Yourself, a group you are in, or a service account you answer for."),
             widget=forms.Select(attrs={"class": "input"}),
         )
 
     def clean(self) -> dict[str, Any]:
         if not self.things:
-            self.add_error("more", "Name at least one object.")
+            self.add_error("more", gettext("Name at least one object."))
         elif not all(thing.actions for thing in self.things):
-            self.add_error("do", "Choose the access you need on each of these.")
+            self.add_error("do", gettext("Choose the access you need on each of these."))
         return self.cleaned_data
 
     @property
@@ -253,7 +254,7 @@ class RequestForm(ConsoleForm):
         when = self.when.fields()
         return {
             "things": [self._thing(at, item) for at, item in enumerate(self.things)],
-            "starts": (("now", "When it is approved"), ("date", "A date")),
+            "starts": (("now", gettext("When it is approved")), ("date", gettext("A date"))),
             "start": when["start"],
             "begin": when["begin"],
             "date": when["date"],
@@ -313,4 +314,4 @@ def _order(name: str) -> tuple[int, str]:
 
 
 def action_words(name: str, type_: str) -> str:
-    return "Hold this role" if name == HOLD else terms.action(name, type_)
+    return gettext("Hold this role") if name == HOLD else terms.action(name, type_)

@@ -8,6 +8,7 @@ from django.db.models import Exists, OuterRef
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms
@@ -43,12 +44,12 @@ def object_requests(request: Request, id: int) -> HttpResponse:
     next_ = f"?after={found[SHOWN - 1].pk}" if len(found) > SHOWN else ""
     context = {
         "rows": [requests_rows.row(item, place.asker) for item in found[:SHOWN]],
-        "pager": Pager("The newest first", "?" if after else "", next_) if next_ or after else None,
+        "pager": Pager(_("The newest first"), "?" if after else "", next_) if next_ or after else None,
         "rules": reverse("console:request_rules", args=[id]) if place.may_grant else "",
         "empty": Empty(
-            f"No request about {place.node.name} that you can see",
-            "All requests about it and everything inside, with their outcome.",
-            actions=(Action("Ask for access", ask_for([place.node])),),
+            _("No request about %(name)s that you can see") % {"name": place.node.name},
+            _("All requests about it and everything inside, with their outcome."),
+            actions=(Action(_("Ask for access"), ask_for([place.node])),),
         ),
     }
     return page(

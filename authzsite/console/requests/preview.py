@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Face, Note
 from authzsite.console.requests.form import RequestForm
@@ -36,7 +38,7 @@ class Step:
 def shown(form: RequestForm, seen: Foresight | None, problem: str) -> dict[str, Any]:
     """What `console/requests/preview.html` draws."""
     if seen is None:
-        empty = problem or "Name what you need and choose the access; the preview shows who is asked."
+        empty = problem or _("Name what you need and choose the access; the preview shows who is asked.")
         return {"foreseen_empty": empty, "foreseen_problem": bool(problem)}
     found = _places(form, seen)
     steps = _steps(form, seen, found)
@@ -48,7 +50,7 @@ def shown(form: RequestForm, seen: Foresight | None, problem: str) -> dict[str, 
         "role": _role(form, seen, found),
         "denied": _denied(seen),
         "ends": _ends(form, seen),
-        "lapses": f"If nobody decides, it lapses {words.on(seen.lapses)}.",
+        "lapses": _("If nobody decides, it lapses %(lapses)s.") % {"lapses": words.on(seen.lapses)},
     }
 
 
@@ -72,7 +74,11 @@ def _role(
         return None
     roles = role_proposals.for_asker(whole, form.asker)
     wish = [(role.type, role.ref.id, HOLD) for role in roles[:1]]
-    return Action(f"Ask for role {roles[0].name} instead", ask(wish, form.holder)) if roles else None
+    return (
+        Action(_("Ask for role %(name)s instead") % {"name": roles[0].name}, ask(wish, form.holder))
+        if roles
+        else None
+    )
 
 
 def _steps(
@@ -96,11 +102,11 @@ def _step(need: Need, way: tuple[Node, ...], found: Sequence[Approver], form: Re
     text = need_words(need, form.kinds.get(need.ref.realm, "gravitino"))
     face = Face("thing", terms.icon_of(need.ref.type))
     if not _is_whole(need, way):
-        return Step(text, "", "an approver", face)
+        return Step(text, "", _("an approver"), face)
     if not found:
-        return Step(text, "", "Nobody can approve it yet; it waits until somebody can", face, nobody=True)
+        return Step(text, "", _("Nobody can approve it yet; it waits until somebody can"), face, nobody=True)
     first = [item.principal.label for item in found[:NAMED]]
-    more = [f"{words.number(len(found) - NAMED)} more"] if len(found) > NAMED else []
+    more = [_("%(number)s more") % {"number": words.number(len(found) - NAMED)}] if len(found) > NAMED else []
     return Step(text, _ground(found[0]), words.either([*first, *more]), face)
 
 
@@ -135,9 +141,9 @@ def need_words(need: Need, law: str) -> str:
 
 def words_of(kind: str, type_: str, name: str, privileges: Sequence[str], law: str) -> str:
     if kind == "membership":
-        return f"Membership of {name}"
+        return _("Membership of %(name)s") % {"name": name}
     if kind == "role":
-        return f"Role {name}"
+        return _("Role %(name)s") % {"name": name}
     labels = [terms.right(code, type_, law) for code in privileges]
     on = "" if all(label.startswith("Use ") for label in labels) else "on "
     return f"{terms.sentence_list(labels)} {on}{name}"
@@ -147,19 +153,35 @@ def _denied(seen: Foresight) -> Note | None:
     if not seen.denials:
         return None
     told = [
-        f"{terms.right(denial.privilege, denial.ref.type)} on {denial.ref.full_name or denial.ref.realm}"
+        _("%(privilege)s on %(part)s")
+        % {
+            "privilege": terms.right(denial.privilege, denial.ref.type),
+            "part": denial.ref.full_name or denial.ref.realm,
+        }
         for denial in seen.denials
     ]
     return Note(
-        "warn", f"{words.listed(told, 3)} is denied.", "A grant does not lift a denial; the approver sees it."
+        "warn",
+        _("%(told)s is denied.") % {"told": words.listed(told, 3)},
+        _("A grant does not lift a denial; the approver sees it."),
     )
 
 
 def _ends(form: RequestForm, seen: Foresight) -> str:
-    begins = f"It begins {words.on(form.when.begin)}. " if form.when.begin else ""
+    begins = _("It begins %(begin)s. ") % {"begin": words.on(form.when.begin)} if form.when.begin else ""
     if seen.end is None:
-        return f"{begins}It has no end."
+        return _("%(begins)sIt has no end.") % {"begins": begins}
     if form.lasting == "date":
-        return f"{begins}It ends by itself {words.on(seen.end)}, {words.zone()}."
-    counted = "" if form.when.begin else "If it were given now, "
-    return f"{begins}{counted}{'it' if counted else 'It'} would end {words.on(seen.end)}, {words.zone()}."
+        return _("%(begins)sIt ends by itself %(end)s, %(zone)s.") % {
+            "begins": begins,
+            "end": words.on(seen.end),
+            "zone": words.zone(),
+        }
+    counted = "" if form.when.begin else _("If it were given now, ")
+    return _("%(begins)s%(counted)s%(part)s would end %(end)s, %(zone)s.") % {
+        "begins": begins,
+        "counted": counted,
+        "part": "it" if counted else "It",
+        "end": words.on(seen.end),
+        "zone": words.zone(),
+    }

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.display import words
@@ -52,9 +53,19 @@ def _there(row: AccessRequest) -> list[Moment]:
     for standing in provisioning.standings(row):
         system = standing.backend.get_kind_display()
         if standing.state == "proved":
-            found.append(Moment(f"Proved in {system} by reading it back", words.ago(standing.since), "gain"))
+            found.append(
+                Moment(
+                    _("Proved in %(system)s by reading it back") % {"system": system},
+                    words.ago(standing.since),
+                    "gain",
+                )
+            )
         else:
             stuck = standing.state == "stuck"
-            text = f"Stuck before {system}" if stuck else f"Being applied in {system}"
+            text = (
+                _("Stuck before %(system)s") % {"system": system}
+                if stuck
+                else _("Being applied in %(system)s") % {"system": system}
+            )
             found.append(Moment(text, standing.text, "lose" if stuck else "now"))
     return found

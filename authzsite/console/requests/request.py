@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from django import forms
 from django.http import Http404, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView
@@ -123,9 +124,10 @@ def shown(
     row = seen.request
     standings = provisioning.standings(row)
     context = {
-        "crumbs": Crumbs((("Requests", reverse("console:requests")),)),
-        "heading": f"{_subject(seen)} to {requests_rows.wants_words(seen.wants)}",
-        "kind": f"Request {row.pk}",
+        "crumbs": Crumbs(((_("Requests"), reverse("console:requests")),)),
+        "heading": _("%(seen)s to %(wants)s")
+        % {"seen": _subject(seen), "wants": requests_rows.wants_words(seen.wants)},
+        "kind": _("Request %(pk)s") % {"pk": row.pk},
         "lead": "",
         "actions": list(_actions(seen)),
         "notes": notes,
@@ -154,40 +156,40 @@ def shown(
 
 
 def _subject(seen: VisibleRequest) -> str:
-    asks = "You ask" if seen.mine else f"{seen.request.asker.label} asks"
+    asks = _("You ask") if seen.mine else _("%(label)s asks") % {"label": seen.request.asker.label}
     return f"{asks}{requests_rows.for_words(seen.request)}"
 
 
 def _actions(seen: VisibleRequest) -> Iterable[Action]:
     if seen.may_decide:
-        yield Action("Decide", reverse("console:request_decide", args=[seen.request.pk]), "primary")
+        yield Action(_("Decide"), reverse("console:request_decide", args=[seen.request.pk]), "primary")
     wanted = [(want.type, want.name, want.action) for want in seen.wants]
     if seen.mine and not seen.request.open:
         from authzsite.console.requests.links import ask
 
-        yield Action("Ask again", ask(wanted, seen.request.holder))
+        yield Action(_("Ask again"), ask(wanted, seen.request.holder))
 
 
 def facts(seen: VisibleRequest) -> Facts:
     row = seen.request
     told_ = [
-        Fact("State", state=requests_rows.state_of(row)),
-        Fact("Asked by", row.asker.label, note=words.when_in_words(words.moment(row.asked_at))),
-        Fact("For", terms.principal_name(row.holder)),
-        Fact("How long", requests_rows.lasts_words(row), note=_from(seen)),
+        Fact(_("State"), state=requests_rows.state_of(row)),
+        Fact(_("Asked by"), row.asker.label, note=words.when_in_words(words.moment(row.asked_at))),
+        Fact(_("For"), terms.principal_name(row.holder)),
+        Fact(_("How long"), requests_rows.lasts_words(row), note=_from(seen)),
     ]
     if row.ticket:
-        told_.append(Fact("Ticket", row.ticket))
+        told_.append(Fact(_("Ticket"), row.ticket))
     if row.open:
-        told_.append(Fact("Lapses", words.moment(row.lapses_at), note=words.ends_in(row.lapses_at)))
+        told_.append(Fact(_("Lapses"), words.moment(row.lapses_at), note=words.ends_in(row.lapses_at)))
     return Facts(tuple(told_))
 
 
 def _from(seen: VisibleRequest) -> str:
     row = seen.request
     if row.starts:
-        return f"from {words.moment(row.starts)} on"
-    return "counted from when it is given" if row.lasts else ""
+        return _("from %(starts)s on") % {"starts": words.moment(row.starts)}
+    return _("counted from when it is given") if row.lasts else ""
 
 
 # How far it has come
@@ -200,7 +202,12 @@ def _line(seen: VisibleRequest, standings: Sequence[BackendProgress]) -> Iterabl
     parts = [part for part in seen.parts if part.state not in ("needless",)]
     decided = sum(part.state not in WAITING for part in parts)
     if row.open:
-        yield _station("now", "Decided", f"{words.number(decided)} of {words.number(len(parts))}")
+        yield _station(
+            "now",
+            "Decided",
+            _("%(decided)s of %(parts)s")
+            % {"decided": words.number(decided), "parts": words.number(len(parts))},
+        )
         yield _station("", "Given", "")
         return
     if row.state not in GRANTED:
@@ -269,14 +276,14 @@ def _decision(part: RequestPart, seen: VisibleRequest, law: str) -> Decision:
         who,
         when,
         f"{_less(part, law)}{part.note}",
-        f"then the next level is asked, {later}" if later else "",
+        _("then the next level is asked, %(later)s") % {"later": later} if later else "",
         part.number in seen.may_decide,
     )
 
 
 def _decided(part: RequestPart) -> tuple[str, str]:
     who = part.decided_by.label if part.decided_by else ""
-    instead = f", for {part.decided_for.label}" if part.decided_for else ""
+    instead = _(", for %(label)s") % {"label": part.decided_for.label} if part.decided_for else ""
     return f"{who}{instead}", words.moment(part.decided_at) if part.decided_at else ""
 
 
@@ -285,9 +292,13 @@ def _less(part: RequestPart, law: str) -> str:
     if part.state != "approved_less":
         return ""
     labels = [terms.lower(terms.right(code, part.type, law)) for code in part.given]
-    much = f"only {words.listed(labels)}" if set(part.given) != set(part.privileges) else ""
-    long = f"for {requests_rows.lasting_words(part.lasts)}" if part.lasts else ""
-    until = f"until {words.moment(part.until)}" if part.until else ""
+    much = (
+        _("only %(labels)s") % {"labels": words.listed(labels)}
+        if set(part.given) != set(part.privileges)
+        else ""
+    )
+    long = _("for %(lasts)s") % {"lasts": requests_rows.lasting_words(part.lasts)} if part.lasts else ""
+    until = _("until %(until)s") % {"until": words.moment(part.until)} if part.until else ""
     said = ", ".join(filter(None, (much, long, until)))
     return f"{said[:1].upper()}{said[1:]}. " if said else ""
 
@@ -300,8 +311,8 @@ def _awaited(part: RequestPart, seen: VisibleRequest) -> str:
         return NOT_TOLD
     names = [item.principal.label for item in found]
     if not names:
-        return "Nobody can decide it yet"
-    more = [f"{words.number(len(names) - NAMED)} more"] if len(names) > NAMED else []
+        return _("Nobody can decide it yet")
+    more = [_("%(number)s more") % {"number": words.number(len(names) - NAMED)}] if len(names) > NAMED else []
     return words.either([*names[:NAMED], *more])
 
 
@@ -334,7 +345,7 @@ def _timeline(seen: VisibleRequest) -> Timeline:
 def _moment(step: RequestStep, parts: dict[int, str]) -> Moment:
     said = SAID.get(step.move, step.move)
     who = step.by.label if step.by else ""
-    instead = f" for {step.on_behalf_of.label}" if step.on_behalf_of else ""
+    instead = _(" for %(label)s") % {"label": step.on_behalf_of.label} if step.on_behalf_of else ""
     what = f": {parts[step.part]}" if step.part is not None and step.part in parts else ""
     text = f"{who}{instead} {said}{what}" if who and said[:1].islower() else f"{said}{what}"
     url = f"{reverse('console:history')}?revision={step.revision}"
@@ -385,7 +396,7 @@ class WithdrawView(OwnRequestView):
         return Note("bad", self.not_saved, str(problem))
 
     def success_message(self, form: WithdrawForm) -> str:
-        return f"Request {self.object.request.pk} is taken back"
+        return _("Request %(pk)s is taken back") % {"pk": self.object.request.pk}
 
 
 class AnswerView(OwnRequestView):
@@ -399,7 +410,7 @@ class AnswerView(OwnRequestView):
         submission.answer(self.object.request.pk, form.cleaned_data["answer"], by=actor)
 
     def note_of(self, form: AnswerForm, problem: Exception) -> Note:
-        return Note("bad", self.not_saved, f"{problem} What you wrote is kept.")
+        return Note("bad", self.not_saved, _("%(problem)s What you wrote is kept.") % {"problem": problem})
 
     def success_message(self, form: AnswerForm) -> str:
-        return "Your answer is sent; it waits for a decision again"
+        return _("Your answer is sent; it waits for a decision again")

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -65,15 +66,19 @@ def verb(action: str, type_: str) -> str:
     if action == "read" and type_ in terms.CONTAINERS:
         return "use"
     if action.startswith("create_"):
-        return f"{terms.lower(terms.action(action, type_))} in"
+        return gettext("%(action)s in") % {"action": terms.lower(terms.action(action, type_))}
     return VERBS.get(action, action)
 
 
 def lasts_words(request: AccessRequest) -> str:
     """for 30 days; until Fri 27 Nov, 18:00; without end"""
     if request.lasts:
-        return f"for {lasting_words(request.lasts)}"
-    return f"until {words.moment(request.until)}" if request.until else "without end"
+        return gettext("for %(lasts)s") % {"lasts": lasting_words(request.lasts)}
+    return (
+        gettext("until %(until)s") % {"until": words.moment(request.until)}
+        if request.until
+        else gettext("without end")
+    )
 
 
 def lasting_words(text: str) -> str:
@@ -83,7 +88,11 @@ def lasting_words(text: str) -> str:
 
 def for_words(request: AccessRequest) -> str:
     """Who is to have it, where that is somebody else than who asks."""
-    return f" for {terms.principal_name(request.holder)}" if request.holder_id != request.asker_id else ""
+    return (
+        gettext(" for %(holder)s") % {"holder": terms.principal_name(request.holder)}
+        if request.holder_id != request.asker_id
+        else ""
+    )
 
 
 def state_of(request: AccessRequest, *, note: str = "") -> State:
@@ -123,8 +132,10 @@ def row(request: AccessRequest, viewer: Principal, *, deciding: bool = False) ->
     return RequestRow(
         id=request.pk,
         who=terms.who(request.asker, "you" if request.asker == viewer else ""),
-        text=f"asks to {wants_words(wants)}{for_words(request)} {lasts_words(request)}",
-        note=f"Request {request.pk}, {asked} · “{cut(request.reason)}”{_ticket(request)}",
+        text=gettext("asks to %(wants)s%(request)s %(request2)s")
+        % {"wants": wants_words(wants), "request": for_words(request), "request2": lasts_words(request)},
+        note=gettext("Request %(pk)s, %(asked)s · “%(reason)s”%(request)s")
+        % {"pk": request.pk, "asked": asked, "reason": cut(request.reason), "request": _ticket(request)},
         state=state_of(request),
         decisions=_decisions(parts),
         ends=terms.ends_chip(end),
@@ -148,4 +159,7 @@ def _decisions(parts: Iterable[RequestPart]) -> str:
     decided = sum(part.state in (*GRANTED, "refused") for part in counted)
     if not decided and any(part.state in WAITING for part in counted):
         return words.count(len(counted), "decision")
-    return f"{words.number(decided)} of {words.number(len(counted))} decided"
+    return gettext("%(decided)s of %(counted)s decided") % {
+        "decided": words.number(decided),
+        "counted": words.number(len(counted)),
+    }

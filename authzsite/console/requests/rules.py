@@ -8,6 +8,7 @@ from typing import Any
 from django import forms
 from django.http import HttpResponse
 from django.utils.html import format_html
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Crumbs
@@ -31,7 +32,10 @@ class RuleField(TextField):
     def inherit(self, above: str) -> None:
         """Show what counts while the field is empty."""
         self.widget.attrs["placeholder"] = above
-        self.help_text = f"{self.help_text} From above: {above}."
+        self.help_text = _("%(help_text)s From above: %(above)s.") % {
+            "help_text": self.help_text,
+            "above": above,
+        }
 
     def words(self, value: Any) -> str:
         return str(value) or "none"
@@ -47,7 +51,7 @@ class RuleNumberField(RuleField, WholeNumberField):
         self.unit = unit
 
     def words(self, value: Any) -> str:
-        return f"{words.number(value)} {self.unit}" if value else "no limit"
+        return f"{words.number(value)} {self.unit}" if value else _("no limit")
 
 
 class RulesForm(ConsoleForm):
@@ -119,20 +123,20 @@ class RequestRulesView(ObjectChangeView):
     def success_message(self, form: RulesForm) -> str:
         name = self.object.node.name
         if self.revision is None:
-            return f"Nothing changed for {name}"
-        return f"What requests for {name} must say is set"
+            return _("Nothing changed for %(name)s") % {"name": name}
+        return _("What requests for %(name)s must say is set") % {"name": name}
 
     def may_undo(self) -> bool:
         return False
 
     def heading(self, form: RulesForm) -> str:
-        return f"What requests for {self.object.node.name} must say"
+        return _("What requests for %(name)s must say") % {"name": self.object.node.name}
 
     def lead(self) -> str:
-        return "Applies to everything inside. Empty fields inherit from the parent."
+        return _("Applies to everything inside. Empty fields inherit from the parent.")
 
     def button(self, form: RulesForm) -> str:
-        return "Save what requests must say"
+        return _("Save what requests must say")
 
     def back(self) -> str:
         return terms.page_of(self.object.node.id, self.object.node.type)

@@ -9,6 +9,7 @@ from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.auth import login_required
@@ -36,7 +37,10 @@ class SubstituteRow:
 
 
 def _row(row: Substitute, principal: Principal, note: str) -> SubstituteRow:
-    window = f"From {words.moment(row.starts)} until {words.moment(row.ends)}"
+    window = _("From %(starts)s until %(ends)s") % {
+        "starts": words.moment(row.starts),
+        "ends": words.moment(row.ends),
+    }
     return SubstituteRow(row.pk, terms.who(principal, note), Chip("ends", window))
 
 
@@ -72,7 +76,10 @@ class SubstitutesView(ChangeView):
 
     def success_message(self, form: SubstituteForm) -> str:
         [deputy], window = form.cleaned_data["who"], form.cleaned_data["window"]
-        return f"{deputy.label} decides requests for you{window.said()}"
+        return _("%(label)s decides requests for you%(said)s") % {
+            "label": deputy.label,
+            "said": window.said(),
+        }
 
     def may_undo(self) -> bool:
         return False
@@ -81,13 +88,13 @@ class SubstitutesView(ChangeView):
         return reverse("console:substitutes")
 
     def heading(self, form: SubstituteForm) -> str:
-        return "While you are away"
+        return _("While you are away")
 
     def lead(self) -> str:
-        return "Somebody decides requests in your place; the history names both."
+        return _("Somebody decides requests in your place; the history names both.")
 
     def button(self, form: SubstituteForm) -> str:
-        return "Let them decide for you"
+        return _("Let them decide for you")
 
     def back(self) -> str:
         return reverse("console:profile")
@@ -95,9 +102,9 @@ class SubstitutesView(ChangeView):
     def page_context(self, form: SubstituteForm) -> dict[str, Any]:
         mine, others = substitutes.of(self.asker), substitutes.for_deputy(self.asker)
         return {
-            "crumbs": Crumbs((("Your settings", self.back()),)),
-            "mine": [_row(row, row.deputy, "decides for you") for row in mine],
-            "others": [_row(row, row.person, "you decide for them") for row in others],
+            "crumbs": Crumbs(((_("Your settings"), self.back()),)),
+            "mine": [_row(row, row.deputy, _("decides for you")) for row in mine],
+            "others": [_row(row, row.person, _("you decide for them")) for row in others],
         }
 
 
@@ -112,5 +119,5 @@ def call_off(request: Request) -> HttpResponse:
         substitutes.call_off(number, by=Actor(asker_of(request), "console"))
     except NotFound:
         raise Http404 from None
-    say(request, "The substitution is cancelled")
+    say(request, _("The substitution is cancelled"))
     return redirect("console:substitutes")

@@ -13,6 +13,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from accounts.text import holdable
@@ -131,16 +132,18 @@ class Board:
         more = len(self.rows) > SHOWN
         if not more and not self.asked.after:
             return None
-        order = "The oldest first" if self.asked.tab == "decide" else "The newest first"
+        order = _("The oldest first") if self.asked.tab == "decide" else _("The newest first")
         next_ = self.asked.url(after=self.rows[SHOWN - 1].pk) if more else ""
         return Pager(order, self.asked.url(after=0) if self.asked.after else "", next_)
 
     def empty(self) -> Empty:
         if self.asked.text:
-            back = (Action("Show all", RequestFilter(self.asked.tab).url()),)
-            return Empty(f"None matches “{self.asked.text}”", drawn=False, actions=back, level=2)
+            back = (Action(_("Show all"), RequestFilter(self.asked.tab).url()),)
+            return Empty(
+                _("None matches “%(text)s”") % {"text": self.asked.text}, drawn=False, actions=back, level=2
+            )
         heading, text = NOTHING[self.asked.tab]
-        ask = (Action("Ask for access", reverse("console:request_new")),)
+        ask = (Action(_("Ask for access"), reverse("console:request_new")),)
         return Empty(heading, text, actions=ask if self.asked.tab in ("mine", "all") else (), level=2)
 
 
@@ -163,8 +166,8 @@ def request_list(request: Request) -> HttpResponse:
     shown = board.shown
     context: dict[str, Any] = {
         "heading": _heading(board),
-        "lead": "What people ask for, who decides, and the outcome.",
-        "actions": [Action("Ask for access", reverse("console:request_new"), "" if shown else "primary")],
+        "lead": _("What people ask for, who decides, and the outcome."),
+        "actions": [Action(_("Ask for access"), reverse("console:request_new"), "" if shown else "primary")],
         "tabs": board.tabs(),
         "asked": board.asked,
         "rows": shown,
@@ -183,9 +186,9 @@ def request_list(request: Request) -> HttpResponse:
 def as_csv(request: Request) -> HttpResponseBase:
     """The same list to its end: a line for each thing that a request asks for."""
     board = Board(asker_of(request), RequestFilter.read(request))
-    head = ["request", "asked at", "asked by", "for", "object", "type", "action", "reason", "ticket"]
+    head = ["request", _("asked at"), _("asked by"), "for", "object", "type", "action", "reason", "ticket"]
     lines = (line for item in board.whole().iterator(CHUNK) for line in _lines(item))
-    return csv_file.answer("requests", [*head, "state", "given at", "ends"], lines)
+    return csv_file.answer("requests", [*head, "state", _("given at"), "ends"], lines)
 
 
 def _lines(access_request: AccessRequest) -> Iterator[list[object]]:
@@ -205,8 +208,15 @@ def _heading(board: Board) -> str:
     many = board.waiting
     if board.asked.tab != "decide" or not many:
         return "Requests"
-    told_ = words.spelled(many) if many <= MOST_COUNTED else f"More than {words.number(MOST_COUNTED)}"
-    return f"{told_} request{' waits' if many == 1 else 's wait'} for you"
+    told_ = (
+        words.spelled(many)
+        if many <= MOST_COUNTED
+        else _("More than %(most_counted)s") % {"most_counted": words.number(MOST_COUNTED)}
+    )
+    return _("%(told)s request%(part)s for you") % {
+        "told": told_,
+        "part": " waits" if many == 1 else "s wait",
+    }
 
 
 @reads
@@ -229,7 +239,7 @@ def to_decide(asker: Principal) -> Waits:
     items = [*map(_item, rows), *map(_question, asked_back)]
     many = board.waiting + len(asked_back)
     url = reverse("console:requests")
-    step = Action("Decide requests", url, "primary") if rows else None
+    step = Action(_("Decide requests"), url, "primary") if rows else None
     return Waits(tuple(items), many, step, _lead(rows))
 
 
@@ -242,37 +252,43 @@ def _lead(rows: Sequence[AccessRequest]) -> str:
     if not rows:
         return ""
     when = words.moment(rows[0].asked_at)
-    return f"The oldest came {when[:1].lower() + when[1:] if when.startswith('Today') else f'on {when}'}."
+    return _("The oldest came %(lower)s.") % {
+        "lower": when[:1].lower() + when[1:] if when.startswith("Today") else f"on {when}"
+    }
 
 
 def _item(access_request: AccessRequest) -> Item:
     shown = requests_rows.row(access_request, access_request.asker)
     parts = words.count(len(access_request.parts.all()), "decision")
     decide = Action(
-        "Decide",
+        _("Decide"),
         reverse("console:request_decide", args=[access_request.pk]),
         "mini",
-        more=f"request {access_request.pk}",
+        more=_("request %(pk)s") % {"pk": access_request.pk},
     )
     asked_at, reason = words.moment(access_request.asked_at), requests_rows.cut(access_request.reason)
-    note = f"{asked_at} · “{reason}” · needs {parts}"
+    note = _("%(asked_at)s · “%(reason)s” · needs %(parts)s") % {
+        "asked_at": asked_at,
+        "reason": reason,
+        "parts": parts,
+    }
     return Item(shown.who.face, access_request.asker.label, shown.text, note, decide)
 
 
 def _question(access_request: AccessRequest) -> Item:
     answer = Action(
-        "Answer",
+        _("Answer"),
         requests_rows.url_of(access_request) + "#answer",
         "mini",
-        more=f"about request {access_request.pk}",
+        more=_("about request %(pk)s") % {"pk": access_request.pk},
     )
-    text = (
-        f"asks to {requests_rows.wants_words(list(access_request.wants.all()))}: an approver has a question"
-    )
+    text = _("asks to %(all)s: an approver has a question") % {
+        "all": requests_rows.wants_words(list(access_request.wants.all()))
+    }
     return Item(
         requests_rows.row(access_request, access_request.asker).who.face,
-        "Your request",
+        _("Your request"),
         text,
-        f"Request {access_request.pk}",
+        _("Request %(pk)s") % {"pk": access_request.pk},
         answer,
     )

@@ -7,6 +7,7 @@ from functools import cached_property
 
 from django.http import Http404
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.display import words
@@ -56,17 +57,17 @@ class ReviewAccess:
 
     def crumbs(self, *, inner: bool = False) -> Crumbs:
         own = ((self.review.title, self.url()),) if inner else ()
-        return Crumbs((("Reviews", reverse("console:reviews")), *own))
+        return Crumbs(((_("Reviews"), reverse("console:reviews")), *own))
 
     def tabs(self, current: str) -> Tabs | None:
         """The pages of one review that this person may open."""
         found = []
         if self.standing.asked:
-            found.append(Tab("Decide" if self.is_open else "Rows", self.url(), current == "review"))
+            found.append(Tab(_("Decide") if self.is_open else _("Rows"), self.url(), current == "review"))
         if self.standing.reads:
-            found.append(Tab("Progress", self.url("review_lead"), current == "review_lead"))
+            found.append(Tab(_("Progress"), self.url("review_lead"), current == "review_lead"))
         if self.is_over or self.standing.reads:
-            found.append(Tab("Result", self.url("review_result"), current == "review_result"))
+            found.append(Tab(_("Result"), self.url("review_result"), current == "review_result"))
         return Tabs(tuple(found)) if len(found) > 1 else None
 
     @property

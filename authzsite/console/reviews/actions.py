@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import words
@@ -73,7 +74,7 @@ class ReviewActionForm(ConsoleForm):
         name, label, usual = action.field
         if name:
             self.fields[name] = WholeNumberField(
-                label=label, max_length=4, wrong="Give a whole number.", initial=usual
+                label=label, max_length=4, wrong=_("Give a whole number."), initial=usual
             )
             self.order_fields([name])
 
@@ -104,7 +105,7 @@ class ReviewActionView(ChangeView):
             return _refused(self.request, self.object)
         if self.object.review.state in self.action.states:
             return None
-        say(self.request, f"This review is {self.object.state_words}")
+        say(self.request, _("This review is %(state_words)s") % {"state_words": self.object.state_words})
         return redirect(self.back())
 
     def make_form(self, data: Any) -> ReviewActionForm:
@@ -117,11 +118,14 @@ class ReviewActionView(ChangeView):
         review, typed = self.object.review, form.cleaned_data
         if self.code == "remind":
             many = reminders.remind(review, by=actor)
-            none = "Every reviewer with open rows was reminded today"
-            return f"{words.count(many, 'reviewer')} reminded" if many else none
+            none = _("Every reviewer with open rows was reminded today")
+            return _("%(many)s reminded") % {"many": words.count(many, "reviewer")} if many else none
         if self.code == "extend":
             review = management.extend(review, typed["days"], by=actor, reason=typed["reason"])
-            return f"{review.title} goes on until {words.day(review.due)}"
+            return _("%(title)s goes on until %(due)s") % {
+                "title": review.title,
+                "due": words.day(review.due),
+            }
         if self.code == "repeat":
             management.repeat(review, typed["every"] or None, by=actor, reason=typed["reason"])
         elif self.code == "end":
@@ -152,7 +156,7 @@ class ReviewActionView(ChangeView):
     def page_context(self, form: ReviewActionForm) -> dict[str, Any]:
         return {
             "crumbs": self.object.crumbs(inner=True),
-            "keep": "Leave it as it is",
+            "keep": _("Leave it as it is"),
             "look": "danger primary" if self.action.danger else "primary",
         }
 
@@ -170,10 +174,14 @@ class ReviewActionView(ChangeView):
 
 def _refused(request: Request, visit: ReviewAccess) -> HttpResponse:
     access_log.refused(visit.asker, "review", visit.root, via="console")
-    text = f"{visit.review.starter.label} started it; only people who may grant on all of it can lead it."
+    text = _("%(label)s started it; only people who may grant on all of it can lead it.") % {
+        "label": visit.review.starter.label
+    }
     context = {
-        "verdict": Verdict("no", f"You do not lead {visit.review.title}", text, level=1),
-        "actions": (Action("Back to the review", visit.url("review_lead")),),
+        "verdict": Verdict(
+            "no", _("You do not lead %(title)s") % {"title": visit.review.title}, text, level=1
+        ),
+        "actions": (Action(_("Back to the review"), visit.url("review_lead")),),
     }
     return page(request, "errors/refused.html", context, section="reviews", status=403)
 
@@ -183,19 +191,30 @@ def _lines(visit: ReviewAccess, code: str) -> list[DiffLine]:
     taking = counts["choice_remove"] + counts["choice_reduce"] + counts["choice_end"]
     owed = counts["open"]
     if code == "end":
-        lines = [DiffLine("lose", words.count(taking, "row"), "to be removed, reduced or given an end")]
+        lines = [DiffLine("lose", words.count(taking, "row"), _("to be removed, reduced or given an end"))]
         if owed:
-            silent = {"keep": ("same", "left as they are"), "remove": ("lose", "to be removed too")}
+            silent = {"keep": ("same", _("left as they are")), "remove": ("lose", _("to be removed too"))}
             kind, text = silent.get(review.silence, ("same", "left for you to decide"))
-            lines.append(DiffLine(kind, words.count(owed, "row"), text, "Nobody decided them."))
+            lines.append(DiffLine(kind, words.count(owed, "row"), text, _("Nobody decided them.")))
         lines.append(DiffLine("same", words.count(counts["choice_keep"], "row"), "kept"))
         return lines
     if code == "cancel":
-        return [DiffLine("same", "Nobody", "loses anything", "Decisions stay on the record.")]
+        return [DiffLine("same", _("Nobody"), _("loses anything"), _("Decisions stay on the record."))]
     if code == "remind":
         some = [item.reviewer.label for item in worklist.progress(review) if item.open]
-        text = f"{'is' if len(some) == 1 else 'are'} told once today, by inbox and mail"
-        return [DiffLine("change", words.listed(some, 8) or "Nobody", text)]
+        text = _("%(part)s told once today, by inbox and mail") % {"part": "is" if len(some) == 1 else "are"}
+        return [DiffLine("change", words.listed(some, 8) or _("Nobody"), text)]
     if code == "extend":
-        return [DiffLine("change", "The end", "moves; later rounds move with it", f"Now {visit.due_words}.")]
-    return [DiffLine("change", "The series", "goes on with the same plan", "Each is a review of its own.")]
+        return [
+            DiffLine(
+                "change",
+                _("The end"),
+                _("moves; later rounds move with it"),
+                _("Now %(due_words)s.") % {"due_words": visit.due_words},
+            )
+        ]
+    return [
+        DiffLine(
+            "change", _("The series"), _("goes on with the same plan"), _("Each is a review of its own.")
+        )
+    ]

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.http import HttpResponse
 from django.shortcuts import render
+from django.utils.translation import gettext
 
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Fact, Facts
@@ -95,7 +96,10 @@ def line(
         steps.append(f"{x},{160 - round(160 * many / whole)}")
     today = across(min(now, end))
     steps.append(f"{today},{160 - round(160 * many / whole)}")
-    told = f"{words.number(many)} of {words.number(whole)} decided"
+    told = gettext("%(many)s of %(whole)s decided") % {
+        "many": words.number(many),
+        "whole": words.number(whole),
+    }
     return PaceChart(" ".join(steps), today, "0,160 1000,0", words.day(begin), words.day(end), told)
 
 
@@ -110,8 +114,11 @@ def being_built(request: Request, visit: ReviewAccess) -> HttpResponse:
         "error": visit.review.error,
         "facts": Facts(
             (
-                Fact("State under review", f"Revision {words.number(visit.review.revision)}"),
-                Fact("Due", visit.due_words),
+                Fact(
+                    gettext("State under review"),
+                    gettext("Revision %(revision)s") % {"revision": words.number(visit.review.revision)},
+                ),
+                Fact(gettext("Due"), visit.due_words),
             )
         ),
         "state_url": visit.url("review_state"),

@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.change_view import ChangeView, Plan
@@ -70,7 +71,7 @@ class DelegationView(ChangeView):
     def make_form(self, data: Any) -> DelegationForm:
         form = DelegationForm(data)
         form.fields["who"].search = self._people
-        form.fields["who"].nobody = f"Nobody of that name is in {self.object.root.name}."
+        form.fields["who"].nobody = _("Nobody of that name is in %(name)s.") % {"name": self.object.root.name}
         return form
 
     def _people(self, text: str) -> QuerySet[Principal]:
@@ -79,14 +80,21 @@ class DelegationView(ChangeView):
 
     def plan(self, form: DelegationForm) -> Plan:
         if not form["who"].chosen:
-            text = "Name somebody who can sign in. Rows about their own access go to somebody else."
+            text = _("Name somebody who can sign in. Rows about their own access go to somebody else.")
             return Plan(empty=text)
         return Plan(diff=Diff(tuple(self._effects(form["who"].chosen[0]))))
 
     def _effects(self, to: Principal) -> Iterable[DiffLine]:
         if self.of is not None:
-            yield DiffLine("lose", self.of.label, f"is no longer asked about {self.many}")
-        yield DiffLine("gain", to.label, f"is asked about {self.many}", "Except their own access.")
+            yield DiffLine(
+                "lose", self.of.label, _("is no longer asked about %(many)s") % {"many": self.many}
+            )
+        yield DiffLine(
+            "gain",
+            to.label,
+            _("is asked about %(many)s") % {"many": self.many},
+            _("Except their own access."),
+        )
 
     def save(self, form: DelegationForm, actor: Actor) -> int:
         rows, (to,) = list(self.rows.values_list("pk", flat=True)), form.cleaned_data["who"]
@@ -95,7 +103,10 @@ class DelegationView(ChangeView):
     def success_message(self, form: DelegationForm) -> str:
         if self.result is None:
             return ""
-        return f"{words.count(self.result, 'row')} passed on to {form.cleaned_data['who'][0].label}"
+        return _("%(result)s passed on to %(label)s") % {
+            "result": words.count(self.result, "row"),
+            "label": form.cleaned_data["who"][0].label,
+        }
 
     def may_undo(self) -> bool:
         return False
@@ -107,14 +118,14 @@ class DelegationView(ChangeView):
     def heading(self, form: DelegationForm) -> str:
         own = self.of is not None and self.of.pk == self.asker.pk
         whose = "your" if own else f"{self.of.label}'s" if self.of else "the"
-        return f"Pass {whose} {self.many} on"
+        return _("Pass %(whose)s %(many)s on") % {"whose": whose, "many": self.many}
 
     def lead(self) -> str:
-        return f"{self.object.review.title}. Decided rows stay as they are."
+        return _("%(title)s. Decided rows stay as they are.") % {"title": self.object.review.title}
 
     def button(self, form: DelegationForm) -> str:
         chosen = form["who"].chosen
-        return f"Pass them on to {chosen[0].label}" if chosen else "Pass them on"
+        return _("Pass them on to %(label)s") % {"label": chosen[0].label} if chosen else _("Pass them on")
 
     def back(self) -> str:
         return str(self.object.url())

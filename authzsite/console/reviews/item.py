@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
+from django.utils.translation import gettext
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
@@ -82,8 +83,8 @@ def _show(request: Request, one: ReviewItem, work: ReviewerPage, status: int = 2
         "visit": visit,
         "crumbs": visit.crumbs(inner=True),
         "heading": f"{told.who(row).name}: {terms.lower(told.can(row))}",
-        "kind": f"Row {words.number(row.number)}",
-        "lead": told.decided(row) or "Nobody has decided it yet.",
+        "kind": gettext("Row %(number)s") % {"number": words.number(row.number)},
+        "lead": told.decided(row) or gettext("Nobody has decided it yet."),
         "facts": Facts(tuple(_facts(told, row))),
         "notes": work.notes,
         "row": row,
@@ -109,21 +110,33 @@ def _show(request: Request, one: ReviewItem, work: ReviewerPage, status: int = 2
 
 def _facts(told: RowWording, row: ReviewRow) -> Iterable[Fact]:
     used = words.ago(row.last_used) if row.last_used else "Never"
-    yield Fact("Last used", used if row.uses_told or row.last_used else "Nobody tells")
+    yield Fact(gettext("Last used"), used if row.uses_told or row.last_used else gettext("Nobody tells"))
     since = told.moments.get(row.since or 0)
     if since:
-        yield Fact("Given", words.day(since), note=f"revision {words.number(row.since)}")
+        yield Fact(
+            gettext("Given"),
+            words.day(since),
+            note=gettext("revision %(since)s") % {"since": words.number(row.since)},
+        )
     if row.peers_of:
         yield Fact(
-            "Comparable people", f"{words.number(row.peers_have)} of {words.number(row.peers_of)} have it"
+            gettext("Comparable people"),
+            gettext("%(peers_have)s of %(peers_of)s have it")
+            % {"peers_have": words.number(row.peers_have), "peers_of": words.number(row.peers_of)},
         )
     if row.change in CHANGED:
-        yield Fact("Since the last review", row.get_rank_display(), note=terms.lower(CHANGED[row.change]))
+        yield Fact(
+            gettext("Since the last review"), row.get_rank_display(), note=terms.lower(CHANGED[row.change])
+        )
     outside = _outside(row)
     if outside is not None:
-        yield Fact("In the backend", state=outside)
+        yield Fact(gettext("In the backend"), state=outside)
     if row.risks:
-        yield Fact("Worth a look", f"It {words.listed([RISKS[risk] for risk in row.risks if risk in RISKS])}")
+        yield Fact(
+            gettext("Worth a look"),
+            gettext("It %(listed)s")
+            % {"listed": words.listed([RISKS[risk] for risk in row.risks if risk in RISKS])},
+        )
 
 
 def _outside(row: ReviewRow) -> State | None:
@@ -137,27 +150,35 @@ def _outside(row: ReviewRow) -> State | None:
 def _lines(found: Consequence, row: ReviewRow) -> Iterable[DiffLine]:
     """What removing it does: losses first; who keeps it by another path; what a denial kept closed."""
     if found.gone:
-        yield DiffLine("same", "Nobody", "loses anything by it: it ended already.")
+        yield DiffLine("same", gettext("Nobody"), gettext("loses anything by it: it ended already."))
         return
     for kind, verb, some in (("lose", "loses", found.loses), ("gain", "gains", found.gains)):
         for lost in some[:NAMED]:
             acts = words.listed(acts_of(row, lost.actions))
             yield DiffLine(kind, lost.person.label, f"{verb} {acts}", lost.object)
         if len(some) > NAMED:
-            yield DiffLine(kind, words.number(len(some) - NAMED), "more lines like these.")
+            yield DiffLine(kind, words.number(len(some) - NAMED), gettext("more lines like these."))
     for kept in found.keeps[:NAMED]:
         acts = words.listed(acts_of(row, kept.actions))
-        yield DiffLine("same", kept.person.label, f"keeps {acts}, by another path", _ways(kept))
+        yield DiffLine(
+            "same",
+            kept.person.label,
+            gettext("keeps %(acts)s, by another path") % {"acts": acts},
+            _ways(kept),
+        )
     if found.unseen:
-        yield DiffLine("lack", words.number(found.unseen), "more people are not shown here.")
+        yield DiffLine("lack", words.number(found.unseen), gettext("more people are not shown here."))
     if row.kind == ReviewRow.Kind.FOREIGN:
-        yield DiffLine("lose", "The backend", "takes it from its holders there.")
+        yield DiffLine("lose", gettext("The backend"), gettext("takes it from its holders there."))
     elif found.nothing and not found.keeps:
-        yield DiffLine("same", "No one", "loses access.")
+        yield DiffLine("same", gettext("No one"), gettext("loses access."))
 
 
 def _ways(kept: consequences.KeptAccess) -> str:
-    return f"{kept.object}, through {words.listed(list(dict.fromkeys(map(way, kept.paths))), 3)}"
+    return gettext("%(object)s, through %(way)s") % {
+        "object": kept.object,
+        "way": words.listed(list(dict.fromkeys(map(way, kept.paths))), 3),
+    }
 
 
 def _other(visit: ReviewAccess, told: RowWording, row: ReviewRow) -> dict[str, Any]:
@@ -180,20 +201,28 @@ def _gift(told: RowWording, gift: list[Any]) -> dict[str, str]:
 
 
 def _moment(told: RowWording, made: ReviewDecision) -> Moment:
-    what = SAID[made.choice] if made.choice else "took it back"
+    what = SAID[made.choice] if made.choice else gettext("took it back")
     if made.until:
-        what = f"end on {words.moment(made.until)}"
+        what = gettext("end on %(until)s") % {"until": words.moment(made.until)}
     if made.choice == "reduce":
-        what = f"take {terms.lower(told.rights(made.takes, ''))} away"
-    pace = f", in {words.number(round(made.seconds))} s" if made.seconds is not None else ""
-    together = f", with {words.number(made.together - 1)} others" if made.together > 1 else ""
+        what = gettext("take %(takes)s away") % {"takes": terms.lower(told.rights(made.takes, ""))}
+    pace = (
+        gettext(", in %(seconds)s s") % {"seconds": words.number(round(made.seconds))}
+        if made.seconds is not None
+        else ""
+    )
+    together = (
+        gettext(", with %(number)s others") % {"number": words.number(made.together - 1)}
+        if made.together > 1
+        else ""
+    )
     kind = {"keep": "gain", "remove": "lose", "reduce": "lose", "end": "lose"}.get(made.choice, "")
     text = f"{made.reviewer.label}: {what}"
     return Moment(text, f"{words.moment(made.at)}{pace}{together}", kind, made.reason)
 
 
 def _earlier(told: RowWording, row: ReviewRow) -> dict[str, str]:
-    return {"title": row.review.title, "said": told.decided(row) or "Nothing was decided."}
+    return {"title": row.review.title, "said": told.decided(row) or gettext("Nothing was decided.")}
 
 
 # Its effect alone, for a script
@@ -231,8 +260,16 @@ def also(request: Request, id: int, number: int) -> HttpResponse:
     new = {row.pk: Ready(row.pk, row.version, ReviewRow.Choice.REMOVE) for row in (one.row, *mine)}
     tray.keep((tray.all() | new).values())
     left = len(keys) - len(new) + 1
-    told = f"{words.count(len(new), 'row')} ready to be removed; nothing is submitted"
-    say(request, f"{told}. {words.number(left)} are somebody else's to decide" if left > 0 else told)
+    told = gettext("%(new)s ready to be removed; nothing is submitted") % {
+        "new": words.count(len(new), "row")
+    }
+    say(
+        request,
+        gettext("%(told)s. %(left)s are somebody else's to decide")
+        % {"told": told, "left": words.number(left)}
+        if left > 0
+        else told,
+    )
     return redirect(one.visit.url())
 
 
@@ -248,8 +285,12 @@ def back(request: Request, id: int, number: int) -> HttpResponse:
         take_back(one.visit.review, one.row.pk, int(version), by=one.visit.actor)
     except PolicyError as problem:
         work = ReviewerPage(
-            request, one.visit, request.GET, [Note("bad", "Not taken back.", str(problem))], alone=number
+            request,
+            one.visit,
+            request.GET,
+            [Note("bad", gettext("Not taken back."), str(problem))],
+            alone=number,
         )
         return _show(request, one, work, 409)
-    say(request, f"Row {words.number(number)} is open again")
+    say(request, gettext("Row %(number)s is open again") % {"number": words.number(number)})
     return redirect(one.visit.url("review_row", number))

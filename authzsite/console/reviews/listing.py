@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 from django.http import QueryDict
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Toggle
@@ -194,7 +195,11 @@ class ReviewerPage:
 
     def _by_rank(self, row: ReviewRow) -> tuple[str, str]:
         heading, note, count = HEADS[Rank(row.rank)]
-        left = f"{words.number(self.counts[count])} left" if count and self.only == "open" else ""
+        left = (
+            _("%(counts)s left") % {"counts": words.number(self.counts[count])}
+            if count and self.only == "open"
+            else ""
+        )
         return heading, ", ".join(filter(None, (left, note)))
 
     def _by_person(self, row: ReviewRow) -> tuple[str, str]:

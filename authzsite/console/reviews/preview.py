@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from django.utils.translation import gettext as _
+
 from authzsite.console.access.effects import Shown
 from authzsite.console.kit.display.parts import DiffLine
 from catalog.nodes import Node, nodes
@@ -35,7 +37,7 @@ def text(row: ReviewRow, takes: Sequence[str] = ()) -> str:
     told = lines(row, takes)
     said = " ".join(f"{line.subject} {line.text}. {line.note}".strip() for line in told[:SAID])
     more = len(told) - SAID
-    return f"{said} And {more} more." if more > 0 else said
+    return _("%(said)s And %(more)s more.") % {"said": said, "more": more} if more > 0 else said
 
 
 def _parts(row: ReviewRow, takes: Sequence[str]) -> Parts:

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.auth import login_required
@@ -79,8 +80,8 @@ def _show(request: Request, visit: ReviewAccess) -> HttpResponse:
         "visit": visit,
         "crumbs": visit.crumbs(),
         "heading": review.title,
-        "kind": "Review",
-        "lead": review.purpose or f"Started by {review.starter.label}.",
+        "kind": _("Review"),
+        "lead": review.purpose or _("Started by %(label)s.") % {"label": review.starter.label},
         "actions": _actions(visit, counts),
         "reason": None if visit.standing.leads else _reason(visit),
         "tabs": visit.tabs("review_lead"),
@@ -106,34 +107,42 @@ def _actions(visit: ReviewAccess, counts: Mapping[str, int]) -> list[Action]:
         return []
     why = "" if visit.standing.leads else NOT_LEADING
     found = [
-        Action("Call it off", visit.url("review_deed", "cancel"), "danger plain", reason=why),
-        Action("Give more time", visit.url("review_deed", "extend"), reason=why),
+        Action(_("Call it off"), visit.url("review_deed", "cancel"), "danger plain", reason=why),
+        Action(_("Give more time"), visit.url("review_deed", "extend"), reason=why),
     ]
     if visit.is_open:
         owes = counts["open"]
         if owes:
-            found.append(Action("Remind who owes", visit.url("review_deed", "remind"), reason=why))
+            found.append(Action(_("Remind who owes"), visit.url("review_deed", "remind"), reason=why))
         look = "" if owes else "primary"
-        found.append(Action("End it now", visit.url("review_deed", "end"), look, reason=why))
+        found.append(Action(_("End it now"), visit.url("review_deed", "end"), look, reason=why))
     return found
 
 
 def _reason(visit: ReviewAccess) -> Reason:
-    text = f"{visit.review.starter.label} started this review; only people who may grant there can lead it."
+    text = _("%(label)s started this review; only people who may grant there can lead it.") % {
+        "label": visit.review.starter.label
+    }
     return Reason(NOT_LEADING, text)
 
 
 def _facts(visit: ReviewAccess, counts: Mapping[str, int]) -> Iterable[Fact]:
     review = visit.review
-    yield Fact("Decided", f"{words.number(counts['decided'])} of {words.number(counts['all'])}")
-    yield Fact("State", visit.state_words.capitalize())
-    yield Fact("Due", visit.due_words if visit.is_open else words.day(review.due))
-    yield Fact("Without a decision", SILENCE[review.silence])
     yield Fact(
-        "State under review", f"Revision {words.number(review.revision)}", note=words.day(review.started)
+        _("Decided"),
+        _("%(counts)s of %(counts2)s")
+        % {"counts": words.number(counts["decided"]), "counts2": words.number(counts["all"])},
+    )
+    yield Fact(_("State"), visit.state_words.capitalize())
+    yield Fact(_("Due"), visit.due_words if visit.is_open else words.day(review.due))
+    yield Fact(_("Without a decision"), SILENCE[review.silence])
+    yield Fact(
+        _("State under review"),
+        _("Revision %(revision)s") % {"revision": words.number(review.revision)},
+        note=words.day(review.started),
     )
     if review.every:
-        yield Fact("Repeat", f"every {words.count(review.every, 'month')}")
+        yield Fact(_("Repeat"), _("every %(every)s") % {"every": words.count(review.every, "month")})
 
 
 def _note(visit: ReviewAccess, counts: Mapping[str, int], told: list[ReviewerProgress]) -> Note | None:
@@ -147,15 +156,19 @@ def _note(visit: ReviewAccess, counts: Mapping[str, int], told: list[ReviewerPro
     ):
         return Note(
             "warn",
-            f"Nobody can be asked about {words.count(nobody, 'row')}.",
-            "Reassign them, or they are handled as rows without a decision.",
+            _("Nobody can be asked about %(nobody)s.") % {"nobody": words.count(nobody, "row")},
+            _("Reassign them, or they are handled as rows without a decision."),
             visit.url("review_pass"),
-            "Pass them on",
+            _("Pass them on"),
         )
     fast = [item.who.name for item in told if item.stamps]
     if fast:
-        text = "A random sample of their decisions goes to a second reviewer."
-        return Note("warn", f"{words.listed(fast, 3)} decided too fast to have read the rows.", text)
+        text = _("A random sample of their decisions goes to a second reviewer.")
+        return Note(
+            "warn",
+            _("%(fast)s decided too fast to have read the rows.") % {"fast": words.listed(fast, 3)},
+            text,
+        )
     return None
 
 
@@ -190,10 +203,10 @@ def _line(
     return ReviewerProgress(
         terms.who(person, person.name),
         parts_of({"keep": done, "open": owes}),
-        f"{words.number(done)} of {words.number(whole)}",
-        words.number(owes) if owes else "Nothing",
+        _("%(done)s of %(whole)s") % {"done": words.number(done), "whole": words.number(whole)},
+        words.number(owes) if owes else _("Nothing"),
         _seconds(pace),
-        words.number(pace.quick) if pace and pace.quick else "None" if pace else "",
+        words.number(pace.quick) if pace and pace.quick else _("None") if pace else "",
         _kept(pace),
         _stamps(visit, pace),
         _passing(visit, person) if owes and visit.is_open and visit.standing.leads else None,
@@ -202,20 +215,28 @@ def _line(
 
 def _passing(visit: ReviewAccess, person: Principal) -> Action:
     url = f"{visit.url('review_pass')}?{urlencode({'of': str(person)})}"
-    return Action("Reassign", url, "mini", more=f"what {person.label} owes")
+    return Action(_("Reassign"), url, "mini", more=_("what %(label)s owes") % {"label": person.label})
 
 
 def _seconds(pace: Pace | None) -> str:
     if pace is None or pace.seconds is None:
         return ""
-    return f"{words.number(round(pace.seconds))} s a row"
+    return _("%(seconds)s s a row") % {"seconds": words.number(round(pace.seconds))}
 
 
 def _kept(pace: Pace | None) -> str:
     if pace is None:
         return ""
-    far = f", {words.number(pace.kept_far)} of them reach far" if pace.kept_far else ""
-    return f"{words.number(pace.kept)} of {words.number(pace.decided)}{far}"
+    far = (
+        _(", %(kept_far)s of them reach far") % {"kept_far": words.number(pace.kept_far)}
+        if pace.kept_far
+        else ""
+    )
+    return _("%(kept)s of %(decided)s%(far)s") % {
+        "kept": words.number(pace.kept),
+        "decided": words.number(pace.decided),
+        "far": far,
+    }
 
 
 def _stamps(visit: ReviewAccess, pace: Pace | None) -> bool:

@@ -12,6 +12,7 @@ from django.db.models import Q
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
@@ -105,13 +106,18 @@ class Result:
 
     def _line(self, told: RowWording, row: ReviewRow, left: completion.Left | None) -> ResultRow:
         word = review_states.ROW.words[row.state].capitalize()
-        proof = f"{left.why} {left.owner.label} answers for it until {words.day(left.until)}." if left else ""
+        proof = (
+            _("%(why)s %(label)s answers for it until %(until)s.")
+            % {"why": left.why, "label": left.owner.label, "until": words.day(left.until)}
+            if left
+            else ""
+        )
         return ResultRow(
             row.number,
             told.who(row),
             told.can(row),
             told.how(row),
-            told.decided(row) or "Nobody decided",
+            told.decided(row) or _("Nobody decided"),
             State(MARKS.get(row.state, "unknown"), word),
             proof or proved(row),
             self.visit.url("review_row", row.number),
@@ -129,13 +135,16 @@ def proved(row: ReviewRow) -> str:
                 f"No backend mirrors it; in force since revision {words.number(revision)}{when}".strip(",")
                 + "."
             )
-        return (
-            f"{where[:1].upper()}{where[1:]} was read at revision {words.number(revision)}{when} without it."
-        )
+        return _("%(upper)s%(where)s was read at revision %(revision)s%(when)s without it.") % {
+            "upper": where[:1].upper(),
+            "where": where[1:],
+            "revision": words.number(revision),
+            "when": when,
+        }
     if row.state == "carried":
-        return row.outcome or "Ended here; the backend is not read again yet."
+        return row.outcome or _("Ended here; the backend is not read again yet.")
     if row.state in ("waiting", "decided") and row.choice in TAKEN:
-        return "It waits to be carried out."
+        return _("It waits to be carried out.")
     return row.outcome
 
 
@@ -166,7 +175,7 @@ def _show(request: Request, result: Result) -> HttpResponse:
         "visit": visit,
         "crumbs": visit.crumbs(),
         "heading": review.title,
-        "kind": "Result of a review",
+        "kind": _("Result of a review"),
         "lead": _lead(visit, counts),
         "actions": _actions(visit),
         "reason": _reason(visit),
@@ -176,14 +185,14 @@ def _show(request: Request, result: Result) -> HttpResponse:
         "picture": reviews_charts.bar(counts),
         "toggles": _toggles(visit, result, counts),
         "lines": lines,
-        "proof_head": "Why, and responsible person" if result.show == LEFT else "Proof",
+        "proof_head": _("Why, and responsible person") if result.show == LEFT else _("Proof"),
         "pager": Pager(
             words.count(len(lines), "row"),
             f"?show={result.show}" if result.after else "",
             f"?show={result.show}&after={last}" if result.more else "",
             visit.url("review_csv") if visit.standing.reads else "",
         ),
-        "empty": Empty("No row is here", "", drawn=False, level=2),
+        "empty": Empty(_("No row is here"), "", drawn=False, level=2),
         "evidence_url": visit.url("review_evidence"),
     }
     realm, revision = visit.root.name, review.revision
@@ -194,13 +203,16 @@ def _show(request: Request, result: Result) -> HttpResponse:
 def _lead(visit: ReviewAccess, counts: Mapping[str, int]) -> str:
     taken, done = _taken(counts), counts["state_proved"]
     if not visit.is_over:
-        return "It is still open: nothing is carried out before its end."
+        return _("It is still open: nothing is carried out before its end.")
     if visit.review.state == "cancelled":
-        return "It was cancelled: nothing was removed."
+        return _("It was cancelled: nothing was removed.")
     if not taken:
-        return "Nothing was to be removed."
+        return _("Nothing was to be removed.")
     many = words.count(taken, "removal")
-    return f"{words.number(done)} of {many} proved: the backend was read again without it."
+    return _("%(done)s of %(many)s proved: the backend was read again without it.") % {
+        "done": words.number(done),
+        "many": many,
+    }
 
 
 def _taken(counts: Mapping[str, int]) -> int:
@@ -209,17 +221,23 @@ def _taken(counts: Mapping[str, int]) -> int:
 
 def _facts(visit: ReviewAccess, counts: Mapping[str, int]) -> Iterable[Fact]:
     review = visit.review
-    yield Fact("State", visit.state_words.capitalize())
-    yield Fact("Decided", f"{words.number(counts['all'] - counts['open'])} of {words.number(counts['all'])}")
-    if visit.is_over:
-        yield Fact("Removed and proved", words.number(counts["state_proved"]))
-        yield Fact("Removed, not read again yet", words.number(counts["state_carried"]))
-        yield Fact("Not carried out", words.number(counts["state_failed"]))
+    yield Fact(_("State"), visit.state_words.capitalize())
     yield Fact(
-        "State under review", f"Revision {words.number(review.revision)}", note=words.day(review.started)
+        _("Decided"),
+        _("%(number)s of %(counts)s")
+        % {"number": words.number(counts["all"] - counts["open"]), "counts": words.number(counts["all"])},
+    )
+    if visit.is_over:
+        yield Fact(_("Removed and proved"), words.number(counts["state_proved"]))
+        yield Fact(_("Removed, not read again yet"), words.number(counts["state_carried"]))
+        yield Fact(_("Not carried out"), words.number(counts["state_failed"]))
+    yield Fact(
+        _("State under review"),
+        _("Revision %(revision)s") % {"revision": words.number(review.revision)},
+        note=words.day(review.started),
     )
     if review.closed:
-        yield Fact("Closed", words.moment(review.closed))
+        yield Fact(_("Closed"), words.moment(review.closed))
 
 
 def _note(visit: ReviewAccess, counts: Mapping[str, int]) -> Note | None:
@@ -227,15 +245,15 @@ def _note(visit: ReviewAccess, counts: Mapping[str, int]) -> Note | None:
     if failed:
         return Note(
             "bad",
-            f"{words.count(failed, 'removal')} could not be carried out.",
-            "Each line shows why, and who to ask.",
+            _("%(failed)s could not be carried out.") % {"failed": words.count(failed, "removal")},
+            _("Each line shows why, and who to ask."),
             "?show=failed",
-            "Show them",
+            _("Show them"),
         )
     waits = counts["state_carried"]
     if waits and visit.review.state == "proving":
-        text = "Proof comes when each backend was read again; this page says when."
-        return Note("", f"{words.count(waits, 'removal')} wait for proof.", text)
+        text = _("Proof comes when each backend was read again; this page says when.")
+        return Note("", _("%(waits)s wait for proof.") % {"waits": words.count(waits, "removal")}, text)
     return None
 
 
@@ -255,16 +273,16 @@ def _toggles(visit: ReviewAccess, result: Result, counts: Mapping[str, int]) -> 
     ]
     if visit.standing.reads:
         left = completion.exceptions(visit.review).count() if visit.is_over else 0
-        found.insert(3, Toggle("Exceptions", f"?show={LEFT}", result.show == LEFT, words.number(left)))
+        found.insert(3, Toggle(_("Exceptions"), f"?show={LEFT}", result.show == LEFT, words.number(left)))
     return tuple(found)
 
 
 def _actions(visit: ReviewAccess) -> list[Action]:
     found = []
     if visit.standing.reads:
-        found.append(Action("Print view", visit.url("review_print"), "plain", "print"))
+        found.append(Action(_("Print view"), visit.url("review_print"), "plain", "print"))
         if visit.review.every and visit.standing.leads:
-            found.append(Action("The series", visit.url("review_deed", "repeat")))
+            found.append(Action(_("The series"), visit.url("review_deed", "repeat")))
     return found
 
 
@@ -275,7 +293,7 @@ def may_export(visit: ReviewAccess) -> bool:
 def _reason(visit: ReviewAccess) -> Reason | None:
     if not visit.standing.reads or may_export(visit):
         return None
-    text = f"Exporting evidence takes a duty; ask the owner of {visit.root.name} for it."
+    text = _("Exporting evidence takes a duty; ask the owner of %(name)s for it.") % {"name": visit.root.name}
     return Reason("why-no-export", text)
 
 
@@ -302,7 +320,7 @@ def paper(request: Request, id: int) -> HttpResponse:
         "starter": visit.review.starter.label,
         "lines": [result._line(told, row, None) for row in rows],
         "digest": visit.review.digest,
-        "more": f"{words.number(left)} more rows are in the file." if left > 0 else "",
+        "more": _("%(left)s more rows are in the file.") % {"left": words.number(left)} if left > 0 else "",
         "back": visit.url("review_result"),
     }
     realm, revision = visit.root.name, visit.review.revision

@@ -10,6 +10,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.display import terms
 from authzsite.console.kit.forms import BoundField
@@ -166,5 +167,5 @@ class ObjectsField(forms.Field):
     def clean(self, value: TypedObjects) -> Sequence[Node]:
         chosen = self.choose(value).chosen
         if not chosen:
-            raise ValidationError("Choose what to review.", code="required")
+            raise ValidationError(_("Choose what to review."), code="required")
         return chosen

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
+from django.utils.translation import gettext
+
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Chip, Face, Path, Who
 from authzsite.console.sync.backend_state import right_word
@@ -70,13 +72,18 @@ class RowWording:
 
     def who(self, row: ReviewRow, url: str = "") -> Who:
         if row.kind == Kind.RULE:
-            return Who(row.role_name, Face("thing", "role"), "role, for all its members", url)
+            return Who(row.role_name, Face("thing", "role"), gettext("role, for all its members"), url)
         if row.kind == Kind.FOREIGN:
             where = self.backends.get(row.outside.get("backend", 0), "")
             name = str(row.outside.get("holder", ""))
-            return Who(name, Face("foreign"), f"in {where}" if where else "in a backend", url)
+            return Who(
+                name,
+                Face("foreign"),
+                gettext("in %(where)s") % {"where": where} if where else gettext("in a backend"),
+                url,
+            )
         if row.holder is None:
-            return Who("Nobody", Face("person", "?"), "", url)
+            return Who(gettext("Nobody"), Face("person", "?"), "", url)
         return terms.who(row.holder, self._note(row), url)
 
     def _note(self, row: ReviewRow) -> str:
@@ -85,19 +92,19 @@ class RowWording:
         if row.holder.kind == "group":
             return words.count(row.people, "person", "people")
         note = "service" if row.holder.kind == "service" else ""
-        return "cannot sign in" if "closed" in row.risks else note
+        return gettext("cannot sign in") if "closed" in row.risks else note
 
     # Can
 
     def can(self, row: ReviewRow) -> str:
         """Read orders; Use schema sales; Read tables in sales; Everything in sales."""
         if row.kind == Kind.OWNER:
-            return f"Everything in {self.short(row)}"
+            return gettext("Everything in %(row)s") % {"row": self.short(row)}
         if row.kind in (Kind.ROLE, Kind.MEMBER):
             return self._given(row)
         told = self.rights(row.privileges, row.type, row.kind)
         if row.effect == "deny":
-            return f"Denied: {terms.lower(told)} {self._on(row)}"
+            return gettext("Denied: %(told)s %(row)s") % {"told": terms.lower(told), "row": self._on(row)}
         return f"{told} {self._on(row)}"
 
     def short(self, row: ReviewRow) -> str:
@@ -106,10 +113,10 @@ class RowWording:
 
     def _on(self, row: ReviewRow) -> str:
         if row.pattern:
-            return f"on {row.pattern}"
+            return gettext("on %(pattern)s") % {"pattern": row.pattern}
         uses = all(self._category(code) == "use" for code in row.privileges)
         plain = row.type not in terms.CONTAINERS or (uses and row.kind != Kind.FOREIGN)
-        return self.short(row) if plain else f"in {self.short(row)}"
+        return self.short(row) if plain else gettext("in %(row)s") % {"row": self.short(row)}
 
     def _category(self, code: str) -> str:
         known = dialects.get(self.law).privilege(code)
@@ -129,14 +136,14 @@ class RowWording:
 
     def _given(self, row: ReviewRow) -> str:
         if not row.gives:
-            return "What the group has" if row.kind == Kind.MEMBER else "Nothing yet"
+            return gettext("What the group has") if row.kind == Kind.MEMBER else gettext("Nothing yet")
         told = []
         for _, name, codes, effect in row.gives[:NAMED]:
             rights = self.rights(codes, "")
             short = str(name).rpartition(".")[2] or name
             told.append(f"{'denied: ' if effect == 'deny' else ''}{terms.lower(rights)} {short}")
         more = len(row.gives) - NAMED
-        tail = f" and {words.number(more)} more" if more > 0 else ""
+        tail = gettext(" and %(more)s more") % {"more": words.number(more)} if more > 0 else ""
         text = "; ".join(told) + tail
         return text[:1].upper() + text[1:]
 
@@ -148,17 +155,23 @@ class RowWording:
     def _chips(self, row: ReviewRow) -> Iterable[Chip]:
         match row.kind:
             case Kind.ROLE:
-                yield Chip("role", f"Role {row.role_name}")
+                yield Chip("role", gettext("Role %(role_name)s") % {"role_name": row.role_name})
             case Kind.MEMBER:
-                yield Chip("group", f"Group {row.group.label if row.group else ''}")
+                yield Chip(
+                    "group", gettext("Group %(label)s") % {"label": row.group.label if row.group else ""}
+                )
             case Kind.OWNER:
-                yield Chip("owner", f"Owner of {self.short(row)}")
+                yield Chip("owner", gettext("Owner of %(row)s") % {"row": self.short(row)})
             case Kind.FOREIGN:
-                yield Chip("foreign", "Foreign")
+                yield Chip("foreign", gettext("Foreign"))
             case Kind.RULE:
-                yield Chip("denied" if row.effect == "deny" else "role", "Granted by role")
+                yield Chip("denied" if row.effect == "deny" else "role", gettext("Granted by role"))
             case _:
-                yield Chip("denied", "Denied") if row.effect == "deny" else Chip("direct", "Direct")
+                yield (
+                    Chip("denied", gettext("Denied"))
+                    if row.effect == "deny"
+                    else Chip("direct", gettext("Direct"))
+                )
         ends = terms.ends_chip(row.valid_until)
         if ends is not None:
             yield ends
@@ -166,14 +179,19 @@ class RowWording:
     # What we suggest
 
     def suggests(self, row: ReviewRow) -> Suggestion:
-        word = LABELS.get(Choice(row.advice), "") if row.advice else "No suggestion"
+        word = LABELS.get(Choice(row.advice), "") if row.advice else gettext("No suggestion")
         if row.kind == Kind.FOREIGN and row.advice == Choice.REMOVE:
-            word = "Adopt or remove"
+            word = gettext("Adopt or remove")
         if row.advice == Choice.REDUCE and row.advised:
-            word = f"Take {terms.lower(self.rights(row.advised, row.type))} away"
+            word = gettext("Take %(advised)s away") % {
+                "advised": terms.lower(self.rights(row.advised, row.type))
+            }
         told = [self._ground(row)]
         if row.peers_of and row.ground not in ("rare", "common"):
-            told.append(f"{words.number(row.peers_have)} of {words.number(row.peers_of)} like it have it")
+            told.append(
+                gettext("%(peers_have)s of %(peers_of)s like it have it")
+                % {"peers_have": words.number(row.peers_have), "peers_of": words.number(row.peers_of)}
+            )
         if row.change in CHANGED:
             told.append(terms.lower(CHANGED[row.change]))
         return Suggestion(word.rstrip("…"), "; ".join(told))
@@ -183,10 +201,10 @@ class RowWording:
         used = words.ago(row.last_used) if row.last_used else "never"
         since = self.moments.get(row.since or 0)
         return sentence.format(
-            who=row.holder.label if row.holder else "who has it",
-            until=words.day(row.valid_until) if row.valid_until else "a date",
+            who=row.holder.label if row.holder else gettext("who has it"),
+            until=words.day(row.valid_until) if row.valid_until else gettext("a date"),
             used=used,
-            since=words.ago(since) if since else "long ago",
+            since=words.ago(since) if since else gettext("long ago"),
             have=words.number(row.peers_have),
             of=words.number(row.peers_of),
         )
@@ -197,10 +215,10 @@ class RowWording:
             return ""
         told = SAID[row.choice]
         if row.choice == Choice.END and row.until:
-            told = f"end on {words.moment(row.until)}"
+            told = gettext("end on %(until)s") % {"until": words.moment(row.until)}
         if row.choice == Choice.REDUCE:
-            told = f"take {terms.lower(self.rights(row.takes, row.type))} away"
-        by = "nobody answered" if row.default else row.decided_by.label if row.decided_by else ""
+            told = gettext("take %(takes)s away") % {"takes": terms.lower(self.rights(row.takes, row.type))}
+        by = gettext("nobody answered") if row.default else row.decided_by.label if row.decided_by else ""
         when = f", {words.when_in_words(words.moment(row.decided_at))}" if row.decided_at else ""
         reason = f": {row.reason}" if row.reason else ""
         return f"{told[:1].upper()}{told[1:]} ({by}{when}){reason}"
@@ -211,22 +229,30 @@ def effect(row: ReviewRow, consequence: Consequence | None, choice: str) -> str:
     if consequence is None or choice not in (Choice.REMOVE, Choice.REDUCE, Choice.END):
         return ""
     if consequence.gone:
-        return "It ended already. No decision is needed."
+        return gettext("It ended already. No decision is needed.")
     if row.kind == Kind.FOREIGN:
         return foreign_effect(row)
     told = [*_losses(row, consequence), *_keeps(row, consequence), *_gains(consequence)]
     if consequence.unseen:
-        told.append(f"{words.number(consequence.unseen)} more people are not shown.")
-    return " ".join(told) or "No one loses access."
+        told.append(
+            gettext("%(unseen)s more people are not shown.") % {"unseen": words.number(consequence.unseen)}
+        )
+    return " ".join(told) or gettext("No one loses access.")
 
 
 def foreign_effect(row: ReviewRow) -> str:
     """What taking a right away does that others gave: its holder loses it, but for what roles there give."""
     rights = list(dict.fromkeys(right_word(privilege, row.type) for privilege in row.privileges))
     holder = str(row.outside.get("holder", ""))
-    giver = f" {row.outside['grantor']} gave it." if row.outside.get("grantor") else ""
+    giver = (
+        gettext(" %(outside)s gave it.") % {"outside": row.outside["grantor"]}
+        if row.outside.get("grantor")
+        else ""
+    )
     lost = words.listed([terms.lower(right) for right in rights])
-    return f"{holder} loses {lost} on {row.what}.{giver} Access from roles and other grantors there stays."
+    return gettext(
+        "%(holder)s loses %(lost)s on %(what)s.%(giver)s Access from roles and other grantors there stays."
+    ) % {"holder": holder, "lost": lost, "what": row.what, "giver": giver}
 
 
 def _losses(row: ReviewRow, it: Consequence) -> Iterable[str]:
@@ -235,7 +261,12 @@ def _losses(row: ReviewRow, it: Consequence) -> Iterable[str]:
         acts = acts_of(row, [act for item in it.loses for act in item.actions])
         places = list(dict.fromkeys(item.object for item in it.loses))
         verb = "loses" if len(people) == 1 else "lose"
-        yield f"{_people(people)} {verb} {words.listed(acts[:4])} on {words.listed(places, 2)}."
+        yield gettext("%(people)s %(verb)s %(acts)s on %(places)s.") % {
+            "people": _people(people),
+            "verb": verb,
+            "acts": words.listed(acts[:4]),
+            "places": words.listed(places, 2),
+        }
 
 
 def _keeps(row: ReviewRow, it: Consequence) -> Iterable[str]:
@@ -244,7 +275,12 @@ def _keeps(row: ReviewRow, it: Consequence) -> Iterable[str]:
         acts = acts_of(row, [act for keep in it.keeps for act in keep.actions])
         ways = list(dict.fromkeys(way(path) for keep in it.keeps for path in keep.paths))
         verb = "keeps" if len(people) == 1 else "keep"
-        yield f"{_people(people)} {verb} {words.listed(acts[:3])}, through {words.listed(ways, 2)}."
+        yield gettext("%(people)s %(verb)s %(acts)s, through %(ways)s.") % {
+            "people": _people(people),
+            "verb": verb,
+            "acts": words.listed(acts[:3]),
+            "ways": words.listed(ways, 2),
+        }
 
 
 def acts_of(row: ReviewRow, actions: Sequence[str]) -> list[str]:
@@ -258,7 +294,7 @@ def _gains(it: Consequence) -> Iterable[str]:
     if it.gains:
         people = list(dict.fromkeys(gain.person.label for gain in it.gains))
         verb = "gains" if len(people) == 1 else "gain"
-        yield f"{_people(people)} {verb} what it denies."
+        yield gettext("%(people)s %(verb)s what it denies.") % {"people": _people(people), "verb": verb}
 
 
 def way(rule: Rule) -> str:
@@ -266,7 +302,7 @@ def way(rule: Rule) -> str:
     names = [item.name for item in rule.via if item.kind in ("group", "role") and not is_personal(item.name)]
     if names:
         return names[0]
-    return "ownership" if rule.privilege == OWNER else "a direct grant"
+    return "ownership" if rule.privilege == OWNER else gettext("a direct grant")
 
 
 def _people(names: list[str]) -> str:

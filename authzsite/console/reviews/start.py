@@ -11,6 +11,7 @@ from django import forms
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from authzsite.console.kit.change_view import ChangeView
 from authzsite.console.kit.change_view import Plan as PlanShown
@@ -135,7 +136,7 @@ class ReviewForm(ConsoleForm):
         if self.cleaned_data.get("by") != "people":
             self.errors.pop("who", None)
         elif self.cleaned_data.get("who") == []:
-            self.add_error("who", "Name at least one person or group.")
+            self.add_error("who", gettext("Name at least one person or group."))
         return self.cleaned_data
 
     def number(self, name: str) -> int:
@@ -205,7 +206,9 @@ class StartReviewView(ChangeView):
 
     def success_message(self, form: ReviewForm) -> str:
         title = form.plan.title
-        return f"{title} is being prepared; reviewers are notified when all rows are ready"
+        return gettext("%(title)s is being prepared; reviewers are notified when all rows are ready") % {
+            "title": title
+        }
 
     def may_undo(self) -> bool:
         return False
@@ -220,14 +223,16 @@ class StartReviewView(ChangeView):
         return Review.objects.filter(pk=told.data["review"]).first() if told else None
 
     def heading(self, form: ReviewForm) -> str:
-        return "Start a review"
+        return gettext("Start a review")
 
     def lead(self) -> str:
-        return "Reviewers see each access row and decide whether it is still needed."
+        return gettext("Reviewers see each access row and decide whether it is still needed.")
 
     def button(self, form: ReviewForm) -> str:
         return (
-            f"Start it over {words.count(self.counted.rows, 'row')}" if self.counted else "Start the review"
+            gettext("Start it over %(rows)s") % {"rows": words.count(self.counted.rows, "row")}
+            if self.counted
+            else gettext("Start the review")
         )
 
     def back(self) -> str:
@@ -235,9 +240,12 @@ class StartReviewView(ChangeView):
 
     def page_context(self, form: ReviewForm) -> dict[str, Any]:
         due = timezone.now() + timedelta(days=sum(stage.days for stage in form.stages))
-        form.fields["days"].help_text = f"Until {words.moment(due)}, {words.zone()}."
+        form.fields["days"].help_text = gettext("Until %(due)s, %(zone)s.") % {
+            "due": words.moment(due),
+            "zone": words.zone(),
+        }
         return {
-            "crumbs": Crumbs((("Reviews", reverse("console:reviews")),)),
+            "crumbs": Crumbs(((gettext("Reviews"), reverse("console:reviews")),)),
             "who": [(code, word, text, code == form["by"].value()) for code, word, text in WHO],
             "silence": [(code, word, text, code == form["silence"].value()) for code, word, text in SILENCE],
             "reasons": [(code, word, code == form["reasons"].value()) for code, word in REASONS],
@@ -258,10 +266,10 @@ class StartReviewView(ChangeView):
 
 def _refused(request: Request, circle: VisiblePrincipals) -> HttpResponse:
     access_log.refused(circle.asker, "review", None, name=request.path, via="console")
-    text = "Only people who may give access to an object can start a review of it. Ask an owner."
+    text = gettext("Only people who may give access to an object can start a review of it. Ask an owner.")
     context = {
-        "verdict": Verdict("no", "You cannot start a review", text, level=1),
-        "actions": (Action("Back to Reviews", reverse("console:reviews")),),
+        "verdict": Verdict("no", gettext("You cannot start a review"), text, level=1),
+        "actions": (Action(gettext("Back to Reviews"), reverse("console:reviews")),),
     }
     return page(request, "errors/refused.html", context, section="reviews", status=403)
 
@@ -271,7 +279,7 @@ def _tally(counted: Estimate | None) -> Tally | None:
         return None
     told = [Count(words.number(counted.rows), "row" if counted.rows == 1 else "rows")]
     if counted.people:
-        told.append(Count(words.number(counted.people), "people, groups and services"))
+        told.append(Count(words.number(counted.people), gettext("people, groups and services")))
     return Tally(tuple(told))
 
 
@@ -282,8 +290,15 @@ def _diff(counted: Estimate | None) -> Diff | None:
         DiffLine("same", words.number(many), KINDS.get(kind, kind)) for kind, many in counted.kinds if many
     ]
     if counted.narrowed:
-        lines.append(DiffLine("lack", "Fewer", "than these: only rows with the chosen risks are included"))
-    return Diff(tuple(lines) or (DiffLine("same", "Nobody", "has access there that could be reviewed."),))
+        lines.append(
+            DiffLine(
+                "lack", gettext("Fewer"), gettext("than these: only rows with the chosen risks are included")
+            )
+        )
+    return Diff(
+        tuple(lines)
+        or (DiffLine("same", gettext("Nobody"), gettext("has access there that could be reviewed.")),)
+    )
 
 
 KINDS = {

@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.home.waiting import SHOWN as ON_HOME
@@ -67,22 +68,22 @@ def review_list(request: Request) -> HttpResponse:
     sums = summed([*running, *ended[:SHOWN]])
     mine = {item.review.pk for item in owing}
     context: dict[str, Any] = {
-        "heading": "Reviews",
-        "lead": "Check from time to time: does everyone still need their access?",
+        "heading": _("Reviews"),
+        "lead": _("Check from time to time: does everyone still need their access?"),
         "actions": _actions(circle.gives_access),
         "reason": None if circle.gives_access else _no_start(),
         "waiting": [_owed(item) for item in owing],
         "running": [_line(item, sums, circle.asker) for item in running if item.pk not in mine],
         "ended": [_line(item, sums, circle.asker) for item in ended[:SHOWN]],
         "pager": Pager(
-            "The newest first",
+            _("The newest first"),
             "?" if after else "",
             f"?after={after + SHOWN}" if len(ended) > SHOWN else "",
         ),
         "csv": reverse("console:reviews_csv"),
         "empty": Empty(
-            "No review waits for you",
-            "Anybody who may give access can start one; the owners of its objects are asked.",
+            _("No review waits for you"),
+            _("Anybody who may give access can start one; the owners of its objects are asked."),
             level=2,
         ),
     }
@@ -95,7 +96,7 @@ def as_csv(request: Request) -> HttpResponseBase:
     """All of them, the newest first."""
     asker = asker_of(request)
     waits = {item.review.pk: item.open for item in worklist.owing(asker)}
-    head = ["review", "title", "started by", "state", "rows", "open", "wait for you", "due", "ended"]
+    head = ["review", "title", _("started by"), "state", "rows", "open", _("wait for you"), "due", "ended"]
     rows = worklist.reviews_for(asker).iterator(csv_file.CHUNK)
     return csv_file.answer("reviews", head, _told(rows, waits))
 
@@ -112,11 +113,11 @@ def _told(rows: Iterable[Review], waits: Mapping[int, int]) -> Iterator[list[obj
 
 def _actions(may: bool) -> list[Action]:
     start = reverse("console:review_new")
-    return [Action("Start a review", start, "primary", reason="" if may else "why-no-start")]
+    return [Action(_("Start a review"), start, "primary", reason="" if may else "why-no-start")]
 
 
 def _no_start() -> Reason:
-    text = "Only people who may give access to an object can start a review of it; ask its owner."
+    text = _("Only people who may give access to an object can start a review of it; ask its owner.")
     return Reason("why-no-start", text)
 
 
@@ -124,10 +125,16 @@ def _owed(owing: Owing) -> CampaignRow:
     review, url = owing.review, reverse("console:review", args=[owing.review.pk])
     done = parts_of({"keep": owing.all - owing.open, "open": owing.open})
     many = words.count(owing.open, "row")
-    note = f"{many} of {words.number(owing.all)} to decide; asked by {review.starter.label}"
+    note = _("%(many)s of %(all)s to decide; asked by %(label)s") % {
+        "many": many,
+        "all": words.number(owing.all),
+        "label": review.starter.label,
+    }
     due = f"{words.day(review.due)}, {words.ends_in(review.due)}"
-    action = Action(f"Decide {many}", url, "mini", more=f"of {review.title}")
-    return CampaignRow(review.title, url, note, done, State("behind", "Waits for you"), due, action)
+    action = Action(
+        _("Decide %(many)s") % {"many": many}, url, "mini", more=_("of %(title)s") % {"title": review.title}
+    )
+    return CampaignRow(review.title, url, note, done, State("behind", _("Waits for you")), due, action)
 
 
 def _line(review: Review, sums: Mapping[int, Mapping[str, int]], asker: Principal) -> CampaignRow:
@@ -143,7 +150,7 @@ def _line(review: Review, sums: Mapping[int, Mapping[str, int]], asker: Principa
     return CampaignRow(
         review.title,
         url,
-        f"{rows}; started by {by}",
+        _("%(rows)s; started by %(by)s") % {"rows": rows, "by": by},
         parts_of(counts),
         state,
         f"{ends} {words.when_in_words(words.day(when))}",
@@ -166,7 +173,7 @@ def waiting(asker: Principal) -> Waits:
     """The reviews in which somebody still owes decisions, the most urgent first."""
     owing = worklist.owing(asker)
     items = tuple(_items(owing[:ON_HOME], asker))
-    step = Action("Decide reviews", reverse("console:reviews"), "primary")
+    step = Action(_("Decide reviews"), reverse("console:reviews"), "primary")
     return Waits(items, len(owing), step if items else None)
 
 
@@ -174,11 +181,18 @@ def _items(owing: Sequence[Owing], asker: Principal) -> Iterable[Item]:
     for item in owing:
         url = reverse("console:review", args=[item.review.pk])
         own, many = item.review.starter_id == asker.pk, words.count(item.open, "row")
-        text = f"have {many} to decide of" if own else f"asks you to decide {many} of"
-        note = f"Due {words.day(item.review.due)}, {words.ends_in(item.review.due)}"
+        text = (
+            _("have %(many)s to decide of") % {"many": many}
+            if own
+            else _("asks you to decide %(many)s of") % {"many": many}
+        )
+        note = _("Due %(due)s, %(due2)s") % {
+            "due": words.day(item.review.due),
+            "due2": words.ends_in(item.review.due),
+        }
         starter = item.review.starter
         face = Face("person", words.initials(starter.label))
-        action = Action("Decide", url, "mini", more=f"{item.review.title}")
+        action = Action(_("Decide"), url, "mini", more=f"{item.review.title}")
         yield Item(
-            face, "You" if own else starter.label, text, note, action, object=item.review.title, url=url
+            face, _("You") if own else starter.label, text, note, action, object=item.review.title, url=url
         )

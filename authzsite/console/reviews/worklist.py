@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
@@ -53,7 +54,12 @@ def answer(request: Request, work: ReviewerPage) -> HttpResponse:
     go = request.POST.get("go", "")
     if not go.startswith(LOOKS_LIKE_A_QUERY):
         many = words.count(len(chosen), "decision")
-        say(request, f"{many} ready; nothing is submitted" if chosen else "Nothing is ready")
+        say(
+            request,
+            gettext("%(many)s ready; nothing is submitted") % {"many": many}
+            if chosen
+            else gettext("Nothing is ready"),
+        )
         go = work.url()
     return redirect(f"{request.path}{go}")
 
@@ -82,21 +88,21 @@ def _is_news(row: ReviewRow, ready: Ready) -> bool:
 def _lacks(review: Review, row: ReviewRow, ready: Ready, reason: str) -> str:
     """What a decision still needs before it can go."""
     if ready.choice == Choice.END and ready.until is None:
-        return "Add an end date."
+        return gettext("Add an end date.")
     if ready.choice == Choice.REDUCE and not set(ready.takes) < set(row.privileges):
-        return "Choose the rights to remove, and keep at least one."
+        return gettext("Choose the rights to remove, and keep at least one.")
     if ready.choice == Choice.REDUCE and not ready.takes:
-        return "Choose the rights to remove."
+        return gettext("Choose the rights to remove.")
     if needs_reason(review, row, ready.choice) and not (ready.reason or reason).strip(" .-"):
-        return "Add a reason."
+        return gettext("Add a reason.")
     return ""
 
 
 def _nothing(work: ReviewerPage, rows: Mapping[int, ReviewRow]) -> Note:
     if not work.problems:
-        return Note("", "Nothing is ready to submit.", "Choose a decision for a row.")
+        return Note("", gettext("Nothing is ready to submit."), gettext("Choose a decision for a row."))
     told = [f"{_named(rows[pk])}: {said}" for pk, said in list(work.problems.items())[:5]]
-    return Note("bad", "Nothing is submitted yet.", " ".join(told))
+    return Note("bad", gettext("Nothing is submitted yet."), " ".join(told))
 
 
 def _named(row: ReviewRow) -> str:
@@ -156,18 +162,23 @@ def _overtaken(
 ) -> HttpResponse:
     """What another reviewer decided meanwhile stands, and a message says so."""
     said = list(dict.fromkeys(text for _, text in refused))
-    strong = f"{words.count(len(refused), 'decision')} not taken"
-    strong += f"; {words.number(done)} taken." if done else "."
-    text = f"{' '.join(said[:5])} This decision is saved; choose again to change it."
+    strong = gettext("%(refused)s not taken") % {"refused": words.count(len(refused), "decision")}
+    strong += gettext("; %(done)s taken.") % {"done": words.number(done)} if done else "."
+    text = gettext("%(said)s This decision is saved; choose again to change it.") % {
+        "said": " ".join(said[:5])
+    }
     work.chosen = left
     work.notes.append(Note("bad", strong, text))
     return show(request, work, 409)
 
 
 def _done(request: Request, work: ReviewerPage, done: int, left: int) -> HttpResponse:
-    told = f"{words.count(done, 'decision')} submitted"
+    told = gettext("%(done)s submitted") % {"done": words.count(done, "decision")}
     if left:
-        more = f"{words.number(left)} still ready: at most {work.visit.review.bulk} go in one step"
+        more = gettext("%(left)s still ready: at most %(bulk)s go in one step") % {
+            "left": words.number(left),
+            "bulk": work.visit.review.bulk,
+        }
         told = f"{told}; {more}"
     say(request, told)
     return redirect(f"{request.path}{work.url()}")
@@ -189,7 +200,7 @@ def show(request: Request, work: ReviewerPage, status: int = 200) -> HttpRespons
         "visit": visit,
         "crumbs": visit.crumbs(),
         "heading": review.title,
-        "kind": "Review",
+        "kind": gettext("Review"),
         "lead": _lead(work),
         "actions": _actions(work),
         "tabs": visit.tabs("review"),
@@ -206,7 +217,8 @@ def show(request: Request, work: ReviewerPage, status: int = 200) -> HttpRespons
         "here": f"{request.path}{work.url()}",
         "next": work.next,
         "start": work.url() if work.data.get("after") else "",
-        "shown": f"{words.number(len(work.page.rows))} of {words.number(work.counts[work.only])} rows",
+        "shown": gettext("%(rows)s of %(counts)s rows")
+        % {"rows": words.number(len(work.page.rows)), "counts": words.number(work.counts[work.only])},
         "nonce": secrets.token_hex(12),
         "ready": words.count(len(ready), "decision"),
         "ready_many": len(ready),
@@ -230,17 +242,21 @@ def show(request: Request, work: ReviewerPage, status: int = 200) -> HttpRespons
 def _lead(work: ReviewerPage) -> str:
     review = work.visit.review
     if work.visit.is_open:
-        asked = "Does everyone on this list still need it?"
+        asked = gettext("Does everyone on this list still need it?")
         until = words.day(review.due)
-        return f"{asked} Nothing changes until the end; you can change a decision until {until}."
-    return f"This review is {work.visit.state_words}. Your decisions are below."
+        return gettext(
+            "%(asked)s Nothing changes until the end; you can change a decision until %(until)s."
+        ) % {"asked": asked, "until": until}
+    return gettext("This review is %(state_words)s. Your decisions are below.") % {
+        "state_words": work.visit.state_words
+    }
 
 
 def _actions(work: ReviewerPage) -> list[Action]:
     visit = work.visit
-    found = [Action("How removal works", f"{visit.url('review_how')}", "plain")]
+    found = [Action(gettext("How removal works"), f"{visit.url('review_how')}", "plain")]
     if visit.is_open and work.counts["open"]:
-        found.append(Action("Reassign rows", visit.url("review_pass")))
+        found.append(Action(gettext("Reassign rows"), visit.url("review_pass")))
     return found
 
 
@@ -253,24 +269,40 @@ SILENCE = {
 
 def _facts(work: ReviewerPage) -> Iterable[Fact]:
     review, counts = work.visit.review, work.counts
-    yield Fact("Decided", f"{words.number(counts['decided'])} of {words.number(counts['all'])}")
-    yield Fact("Due", work.visit.due_words)
+    yield Fact(
+        gettext("Decided"),
+        gettext("%(counts)s of %(counts2)s")
+        % {"counts": words.number(counts["decided"]), "counts2": words.number(counts["all"])},
+    )
+    yield Fact(gettext("Due"), work.visit.due_words)
     silence = SILENCE[review.silence]
     if review.stage + 1 < len(review.stages):
-        silence = f"{silence}, and the next stage decides" if review.silence == "keep" else silence
-    yield Fact("Without a decision", silence)
+        silence = (
+            gettext("%(silence)s, and the next stage decides") % {"silence": silence}
+            if review.silence == "keep"
+            else silence
+        )
+    yield Fact(gettext("Without a decision"), silence)
     yield Fact(
-        "State under review", f"Revision {words.number(review.revision)}", note=words.day(review.started)
+        gettext("State under review"),
+        gettext("Revision %(revision)s") % {"revision": words.number(review.revision)},
+        note=words.day(review.started),
     )
     if work.counts["again"]:
-        yield Fact("To look at again", words.count(counts["again"], "row"))
+        yield Fact(gettext("To look at again"), words.count(counts["again"], "row"))
 
 
 def _empty(work: ReviewerPage) -> Empty:
     if not work.counts["all"]:
-        return Empty("You have no row to decide here", "Your own access is decided by somebody else.")
+        return Empty(
+            gettext("You have no row to decide here"), gettext("Your own access is decided by somebody else.")
+        )
     if work.only == "open" and not work.text:
-        text = f"You can still change what you decided, until {words.day(work.visit.review.due)}."
-        shown = Action("Show what I decided", work.url(only="decided"))
-        return Empty("You have decided every row", text, actions=(shown,))
-    return Empty("No row fits", drawn=False, actions=(Action("Show all that is open", "?"),))
+        text = gettext("You can still change what you decided, until %(due)s.") % {
+            "due": words.day(work.visit.review.due)
+        }
+        shown = Action(gettext("Show what I decided"), work.url(only="decided"))
+        return Empty(gettext("You have decided every row"), text, actions=(shown,))
+    return Empty(
+        gettext("No row fits"), drawn=False, actions=(Action(gettext("Show all that is open"), "?"),)
+    )

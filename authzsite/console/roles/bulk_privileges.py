@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.text import holdable
 from authzsite.console.access.grant_form import privileges_for
@@ -90,21 +91,22 @@ def choose(request: Request, id: int) -> HttpResponse:
     role, shown = picked.seen.node, picked.found[:LISTED]
     back = reverse("console:role", args=[id])
     context = {
-        "crumbs": Crumbs((("Roles", reverse("console:roles")), (role.name, back))),
-        "heading": f"What {role.name} gives on many objects",
+        "crumbs": Crumbs(((_("Roles"), reverse("console:roles")), (role.name, back))),
+        "heading": _("What %(name)s gives on many objects") % {"name": role.name},
         "kind": "",
-        "lead": "Choose the objects, or continue with all that match the filter.",
+        "lead": _("Choose the objects, or continue with all that match the filter."),
         "asked": picked.text,
         "type": picked.type,
         "types": TYPES,
         "rows": [_row(item) for item in shown],
         "next_url": reverse("console:role_many_give", args=[id]),
-        "all_words": f"all {words.count(len(picked.found), picked.type)} that match the filter",
+        "all_words": _("all %(found)s that match the filter")
+        % {"found": words.count(len(picked.found), picked.type)},
         "more": words.number(len(picked.found) - len(shown)) if len(picked.found) > len(shown) else "",
         "empty": Empty(
-            "Nothing of that kind is yours to give",
+            _("Nothing of that kind is yours to give"),
             drawn=False,
-            actions=(Action("Show all", "?"),),
+            actions=(Action(_("Show all"), "?"),),
             level=2,
         ),
     }
@@ -171,8 +173,10 @@ class BulkPrivilegesView(RolePrivilegesView):
 
     def plan(self, form: Any) -> Plan:
         if self.too_many:
-            text = f"Choose fewer, or filter by name: at most {words.number(MOST)} are set in one change."
-            return Plan(empty=NOTHING_CHOSEN, notes=(Note("warn", "These are too many objects.", text),))
+            text = _("Choose fewer, or filter by name: at most %(most)s are set in one change.") % {
+                "most": words.number(MOST)
+            }
+            return Plan(empty=NOTHING_CHOSEN, notes=(Note("warn", _("These are too many objects."), text),))
         return super().plan(form)
 
     def save(self, form: Any, actor: Actor) -> None:
@@ -188,19 +192,19 @@ class BulkPrivilegesView(RolePrivilegesView):
         return words.count(len(self.picked.found), self.picked.type)
 
     def success_message(self, form: Any) -> str:
-        return f"Role {self.role.node.name} is changed on {self.what}"
+        return _("Role %(name)s is changed on %(what)s") % {"name": self.role.node.name, "what": self.what}
 
     def get_success_url(self) -> str:
         return reverse("console:role", args=[self.role.node.id])
 
     def heading(self, form: Any) -> str:
-        return f"What {self.role.node.name} gives on {self.what}"
+        return _("What %(name)s gives on %(what)s") % {"name": self.role.node.name, "what": self.what}
 
     def lead(self) -> str:
         return words.listed([node.ref.full_name for node in self.picked.found], 6)
 
     def button(self, form: Any) -> str:
-        return f"Change {self.role.node.name} on {self.what}"
+        return _("Change %(name)s on %(what)s") % {"name": self.role.node.name, "what": self.what}
 
     def back(self) -> str:
         return f"{reverse('console:role_many', args=[self.role.node.id])}{self.picked.address()}"

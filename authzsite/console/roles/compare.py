@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.auth import login_required
@@ -75,9 +76,9 @@ def comparison(request: Request) -> HttpResponse:
     lines = desk.lines()
     shown = fitting(lines, only)
     context = {
-        "crumbs": Crumbs((("Roles", reverse("console:roles")),)),
+        "crumbs": Crumbs(((_("Roles"), reverse("console:roles")),)),
         "heading": desk.heading,
-        "lead": "What both roles give, and what only one gives: for merging two roles.",
+        "lead": _("What both roles give, and what only one gives: for merging two roles."),
         "a": desk.a,
         "b": desk.b,
         "options": desk.options,
@@ -88,7 +89,7 @@ def comparison(request: Request) -> HttpResponse:
         "toggles": _toggles(desk, lines, only),
         "more": words.number(len(shown) - SHOWN) if len(shown) > SHOWN else "",
         "csv": reverse("console:role_compare_csv") + desk.url(only=only),
-        "empty": Empty("Nothing to compare", "Neither gives anything that you can see."),
+        "empty": Empty(_("Nothing to compare"), _("Neither gives anything that you can see.")),
     }
     realm, revision = realm_words(desk.circle), revision_now()
     return page(
@@ -149,14 +150,16 @@ class ComparisonQuery:
     @property
     def heading(self) -> str:
         if self.first and self.second:
-            return f"{self.first.who.name} and {self.second.who.name}"
-        return "Compare two roles"
+            return _("%(name)s and %(name2)s") % {"name": self.first.who.name, "name2": self.second.who.name}
+        return _("Compare two roles")
 
     @property
     def problems(self) -> dict[str, str]:
         sides = (("a", self.a, self.first), ("b", self.b, self.second))
         unknown = [(code, text) for code, text, side in sides if text and side is None]
-        return {code: f"You know no role or person called {text}." for code, text in unknown}
+        return {
+            code: _("You know no role or person called %(text)s.") % {"text": text} for code, text in unknown
+        }
 
     def url(self, **changed: object) -> str:
         asked = {"a": self.a, "b": self.b, **changed}
@@ -177,7 +180,7 @@ class ComparisonQuery:
         for row in Grant.objects.open().filter(role=role.id, securable__isnull=False):
             given.setdefault(row.securable_id or 0, {})[row.privilege] = row.effect
         url = reverse("console:role", args=[role.id])
-        who = Who(role.name, Face("thing", "role"), f"role of {role.realm}", url)
+        who = Who(role.name, Face("thing", "role"), _("role of %(realm)s") % {"realm": role.realm}, url)
         return Side(text, who, given)
 
     def _of_person(self, text: str, principal: Principal) -> Side:
@@ -215,9 +218,9 @@ class ComparisonQuery:
 
     def _line(self, node: Node, first: Side, second: Side) -> ComparisonRow:
         one, two = first.given.get(node.id, {}), second.given.get(node.id, {})
-        word = "Both" if one == two else "They differ"
+        word = "Both" if one == two else _("They differ")
         if not one or not two:
-            word = "Only the first" if one else "Only the second"
+            word = _("Only the first") if one else _("Only the second")
         icon, url = terms.icon_of(node.type), terms.page_of(node.id, node.type)
         what = Who(node.name, Face("thing", icon), " / ".join(node.names[:-1]), url)
         return ComparisonRow(node, what, tuple(_chips(node, one)), tuple(_chips(node, two)), word)
@@ -228,9 +231,9 @@ def _chips(node: Node, given: dict[str, str]) -> Iterable[Chip]:
     for how, kind in (("own", "owner"), ("allow", "direct"), ("deny", "denied")):
         codes = [code for code, said in given.items() if said == how]
         if how == "own" and codes:
-            yield Chip(kind, "Owner")
+            yield Chip(kind, _("Owner"))
         elif codes:
             known = sorted((item for item in map(law.privilege, codes) if item), key=lambda one: one.bit)
             labels = [terms.right(item.code, node.type, node.kind) for item in known]
             text = terms.sentence_list(list(dict.fromkeys(labels)))
-            yield Chip(kind, f"{text} denied" if how == "deny" else text)
+            yield Chip(kind, _("%(text)s denied") % {"text": text} if how == "deny" else text)

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
+from django.utils.translation import gettext
+
 from authzsite.console.access.effects import NAMES, SIGNS, Shown
 from authzsite.console.access.effects_over_objects import MOST, OverObjects
 from authzsite.console.kit.display import words
@@ -57,14 +59,20 @@ class Foretold(OverObjects):
                 yield DiffLine(SIGNS[kind], label, text, words.listed(names, NAMES))
         if len(found) > PEOPLE:
             yield DiffLine(
-                "lose", words.number(len(found) - PEOPLE), "more people are affected in the same way."
+                "lose",
+                words.number(len(found) - PEOPLE),
+                gettext("more people are affected in the same way."),
             )
 
     def diff(self) -> Diff:
         lines = self.folded()
         if self.left_out:
             what = words.count(self.left_out, "more object")
-            lines.append(DiffLine("lack", what, "are not in the preview", "They are changed as well."))
+            lines.append(
+                DiffLine(
+                    "lack", what, gettext("are not in the preview"), gettext("They are changed as well.")
+                )
+            )
         if not lines:
-            lines.append(DiffLine("same", "Nobody", "gains or loses anything by it now."))
+            lines.append(DiffLine("same", gettext("Nobody"), gettext("gains or loses anything by it now.")))
         return Diff(tuple(lines))

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
@@ -82,7 +83,7 @@ class AssignView(RoleChangeView):
     def plan(self, form: AssignForm) -> Plan:
         chosen, window = form["who"].chosen, form["window"].data
         if not chosen or not window.whole:
-            return Plan(empty="Name a person or a group, and the preview shows who gains and who loses.")
+            return Plan(empty=_("Name a person or a group, and the preview shows who gains and who loses."))
         wanted = RoleChange(joins=tuple(chosen), valid_from=window.begin, valid_until=window.end)
         foretold = Foretold.of_role(of_role_change(self.role.node, wanted))
         return Plan(
@@ -106,11 +107,15 @@ class AssignView(RoleChangeView):
 
     def success_message(self, form: AssignForm) -> str:
         names = words.listed([holder.label for holder in form.cleaned_data["who"]], 3)
-        what = f"{names}: role {self.role.node.name}{form.cleaned_data['window'].said()}"
-        return what if self.revision else f"{what}; they had it already"
+        what = _("%(names)s: role %(name)s%(said)s") % {
+            "names": names,
+            "name": self.role.node.name,
+            "said": form.cleaned_data["window"].said(),
+        }
+        return what if self.revision else _("%(what)s; they had it already") % {"what": what}
 
     def heading(self, form: AssignForm) -> str:
-        return f"Give role {self.role.node.name}"
+        return _("Give role %(name)s") % {"name": self.role.node.name}
 
     def button(self, form: AssignForm) -> str:
         return f"Give {self.role.node.name} {form['window'].data.words()}".strip()
@@ -140,7 +145,11 @@ class UnassignView(RoleChangeView):
         if not Assignment.objects.open().filter(role=node.id, holder=self.holder).exists():
             if not VisiblePrincipals(self.asker).people().filter(pk=self.holder.pk).exists():
                 raise Http404
-            ended = Note("", f"{self.holder.label} does not hold {node.name}.", "It may have ended.")
+            ended = Note(
+                "",
+                _("%(label)s does not hold %(name)s.") % {"label": self.holder.label, "name": node.name},
+                _("It may have ended."),
+            )
             return Plan(nothing=True, notes=(ended,))
         foretold = Foretold.of_role(of_role_change(node, leaves), removal=True)
         return Plan(diff=foretold.diff(), tally=foretold.tally())
@@ -154,14 +163,23 @@ class UnassignView(RoleChangeView):
 
     def success_message(self, form: ConfirmForm) -> str:
         if self.revision is None:
-            return f"Nothing changed: {self.holder.label} does not hold {self.role.node.name}"
-        return f"Role {self.role.node.name} is taken from {self.holder.label}"
+            return _("Nothing changed: %(label)s does not hold %(name)s") % {
+                "label": self.holder.label,
+                "name": self.role.node.name,
+            }
+        return _("Role %(name)s is taken from %(label)s") % {
+            "name": self.role.node.name,
+            "label": self.holder.label,
+        }
 
     def heading(self, form: ConfirmForm) -> str:
         return f"Take role {self.role.node.name} from {terms.principal_name(self.holder)}?"
 
     def button(self, form: ConfirmForm) -> str:
-        return f"Take {self.role.node.name} from {terms.principal_name(self.holder)}"
+        return _("Take %(name)s from %(holder)s") % {
+            "name": self.role.node.name,
+            "holder": terms.principal_name(self.holder),
+        }
 
 
 class DeleteRoleView(RoleChangeView):
@@ -192,7 +210,7 @@ class DeleteRoleView(RoleChangeView):
             roles.delete(self.role.node, by=actor, authority=authority)
 
     def success_message(self, form: ConfirmForm) -> str:
-        return f"Role {self.role.node.name} is deleted with all it gave"
+        return _("Role %(name)s is deleted with all it gave") % {"name": self.role.node.name}
 
     def may_undo(self) -> bool:
         return False
@@ -205,5 +223,9 @@ class DeleteRoleView(RoleChangeView):
 
     def button(self, form: ConfirmForm) -> str:
         losing = self.foretold.count("lose")
-        from_ = f" and take it from {words.count(losing, 'person', 'people')}" if losing else ""
-        return f"Delete {self.role.node.name}{from_}"
+        from_ = (
+            _(" and take it from %(losing)s") % {"losing": words.count(losing, "person", "people")}
+            if losing
+            else ""
+        )
+        return _("Delete %(name)s%(from)s") % {"name": self.role.node.name, "from": from_}

@@ -11,6 +11,7 @@ from django.db.models import Q
 from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.access.grant_form import privileges_for
 from authzsite.console.cdap.links import page_of_name
@@ -58,15 +59,17 @@ def choose(request: Request, id: int) -> HttpResponse:
     text = request.GET.get("q", "").strip()[:255]
     found = sorted(giveable(circle_of(request), text), key=lambda one: (len(one.names), one.names))
     context = {
-        "heading": f"What {seen.node.name} gives",
+        "heading": _("What %(name)s gives") % {"name": seen.node.name},
         "kind": "",
-        "lead": "On which object? You may choose where you may give access.",
-        "crumbs": Crumbs((("Roles", reverse("console:roles")), (seen.node.name, _back(seen.node)))),
+        "lead": _("On which object? You may choose where you may give access."),
+        "crumbs": Crumbs(((_("Roles"), reverse("console:roles")), (seen.node.name, _back(seen.node)))),
         "asked": text,
         "rows": [_choice(seen, item) for item in found if item.realm_id == seen.node.realm_id][:30],
         "empty": Empty(
-            f"Nothing called “{text}” is yours to give" if text else "You cannot give access to anything",
-            "Its owner can give access to it.",
+            _("Nothing called “%(text)s” is yours to give") % {"text": text}
+            if text
+            else _("You cannot give access to anything"),
+            _("Its owner can give access to it."),
             drawn=False,
             level=2,
         ),
@@ -173,7 +176,7 @@ class RolePrivilegesView(RoleChangeView):
 
     def form_valid(self, form: StatesForm) -> HttpResponse:
         if form.change is None and done_before(self.actor) is None:
-            self.notes.append(Note("", "Nothing is different yet."))
+            self.notes.append(Note("", _("Nothing is different yet.")))
             return self.show(form, 422)
         return super().form_valid(form)
 
@@ -187,7 +190,7 @@ class RolePrivilegesView(RoleChangeView):
     def _check_unchanged(self, since: int) -> None:
         rows = Grant.objects.filter(role=self.role.node.id, securable=self.place.node.id)
         if since and rows.filter(Q(opened__gt=since) | Q(closed__gt=since)).exists():
-            raise Conflict("Somebody changed this role since you opened this page.")
+            raise Conflict(_("Somebody changed this role since you opened this page."))
 
     def note_of(self, form: StatesForm, problem: Exception) -> Note:
         form.look_again = True
@@ -196,13 +199,19 @@ class RolePrivilegesView(RoleChangeView):
         return changed_meanwhile(self.place.node, form.sent_seen or 0)
 
     def success_message(self, form: StatesForm) -> str:
-        return f"Role {self.role.node.name} is changed on {self.place.node.name}"
+        return _("Role %(name)s is changed on %(name2)s") % {
+            "name": self.role.node.name,
+            "name2": self.place.node.name,
+        }
 
     def heading(self, form: StatesForm) -> str:
-        return f"What {self.role.node.name} gives on {self.place.node.name}"
+        return _("What %(name)s gives on %(name2)s") % {
+            "name": self.role.node.name,
+            "name2": self.place.node.name,
+        }
 
     def lead(self) -> str:
         return terms.place_words(self.place.node)
 
     def button(self, form: StatesForm) -> str:
-        return f"Change what {self.role.node.name} gives"
+        return _("Change what %(name)s gives") % {"name": self.role.node.name}

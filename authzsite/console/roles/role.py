@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Membership, Principal
 from authzsite.console.access.grant_form import ORDER
@@ -159,7 +160,7 @@ class VisibleRole:
         for text, codes in self.names.items():
             url = f"{reverse('console:cdap_text', args=[self.root.id])}?{urlencode({'text': text})}"
             labels = words.listed([one.label for code, one in known.items() if code in codes])
-            change = Action("Open", url, "mini", more=text)
+            change = Action(_("Open"), url, "mini", more=text)
             yield PrivilegeRow(Who(text, Face("thing", "role"), url=url), labels, None, None, change)
 
     def _given(self, node: Node) -> PrivilegeRow:
@@ -172,7 +173,7 @@ class VisibleRole:
         return PrivilegeRow(
             Who(node.name, Face("thing", icon), above, url),
             rights(node, rows, Effect.ALLOW),
-            Chip("denied", f"{denied} denied") if denied else None,
+            Chip("denied", _("%(denied)s denied") % {"denied": denied}) if denied else None,
             terms.window_chip(max(begins, default=None), min(ends, default=None)),
             self._change(node),
         )
@@ -180,8 +181,8 @@ class VisibleRole:
     def _change(self, node: Node) -> Action:
         may = ask.answer(self.place.slice, "grant", node, now=self.place.now)
         url = reverse("console:role_give_on", args=[self.node.id, node.id])
-        more, reason = f"what it gives on {node.name}", "" if may else "why-not-give"
-        return Action("Change", url, "mini", more=more, reason=reason)
+        more, reason = _("what it gives on %(name)s") % {"name": node.name}, "" if may else "why-not-give"
+        return Action(_("Change"), url, "mini", more=more, reason=reason)
 
     # Who holds it
 
@@ -213,7 +214,9 @@ class VisibleRole:
         who = terms.who(holder, note, reverse("console:person", args=[holder.pk]))
         url = f"{reverse('console:role_unassign', args=[self.node.id])}?{urlencode({'who': str(holder)})}"
         reason = "" if self.may_assign else "why-not-assign"
-        action = Action("Take back", url, "mini", more=f"from {holder.label}", reason=reason)
+        action = Action(
+            _("Take back"), url, "mini", more=_("from %(label)s") % {"label": holder.label}, reason=reason
+        )
         when = terms.window_chip(row.valid_from, row.valid_until)
         return Holder(who, words.listed(people, INSIDE), when, action)
 
@@ -224,43 +227,49 @@ class VisibleRole:
         no_assign = "" if self.may_assign else "why-not-assign"
         no_delete = "" if self.may_delete else "why-not-delete"
         compare = f"{reverse('console:role_compare')}?{urlencode({'a': self.node.name})}"
-        many = Action("Set on many objects", reverse("console:role_many", args=number))
+        many = Action(_("Set on many objects"), reverse("console:role_many", args=number))
         give = Action(
-            "Give to somebody", reverse("console:role_assign", args=number), "primary", reason=no_assign
+            _("Give to somebody"), reverse("console:role_assign", args=number), "primary", reason=no_assign
         )
-        asking = [Action("Ask for this role", ask_for([self.node]), "primary")]
+        asking = [Action(_("Ask for this role"), ask_for([self.node]), "primary")]
         if no_assign:
-            give = Action("Give to somebody", reason=no_assign)
+            give = Action(_("Give to somebody"), reason=no_assign)
         return [
-            Action("Compare", compare, "plain"),
-            Action("History", f"{reverse('console:history')}?object={self.node.id}", "plain"),
-            Action("Past", reverse("console:role_then", args=number), "plain"),
-            Action("Delete", reverse("console:role_delete", args=number), "danger", reason=no_delete),
+            Action(_("Compare"), compare, "plain"),
+            Action(_("History"), f"{reverse('console:history')}?object={self.node.id}", "plain"),
+            Action(_("Past"), reverse("console:role_then", args=number), "plain"),
+            Action(_("Delete"), reverse("console:role_delete", args=number), "danger", reason=no_delete),
             *([] if self.by_name else [many]),
-            Action("Change what it gives", reverse("console:role_give", args=number)),
+            Action(_("Change what it gives"), reverse("console:role_give", args=number)),
             give,
             *(asking if no_assign and not self.personal else []),
         ]
 
     def reasons(self) -> list[Reason]:
         if self.personal:
-            text = "A personal role holds somebody's direct grants; it changes only with their grants."
+            text = _("A personal role holds somebody's direct grants; it changes only with their grants.")
             return [
                 Reason(code, text) for code in ("why-not-assign", "why-not-delete")
             ] + self._object_reason()
         told = []
-        givers = f"the owner of {self.root.name} and holders of Manage grants on it"
+        givers = _("the owner of %(name)s and holders of Manage grants on it") % {"name": self.root.name}
         if not self.may_assign:
-            told.append(Reason("why-not-assign", f"Roles are given and taken by {givers}."))
-        if not self.may_delete:
-            owner = f"its owner, {self.owner.label}, or " if self.owner else ""
             told.append(
-                Reason("why-not-delete", f"A role is deleted by {owner}the owner of {self.root.name}.")
+                Reason("why-not-assign", _("Roles are given and taken by %(givers)s.") % {"givers": givers})
+            )
+        if not self.may_delete:
+            owner = _("its owner, %(label)s, or ") % {"label": self.owner.label} if self.owner else ""
+            told.append(
+                Reason(
+                    "why-not-delete",
+                    _("A role is deleted by %(owner)sthe owner of %(name)s.")
+                    % {"owner": owner, "name": self.root.name},
+                )
             )
         return told + self._object_reason()
 
     def _object_reason(self) -> list[Reason]:
-        text = "Only people who may give access to an object can change what a role gives on it."
+        text = _("Only people who may give access to an object can change what a role gives on it.")
         locked = any(self._change(item).reason for item in self.objects)
         return [Reason("why-not-give", text)] if locked else []
 
@@ -273,13 +282,13 @@ class VisibleRole:
         denies = sum(any(row.effect == Effect.DENY for row in self.grants[item.id]) for item in self.objects)
         url = "" if self.personal or not self.place.may("set_owner") else "console:object_owner"
         hand = reverse(url, args=[self.node.id]) if url else ""
-        owner = Fact("Owner", self.owner.label if self.owner else "No owner", hand)
+        owner = Fact(_("Owner"), self.owner.label if self.owner else _("No owner"), hand)
         return Facts(
             (
                 owner,
-                Fact("Held by", words.count(len(holders), "holder") if holders else "Nobody"),
-                Fact("Gives on", self._gives_words()),
-                Fact("Denies on", words.count(denies, "object") if denies else "Nothing"),
+                Fact(_("Held by"), words.count(len(holders), "holder") if holders else _("Nobody")),
+                Fact(_("Gives on"), self._gives_words()),
+                Fact(_("Denies on"), words.count(denies, "object") if denies else _("Nothing")),
             )
         )
 
@@ -313,18 +322,20 @@ def role_detail(request: Request, id: int) -> HttpResponse:
         lines=timeline.LINES,
     )
     context: dict[str, Any] = {
-        "crumbs": Crumbs((("Roles", reverse("console:roles")),)),
+        "crumbs": Crumbs(((_("Roles"), reverse("console:roles")),)),
         "heading": seen.node.name,
-        "kind": "Personal role" if seen.personal else "Role",
+        "kind": _("Personal role") if seen.personal else _("Role"),
         "actions": seen.actions(),
         "facts": seen.facts(holders),
         "reasons": seen.reasons(),
         "gives": gives,
-        "gives_empty": "Nothing that you can see." if gives or not seen.gives_nothing else "Nothing yet.",
+        "gives_empty": _("Nothing that you can see.")
+        if gives or not seen.gives_nothing
+        else _("Nothing yet."),
         "holders": holders,
         "holders_csv": reverse("console:role_holders_csv", args=[id]),
         "gives_csv": reverse("console:role_gives_csv", args=[id]),
-        "others": "" if seen.all_holders else "Other members are shown to people who may give the role.",
+        "others": "" if seen.all_holders else _("Other members are shown to people who may give the role."),
         "latest": timeline.timeline(timeline.rows(latest.entries)[:6]),
         **on_role(seen.place),
     }

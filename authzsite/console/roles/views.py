@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from django.db.models import Count, Q, QuerySet
 from django.http import Http404, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from accounts.text import holdable
 from authzsite.console.kit.auth import login_required
@@ -64,22 +65,31 @@ def role_list(request: Request) -> HttpResponse:
     many = words.count(counts["personal" if personal else "roles"], "role")
     create, reason = _creating(circle)
     context = {
-        "heading": "Roles",
-        "lead": "Access that several people need, granted once to all of them.",
+        "heading": gettext("Roles"),
+        "lead": gettext("Access that several people need, granted once to all of them."),
         "actions": [create] if create else [],
         "reason": reason,
         "asked": text,
         "how": how,
         "toggles": (
-            Toggle("Roles", _url(text, ""), not personal, words.number(counts["roles"])),
+            Toggle(gettext("Roles"), _url(text, ""), not personal, words.number(counts["roles"])),
             *(
-                [Toggle("Personal roles", _url(text, "personal"), personal, words.number(counts["personal"]))]
+                [
+                    Toggle(
+                        gettext("Personal roles"),
+                        _url(text, "personal"),
+                        personal,
+                        words.number(counts["personal"]),
+                    )
+                ]
                 if counts["personal"]
                 else []
             ),
         ),
         "rows": lines(shown.rows, circle.admitting),
-        "pager": shown.pager(f"{many}, by name", lambda after: _url(text, how, after)),
+        "pager": shown.pager(
+            gettext("%(many)s, by name") % {"many": many}, lambda after: _url(text, how, after)
+        ),
         "csv": reverse("console:roles_csv") + _url(text, how),
         "empty": _empty(text),
     }
@@ -116,12 +126,14 @@ def _creating(circle: VisiblePrincipals) -> tuple[Action | None, Reason | None]:
         return None, None
     for realm in here:
         if ask.ask(circle.asker, roles.operation(realm, "create"), realm):
-            return Action("Make a role", f"{reverse('console:role_new')}?in={realm.id}", "primary"), None
-    text = "Only the owner of the metalake, or a holder of Create role on it, can make roles."
+            return Action(
+                gettext("Make a role"), f"{reverse('console:role_new')}?in={realm.id}", "primary"
+            ), None
+    text = gettext("Only the owner of the metalake, or a holder of Create role on it, can make roles.")
     asked = {"who": str(circle.asker), "action": "create_role", "what": here[0].ref.id, "type": here[0].type}
     why = f"{reverse('console:why')}?{urlencode(asked)}"
-    return Action("Make a role", look="primary", reason="why-no-role"), Reason(
-        "why-no-role", text, why, "See what you lack"
+    return Action(gettext("Make a role"), look="primary", reason="why-no-role"), Reason(
+        "why-no-role", text, why, gettext("See what you lack")
     )
 
 
@@ -147,7 +159,9 @@ def lines(places: Sequence[Placement], realms: Sequence[Node]) -> list[RoleRow]:
                 realm_of.get(place.parent_id or 0, ""),
                 terms.page_of(place.securable_id, "role"),
             ),
-            words.count(held[place.securable_id], "holder") if held[place.securable_id] else "Nobody",
+            words.count(held[place.securable_id], "holder")
+            if held[place.securable_id]
+            else gettext("Nobody"),
             _objects(given[place.securable_id, "allow"]),
             _objects(given[place.securable_id, "deny"]),
             owners.get(place.securable_id, ""),
@@ -157,14 +171,21 @@ def lines(places: Sequence[Placement], realms: Sequence[Node]) -> list[RoleRow]:
 
 
 def _objects(many: int) -> str:
-    return f"On {words.count(many, 'object')}" if many else "Nothing"
+    return gettext("On %(many)s") % {"many": words.count(many, "object")} if many else "Nothing"
 
 
 def _empty(text: str) -> Empty:
     if text:
-        return Empty(f"No role is called “{text}”", drawn=False, actions=(Action("Show all", "?"),), level=2)
+        return Empty(
+            gettext("No role is called “%(text)s”") % {"text": text},
+            drawn=False,
+            actions=(Action(gettext("Show all"), "?"),),
+            level=2,
+        )
     return Empty(
-        "No role that you can see", "You see the roles you hold, own, or may give to others.", level=2
+        gettext("No role that you can see"),
+        gettext("You see the roles you hold, own, or may give to others."),
+        level=2,
     )
 
 
@@ -212,7 +233,9 @@ class NewRoleView(ObjectChangeView):
             return roles.create(node, name, by=actor, authority=authority, owner=owner)
 
     def success_message(self, form: NewRoleForm) -> str:
-        return f"Role {form.cleaned_data['name']} is made; it gives nothing and nobody holds it yet"
+        return gettext("Role %(cleaned_data)s is made; it gives nothing and nobody holds it yet") % {
+            "cleaned_data": form.cleaned_data["name"]
+        }
 
     def may_undo(self) -> bool:
         return False
@@ -221,13 +244,13 @@ class NewRoleView(ObjectChangeView):
         return reverse("console:role", args=[self.result.id]) if self.result else self.back()
 
     def heading(self, form: NewRoleForm) -> str:
-        return f"Make a role in {self.object.node.name}"
+        return gettext("Make a role in %(name)s") % {"name": self.object.node.name}
 
     def lead(self) -> str:
         return ""
 
     def button(self, form: NewRoleForm) -> str:
-        return "Make the role"
+        return gettext("Make the role")
 
     def back(self) -> str:
         return reverse("console:roles")

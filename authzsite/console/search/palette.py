@@ -16,6 +16,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from authzsite.console.kit.auth import login_required
@@ -133,15 +134,15 @@ class Sought:
     def groups(self) -> Iterable[Group]:
         found = [node for node, _ in self.objects(OBJECTS)] if self.text else []
         people = self.people(PEOPLE) if self.text else []
-        yield Group("Objects", tuple(self._object(node) for node in found))
-        yield Group("People", tuple(self._person(row) for row in people))
+        yield Group(gettext("Objects"), tuple(self._object(node) for node in found))
+        yield Group(gettext("People"), tuple(self._person(row) for row in people))
         yield from self.rest(found, people)
 
     def rest(self, found: Sequence[Node], people: Sequence[Principal]) -> Iterable[Group]:
         """Roles, what can be done to what was found, and pages."""
-        yield Group("Roles", tuple(self._role(node) for node in (self.roles() if self.text else ())))
-        yield Group("Do", tuple(self._doing(found, people)))
-        yield Group("Pages", tuple(self._pages()))
+        yield Group(gettext("Roles"), tuple(self._role(node) for node in (self.roles() if self.text else ())))
+        yield Group(gettext("Do"), tuple(self._doing(found, people)))
+        yield Group(gettext("Pages"), tuple(self._pages()))
 
     def _object(self, node: Node) -> Option:
         above = " / ".join(node.names[1:-1]) or terms.kind_of(node.type)
@@ -164,20 +165,43 @@ class Sought:
         for node in found[:1]:
             if self.may_grant(node):
                 url = reverse("console:grant", args=[node.id])
-                yield option("plus", url, f"Grant access to {node.name}", self.last, keys="g a")
+                yield option(
+                    "plus",
+                    url,
+                    gettext("Grant access to %(name)s") % {"name": node.name},
+                    self.last,
+                    keys="g a",
+                )
             asked = {"what": node.ref.id, "type": node.type, "action": main_action(node)}
             url = f"{reverse('console:why')}?{urlencode(asked)}"
             yield option("why", url, f"Why can or cannot someone reach {node.name}?", self.last)
             if node.type in terms.CONTAINERS:
-                yield option("schema", terms.page_of(node.id, node.type), f"Browse {node.name}", self.last)
+                yield option(
+                    "schema",
+                    terms.page_of(node.id, node.type),
+                    gettext("Browse %(name)s") % {"name": node.name},
+                    self.last,
+                )
         for row in people[:1] if self.circle.gives_access else ():
             url = reverse("console:person_grant", args=[row.pk])
-            yield option("plus", url, f"Grant to {row.label}", self.text)
+            yield option("plus", url, gettext("Grant to %(label)s") % {"label": row.label}, self.text)
             if row.kind == Principal.Kind.USER:
                 leaving = reverse("console:person_leaving", args=[row.pk])
-                yield option("user", leaving, f"Hand over what {row.label} has", self.text, "leaver")
+                yield option(
+                    "user",
+                    leaving,
+                    gettext("Hand over what %(label)s has") % {"label": row.label},
+                    self.text,
+                    "leaver",
+                )
                 same = reverse("console:person_same", args=[row.pk])
-                yield option("group", same, f"Give {row.label} the same as a colleague", self.text, "joiner")
+                yield option(
+                    "group",
+                    same,
+                    gettext("Give %(label)s the same as a colleague") % {"label": row.label},
+                    self.text,
+                    "joiner",
+                )
         yield from self._verbs()
 
     def _verbs(self) -> Iterable[Option]:
@@ -192,7 +216,9 @@ class Sought:
         if self.circle.gives_access and any(word.startswith(text) for word in MAKING):
             for realm in self.circle.admitting[:ROLES]:
                 url = f"{reverse('console:role_new')}?{urlencode({'in': realm.id})}"
-                yield option("role", url, f"Make a role in {realm.name}", self.text)
+                yield option(
+                    "role", url, gettext("Make a role in %(name)s") % {"name": realm.name}, self.text
+                )
 
     def _pages(self) -> Iterable[Option]:
         rooms = [
@@ -200,9 +226,9 @@ class Sought:
             for place, url, name in found_by(doors_of(self.circle.asker))
         ]
         more = [
-            ("user", reverse("console:person", args=[self.circle.asker.pk]), "Your own access", ""),
-            ("user", reverse("console:profile"), "Your settings", ""),
-            ("keyboard", reverse("console:keys"), "Keyboard and help", "?"),
+            ("user", reverse("console:person", args=[self.circle.asker.pk]), gettext("Your own access"), ""),
+            ("user", reverse("console:profile"), gettext("Your settings"), ""),
+            ("keyboard", reverse("console:keys"), gettext("Keyboard and help"), "?"),
         ]
         for icon, url, name, keys in (*rooms, *more):
             if self.text.casefold() in name.casefold():

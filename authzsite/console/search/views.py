@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from accounts.text import holdable
@@ -57,13 +58,13 @@ def search_page(request: Request) -> HttpResponse:
     hits = sought.objects(SHOWN + 1, after=after) if text else []
     places, people = [node for node, _ in hits], _people(sought, after)
     context = {
-        "heading": f"“{text}”" if text else "Find",
-        "lead": "" if text else "Type a name, or a part of one, into the field above.",
+        "heading": f"“{text}”" if text else gettext("Find"),
+        "lead": "" if text else gettext("Type a name, or a part of one, into the field above."),
         "asked": text,
         **ticking(found_rows(sought, places[:SHOWN]), "objects"),
         "objects_words": _words(places, after, "object", "objects"),
         "people": [_person(row) for row in people[:SHOWN]],
-        "people_words": _words(people, None, "person or group", "people and groups"),
+        "people_words": _words(people, None, gettext("person or group"), gettext("people and groups")),
         "others": [item for item in sought.rest(places, people) if item.options] if not after else [],
         "pager": _pager(text, hits, after),
         "csv": f"{reverse('console:search_csv')}?{urlencode({'q': text})}" if places else "",
@@ -96,14 +97,22 @@ def _pager(text: str, hits: Sequence[tuple[Node, After]], after: After | None) -
         place = f"{int(last.begins)}:{last.key}:{last.folded}"
         next_ = "?" + urlencode({"q": text, "after": place})
     start = "?" + urlencode({"q": text}) if after else ""
-    told = "Names that begin with it come first"
-    return Pager(told if hits else "Nothing comes after this", start, next_)
+    told = gettext("Names that begin with it come first")
+    return Pager(told if hits else gettext("Nothing comes after this"), start, next_)
 
 
 def _words(rows: Sequence[object], after: After | None, one: str, many: str) -> str:
     if after:
-        return f"More {many}" if len(rows) > SHOWN else f"The last {many}"
-    return f"More than {SHOWN} {many}" if len(rows) > SHOWN else words.count(len(rows), one, many)
+        return (
+            gettext("More %(many)s") % {"many": many}
+            if len(rows) > SHOWN
+            else gettext("The last %(many)s") % {"many": many}
+        )
+    return (
+        gettext("More than %(shown)s %(many)s") % {"shown": SHOWN, "many": many}
+        if len(rows) > SHOWN
+        else words.count(len(rows), one, many)
+    )
 
 
 @reads
@@ -126,11 +135,13 @@ def _csv_lines(sought: Sought) -> Iterator[list[object]]:
 
 
 def _nothing(text: str) -> Empty:
-    browse = Action("Browse the catalog", reverse("console:catalog"))
-    ask = Action("Ask for it by its full name", reverse("console:request_new"))
+    browse = Action(gettext("Browse the catalog"), reverse("console:catalog"))
+    ask = Action(gettext("Ask for it by its full name"), reverse("console:request_new"))
     return Empty(
-        f"Nothing is called “{text}”",
-        "It may not exist, or you may not see it. Search looks at names of objects, people and groups.",
+        gettext("Nothing is called “%(text)s”") % {"text": text},
+        gettext(
+            "It may not exist, or you may not see it. Search looks at names of objects, people and groups."
+        ),
         drawn=False,
         actions=(browse, ask),
         level=2,
@@ -159,11 +170,14 @@ def _found(node: Node, owner: Principal | None, comment: str, may_grant: bool) -
     who = Who(
         node.name,
         Face("thing", terms.icon_of(node.type)),
-        f"{terms.kind_of(node.type)} in {above}",
+        gettext("%(type)s in %(above)s") % {"type": terms.kind_of(node.type), "above": above},
         terms.page_of(node.id, node.type),
     )
     access = Action(
-        "Who has access", reverse("console:object", args=[node.id]), "mini", more=f"to {node.name}"
+        gettext("Who has access"),
+        reverse("console:object", args=[node.id]),
+        "mini",
+        more=gettext("to %(name)s") % {"name": node.name},
     )
     return SearchResult(who, owner.label if owner else "", comment[:200], access, node.id, may_grant)
 
@@ -172,8 +186,8 @@ def _person(row: Principal) -> Person:
     asked = reverse("console:why") + "?" + urlencode({"who": str(row)})
     past = reverse("console:history") + "?" + urlencode({"person": str(row)})
     actions: Iterable[Action] = (
-        Action("Ask why", asked, "mini", more=f"about {row.label}"),
-        Action("History", past, "mini plain", more=f"of {row.label}"),
+        Action(gettext("Ask why"), asked, "mini", more=gettext("about %(label)s") % {"label": row.label}),
+        Action(gettext("History"), past, "mini plain", more=gettext("of %(label)s") % {"label": row.label}),
     )
     url = reverse("console:person", args=[row.pk])
     return Person(terms.who(row, f"{row.get_kind_display()} {row.name}", url), tuple(actions))

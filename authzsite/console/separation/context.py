@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -86,16 +87,24 @@ def rule_at(request: Request, id: int) -> tuple[SeparationContext, SeparationRul
 def refused(request: Request, desk: SeparationContext, deed: str) -> HttpResponse:
     ward = desk.ward
     access_log.refused(ward.asker, site_permissions.REALM, ward.root, via="console")
-    text = f"Only {ward.owner_words()} or a site admin can do that."
-    verdict = Verdict("no", f"You cannot {deed} of {ward.root.name}", text, level=1)
-    context = {"verdict": verdict, "actions": (Action(f"Back to {ward.root.name}", ward.url),)}
+    text = _("Only %(owner_words)s or a site admin can do that.") % {"owner_words": ward.owner_words()}
+    verdict = Verdict(
+        "no", _("You cannot %(deed)s of %(name)s") % {"deed": deed, "name": ward.root.name}, text, level=1
+    )
+    context = {
+        "verdict": verdict,
+        "actions": (Action(_("Back to %(name)s") % {"name": ward.root.name}, ward.url),),
+    }
     return show(request, "errors/refused.html", ward, context, status=403)
 
 
 def locked(desk: SeparationContext) -> Reason | None:
     if desk.writes:
         return None
-    return Reason("why-not-write", f"Only {desk.ward.owner_words()} or a site admin can write rules.")
+    return Reason(
+        "why-not-write",
+        _("Only %(owner_words)s or a site admin can write rules.") % {"owner_words": desk.ward.owner_words()},
+    )
 
 
 # Words
@@ -104,14 +113,17 @@ def locked(desk: SeparationContext) -> Reason | None:
 def side_words(side: Side, seen: Sight) -> str:
     """Role payer; Write tables or Create tables on shop.stock."""
     if seen.hides(side):
-        return "Something that you cannot see"
+        return _("Something that you cannot see")
     node = seen.place(side.key)
     if node is None:
-        return "Something that was dropped"
+        return _("Something that was dropped")
     if side.role is not None:
-        return f"Role {node.name}"
+        return _("Role %(name)s") % {"name": node.name}
     rights = [terms.right(code, node.type, node.kind) for code in side.privileges]
-    return f"{' or '.join(dict.fromkeys(rights))} on {node.ref.full_name or node.name}"
+    return _("%(rights)s on %(part)s") % {
+        "rights": " or ".join(dict.fromkeys(rights)),
+        "part": node.ref.full_name or node.name,
+    }
 
 
 @dataclass(frozen=True)
@@ -132,14 +144,14 @@ def path_of(way: SidePath, seen: Sight) -> Path:
     chips = []
     node = seen.place(way.object)
     if way.privilege == OWNER and node:
-        chips.append(Chip("owner", f"Owner of {node.name}"))
+        chips.append(Chip("owner", _("Owner of %(name)s") % {"name": node.name}))
     for station in way.via:
         if station.kind == "group":
-            chips.append(Chip("group", f"Group {station.name}"))
+            chips.append(Chip("group", _("Group %(name)s") % {"name": station.name}))
         elif station.kind == "role" and not is_personal(station.name):
-            chips.append(Chip("role", f"Role {station.name}"))
+            chips.append(Chip("role", _("Role %(name)s") % {"name": station.name}))
     if not chips:
-        chips.append(Chip("direct", "Direct"))
+        chips.append(Chip("direct", _("Direct")))
     if node and way.privilege != OWNER:
         chips.append(Chip("from", node.name, terms.page_of(node.id, node.type), hidden="on"))
     return Path(tuple(chips))
@@ -156,8 +168,10 @@ def line(
         path_of(one, seen),
         path_of(other, seen),
         words.moment(found.since) if found.since else "",
-        Chip("ends", words.moment(let.valid_until), hidden="let until") if let and let.valid_until else None,
-        f"{let.owner.label} answers for it" if let else "",
+        Chip("ends", words.moment(let.valid_until), hidden=_("let until"))
+        if let and let.valid_until
+        else None,
+        _("%(label)s answers for it") % {"label": let.owner.label} if let else "",
         action,
         let_end,
     )
@@ -167,8 +181,9 @@ def clash_words(clash: Violation, seen: Sight) -> tuple[str, str]:
     """Who is stopped by which rule, and by what: for a note above a form."""
     one, other = (side_words(side, seen) for side in sides_of(clash.rule))
     return (
-        f"{clash.person.label} would have both sides of the rule “{clash.rule.name}”.",
-        f"{one}, and {terms.lower(other)}.",
+        _("%(label)s would have both sides of the rule “%(name)s”.")
+        % {"label": clash.person.label, "name": clash.rule.name},
+        _("%(one)s, and %(other)s.") % {"one": one, "other": terms.lower(other)},
     )
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse, QueryDict
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.change_view import Plan
@@ -49,7 +50,7 @@ class ExceptionForm(ConsoleForm):
         name = self.cleaned_data["owner"]
         person = somebody(name)
         if person is None or not self.circle.people(kind="user").filter(pk=person.pk).exists():
-            raise ValidationError(f"Nobody is called {name}.")
+            raise ValidationError(_("Nobody is called %(name)s.") % {"name": name})
         return person
 
 
@@ -63,13 +64,13 @@ class NewExceptionView(RuleChangeView):
     def make_form(self, data: Any) -> ExceptionForm:
         form = ExceptionForm(data, circle=VisiblePrincipals(self.asker))
         form.fields["who"].search = lambda text: candidates(self.request, text)
-        zone = f"Within a year, in {words.zone()}, the time zone of your settings."
+        zone = _("Within a year, in %(zone)s, the time zone of your settings.") % {"zone": words.zone()}
         form.fields["date"].help_text = zone
         return form
 
     def plan(self, form: ExceptionForm) -> Plan | None:
         if self.rule.closed is not None:
-            self.notes = [Note("", "This rule has ended; it stops nobody any more.")]
+            self.notes = [Note("", _("This rule has ended; it stops nobody any more."))]
         return None
 
     def save(self, form: ExceptionForm, actor: Actor) -> None:
@@ -86,10 +87,13 @@ class NewExceptionView(RuleChangeView):
 
     def success_message(self, form: ExceptionForm) -> str:
         person, until = form.cleaned_data["who"][0], words.moment(form.cleaned_data["date"])
-        return f"{person.label} may hold both until {words.when_in_words(until)}"
+        return _("%(label)s may hold both until %(until)s") % {
+            "label": person.label,
+            "until": words.when_in_words(until),
+        }
 
     def heading(self, form: ExceptionForm) -> str:
-        return "Allow somebody to hold both"
+        return _("Allow somebody to hold both")
 
     def lead(self) -> str:
         seen = self.object.seen(only(self.object, self.rule))
@@ -97,7 +101,7 @@ class NewExceptionView(RuleChangeView):
         return f"{self.rule.name}: {first}; {terms.lower(second)}"
 
     def button(self, form: ExceptionForm) -> str:
-        return "Make the exception"
+        return _("Make the exception")
 
 
 class EndExceptionView(RuleChangeView):
@@ -121,8 +125,11 @@ class EndExceptionView(RuleChangeView):
         if (self.rule.pk, self.person.pk) not in self.object.book.exceptions:
             if not VisiblePrincipals(self.asker).people().filter(pk=self.person.pk).exists():
                 raise Http404
-            return Plan(nothing=True, notes=(Note("", f"{name} has no exception from this rule."),))
-        kept = DiffLine("change", name, "keeps the access, listed as a conflict")
+            return Plan(
+                nothing=True,
+                notes=(Note("", _("%(name)s has no exception from this rule.") % {"name": name}),),
+            )
+        kept = DiffLine("change", name, _("keeps the access, listed as a conflict"))
         return Plan(diff=Diff((kept,)))
 
     def save(self, form: ConfirmForm, actor: Actor) -> bool:
@@ -133,14 +140,14 @@ class EndExceptionView(RuleChangeView):
 
     def success_message(self, form: ConfirmForm) -> str:
         if self.revision is None:
-            return "Nothing changed: it had ended before"
-        return f"{self.person.label} has no exception any more"
+            return _("Nothing changed: it had ended before")
+        return _("%(label)s has no exception any more") % {"label": self.person.label}
 
     def heading(self, form: ConfirmForm) -> str:
         return f"End the exception of {self.person.label}?"
 
     def lead(self) -> str:
-        return f"From the rule {self.rule.name}"
+        return _("From the rule %(name)s") % {"name": self.rule.name}
 
     def button(self, form: ConfirmForm) -> str:
-        return "End the exception"
+        return _("End the exception")

@@ -11,6 +11,7 @@ from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import terms, words
@@ -79,10 +80,10 @@ class TypedSide:
     def problem(self) -> str:
         """Why it is no side; empty where it is one."""
         if self.what and self.node is None:
-            return f"There is nothing called {self.what} here."
+            return _("There is nothing called %(what)s here.") % {"what": self.what}
         if self.node is None:
-            return "Choose a role, or name an object."
-        return "" if self.codes else "Choose the rights that are kept apart."
+            return _("Choose a role, or name an object.")
+        return "" if self.codes else _("Choose the rights that are kept apart.")
 
 
 class SideInput(forms.Widget):
@@ -186,7 +187,9 @@ class NewRuleView(ChangeView):
         return self.object.ward.root
 
     def refusal(self) -> HttpResponse | None:
-        return None if self.object.writes else refused(self.request, self.object, "make rules of separation")
+        return (
+            None if self.object.writes else refused(self.request, self.object, _("make rules of separation"))
+        )
 
     def make_form(self, data: Any) -> RuleForm:
         return RuleForm(data, root=self.root)
@@ -195,11 +198,11 @@ class NewRuleView(ChangeView):
         self.violations: list[ViolationRow] | None = None
         if form.sides is None:
             return Plan()
-        name = form.cleaned_data.get("name") or "this rule"
+        name = form.cleaned_data.get("name") or _("this rule")
         try:
             rule = separation.unsaved(self.root, name, *form.sides, owners=form.owners_count)
         except PolicyError as problem:
-            return Plan(notes=(Note("bad", "This is not a valid rule.", str(problem)),))
+            return Plan(notes=(Note("bad", _("This is not a valid rule."), str(problem)),))
         book = Book([rule], {}, self.object.book.now)
         self.violations = [line(found, book) for found in self.object.found(book)]
         return Plan(sum=_foretold(len(self.violations)))
@@ -210,16 +213,18 @@ class NewRuleView(ChangeView):
         separation.make(self.root, name, one, other, by=actor, reason=reason, owners=form.owners_count)
 
     def success_message(self, form: RuleForm) -> str:
-        return f"The rule {form.cleaned_data['name']} applies from now on"
+        return _("The rule %(cleaned_data)s applies from now on") % {
+            "cleaned_data": form.cleaned_data["name"]
+        }
 
     def heading(self, form: RuleForm) -> str:
-        return f"Make a rule for {self.root.name}"
+        return _("Make a rule for %(name)s") % {"name": self.root.name}
 
     def lead(self) -> str:
-        return "Nobody may hold both sides from now on."
+        return _("Nobody may hold both sides from now on.")
 
     def button(self, form: RuleForm) -> str:
-        return "Make the rule"
+        return _("Make the rule")
 
     def back(self) -> str:
         return reverse("console:separation", args=[self.root.id])
@@ -239,9 +244,10 @@ class NewRuleView(ChangeView):
 
 def _foretold(many: int) -> str:
     if not many:
-        return "Nobody holds both now."
+        return _("Nobody holds both now.")
     has = "has" if many == 1 else "have"
     people = words.count(many, "person", "people")
-    return (
-        f"{people} {has} both already: the rule takes nothing from them, and lists them until it is resolved."
-    )
+    return _(
+        "%(people)s %(has)s both already: the rule takes nothing from them, and lists them "
+        "until it is resolved."
+    ) % {"people": people, "has": has}

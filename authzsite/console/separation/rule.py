@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView, Plan
@@ -46,21 +47,21 @@ def rule_detail(request: Request, id: int) -> HttpResponse:
     address = reverse("console:separation_end", args=[rule.pk])
     context: dict[str, Any] = {
         "heading": rule.name,
-        "lead": "This rule has ended; it stops nobody any more." if ended else "",
+        "lead": _("This rule has ended; it stops nobody any more.") if ended else "",
         "crumbs": Crumbs(
             (
                 (desk.ward.root.name, desk.ward.url),
-                ("Rules of separation", reverse("console:separation", args=[desk.ward.root.id])),
+                (_("Rules of separation"), reverse("console:separation", args=[desk.ward.root.id])),
             )
         ),
         "actions": []
         if ended
-        else [Action("End the rule", address, reason="" if desk.writes else "why-not-write")],
+        else [Action(_("End the rule"), address, reason="" if desk.writes else "why-not-write")],
         "facts": Facts(
             (
-                Fact("Nobody has both", one),
+                Fact(_("Nobody has both"), one),
                 Fact("and", other),
-                Fact("Owning counts", "as every right" if rule.owners else "for nothing here"),
+                Fact(_("Owning counts"), _("as every right") if rule.owners else _("for nothing here")),
             )
         ),
         "lines": list(_lines(desk, rule, book)) if desk.writes and not ended else [],
@@ -69,8 +70,10 @@ def rule_detail(request: Request, id: int) -> HttpResponse:
         "one": one,
         "other": other,
         "locked": locked(desk),
-        "let": Action("Make an exception", reverse("console:separation_let", args=[rule.pk])),
-        "empty": Empty("Nobody has both", "A change that would give anybody both is refused.", drawn=False),
+        "let": Action(_("Make an exception"), reverse("console:separation_let", args=[rule.pk])),
+        "empty": Empty(
+            _("Nobody has both"), _("A change that would give anybody both is refused."), drawn=False
+        ),
     }
     return show(request, "console/separation/rule.html", desk.ward, context)
 
@@ -87,16 +90,16 @@ def _lines(desk: SeparationContext, rule: SeparationRule, book: Book) -> Iterabl
         person = found.clash.person
         query = f"?{urlencode({'who': str(person)})}"
         let = Action(
-            "Make an exception" if found.clash.exception is None else "Extend",
+            _("Make an exception") if found.clash.exception is None else _("Extend"),
             f"{reverse('console:separation_let', args=[rule.pk])}{query}",
             "mini",
             more=f": {person.label}",
         )
         end = Action(
-            "End",
+            _("End"),
             f"{reverse('console:separation_let_end', args=[rule.pk])}{query}",
             "mini danger",
-            more=f" the exception of {person.label}",
+            more=_(" the exception of %(label)s") % {"label": person.label},
         )
         yield line(found, book, action=let, let_end=end if found.clash.exception else None)
 
@@ -134,10 +137,10 @@ class EndRuleView(RuleChangeView):
 
     def plan(self, form: ConfirmForm) -> Plan:
         if self.rule.closed is not None:
-            return Plan(nothing=True, notes=(Note("", "This rule has ended before."),))
-        lines = [DiffLine("change", "Anybody", "may be given both from then on")]
+            return Plan(nothing=True, notes=(Note("", _("This rule has ended before.")),))
+        lines = [DiffLine("change", _("Anybody"), _("may be given both from then on"))]
         if let := sum(key[0] == self.rule.pk for key in self.book.exceptions):
-            lines.append(DiffLine("lose", words.count(let, "exception"), "ends with it"))
+            lines.append(DiffLine("lose", words.count(let, "exception"), _("ends with it")))
         return Plan(diff=Diff(tuple(lines)))
 
     def save(self, form: ConfirmForm, actor: Actor) -> None:
@@ -146,8 +149,8 @@ class EndRuleView(RuleChangeView):
 
     def success_message(self, form: ConfirmForm) -> str:
         if self.revision is None:
-            return "Nothing changed: it had ended before"
-        return f"The rule {self.rule.name} has ended"
+            return _("Nothing changed: it had ended before")
+        return _("The rule %(name)s has ended") % {"name": self.rule.name}
 
     def heading(self, form: ConfirmForm) -> str:
         return f"End the rule {self.rule.name}?"
@@ -158,7 +161,7 @@ class EndRuleView(RuleChangeView):
         return f"{first}; {second}"
 
     def button(self, form: ConfirmForm) -> str:
-        return "End the rule"
+        return _("End the rule")
 
     def back(self) -> str:
         return reverse("console:separation", args=[self.object.ward.root.id])

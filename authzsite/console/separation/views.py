@@ -9,6 +9,7 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
@@ -41,17 +42,19 @@ def rule_list(request: Request, id: int) -> HttpResponse:
     """The list; numbers of people for who writes rules."""
     desk = desk_at(request, id)
     if not desk.sees:
-        return refused(request, desk, "see the rules of separation")
+        return refused(request, desk, _("see the rules of separation"))
     root = desk.ward.root
     rules = list(rules_of(desk))
     many = words.spelled(len(rules)) if rules else "No"
     context: dict[str, Any] = {
-        "heading": f"{many} {'rule' if len(rules) == 1 else 'rules'} of separation",
-        "lead": f"Access that nobody in {root.name} may hold together. Changes that give both are refused.",
-        "crumbs": Crumbs((("Realms", reverse("console:realms")), (root.name, desk.ward.url))),
+        "heading": _("%(many)s %(part)s of separation")
+        % {"many": many, "part": "rule" if len(rules) == 1 else "rules"},
+        "lead": _("Access that nobody in %(name)s may hold together. Changes that give both are refused.")
+        % {"name": root.name},
+        "crumbs": Crumbs(((_("Realms"), reverse("console:realms")), (root.name, desk.ward.url))),
         "actions": [
             Action(
-                "Make a rule",
+                _("Make a rule"),
                 reverse("console:separation_new", args=[root.id]),
                 "primary",
                 reason="" if desk.writes else "why-not-write",
@@ -62,8 +65,8 @@ def rule_list(request: Request, id: int) -> HttpResponse:
         "csv": reverse("console:separation_csv", args=[id]),
         "locked": locked(desk),
         "empty": Empty(
-            "No rules yet",
-            "A rule keeps two duties apart: for example, nobody may both enter payments and approve them.",
+            _("No rules yet"),
+            _("A rule keeps two duties apart: for example, nobody may both enter payments and approve them."),
         ),
     }
     return show(request, "console/separation/rules.html", desk.ward, context)
@@ -86,4 +89,4 @@ def _state(bare: int, let: int) -> State:
     note = f"{words.count(let, 'exception')}" if let else ""
     if bare:
         return State("failed", f"{words.count(bare, 'conflict')}", note)
-    return State("ok", "Nobody has both" if not let else "Nobody else", note)
+    return State("ok", _("Nobody has both") if not let else _("Nobody else"), note)

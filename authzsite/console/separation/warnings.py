@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from django.utils.translation import gettext as _
+
 from accounts.models import Principal
 from authzsite.console.kit.display.parts import Note
 from authzsite.console.kit.inputs.dates import When
@@ -38,4 +40,4 @@ def _notes(clashes: Sequence[Violation], reader: Principal | None) -> list[Note]
     seen = visibility.of_clashes(reader, clashes[:TOLD]) if clashes else Sight({})
     told = [Note("bad", *clash_words(clash, seen)) for clash in clashes[:TOLD]]
     more = len(clashes) - TOLD
-    return [*told, *([Note("bad", f"The same for {more} more.")] if more > 0 else [])]
+    return [*told, *([Note("bad", _("The same for %(more)s more.") % {"more": more})] if more > 0 else [])]

@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.accounts import site_admins
@@ -90,9 +91,12 @@ class Office:
         if self.may:
             return None
         owner = owner_of(self.root)
-        name = f"its owner, {terms.principal_name(owner)}" if owner else "its owner"
-        who = f"{name} or a site admin. {site_admins.admin_names()}"
-        return Reason(NO, f"Duties in {self.root.name} are given by {who}")
+        name = _("its owner, %(owner)s") % {"owner": terms.principal_name(owner)} if owner else _("its owner")
+        who = _("%(name)s or a site admin. %(admin_names)s") % {
+            "name": name,
+            "admin_names": site_admins.admin_names(),
+        }
+        return Reason(NO, _("Duties in %(name)s are given by %(who)s") % {"name": self.root.name, "who": who})
 
     def lines(self) -> list[DutyRow]:
         return [self._line(row) for row in self.rows]
@@ -103,7 +107,7 @@ class Office:
             held_duty.holder, held_duty.holder.name, reverse("console:person", args=[held_duty.holder.pk])
         )
         url = "" if here else reverse("console:object_duties", args=[held_duty.node.id])
-        where = "Here" if here else f"From {held_duty.node.name}"
+        where = "Here" if here else _("From %(name)s") % {"name": held_duty.node.name}
         return DutyRow(
             who,
             terms.DUTIES.get(held_duty.duty, held_duty.duty),
@@ -118,8 +122,11 @@ class Office:
             return None
         asked = urlencode({"who": str(held_duty.holder), "duty": held_duty.duty})
         url = f"{reverse('console:object_duty_take', args=[self.place.node.id])}?{asked}"
-        more = f"{terms.DUTIES.get(held_duty.duty, held_duty.duty)} from {held_duty.holder.label}"
-        return Action("Take back", url, "mini", more=more, reason="" if self.may else NO)
+        more = _("%(duty)s from %(label)s") % {
+            "duty": terms.DUTIES.get(held_duty.duty, held_duty.duty),
+            "label": held_duty.holder.label,
+        }
+        return Action(_("Take back"), url, "mini", more=more, reason="" if self.may else NO)
 
 
 def visit_office(request: Request, id: int) -> Office:
@@ -144,17 +151,17 @@ def duty_list(request: Request, id: int) -> HttpResponse:
         "rows": office.lines(),
         "csv": reverse("console:duties_csv", args=[place.node.id]),
         "give": Action(
-            "Give a duty",
+            _("Give a duty"),
             reverse("console:object_duty_give", args=[place.node.id]),
             reason="" if office.may else NO,
         ),
         "reason": office.reason(),
         "others": ""
         if office.may or place.may_look
-        else "Other people's duties are shown to people who give access.",
+        else _("Other people's duties are shown to people who give access."),
         "empty": Empty(
-            "Nobody has a duty here",
-            "The rules of the realm decide who may give access, with or without duties.",
+            _("Nobody has a duty here"),
+            _("The rules of the realm decide who may give access, with or without duties."),
         ),
     }
     template = "console/objects/duties.html" if inside else "console/objects/duties_bare.html"
@@ -164,9 +171,9 @@ def duty_list(request: Request, id: int) -> HttpResponse:
 def _bare(place: ObjectAccess) -> dict[str, Any]:
     """For a site admin whom the realm does not admit: the duties and nothing else of it."""
     return {
-        "heading": f"Duties in {place.node.name}",
+        "heading": _("Duties in %(name)s") % {"name": place.node.name},
         "kind": terms.kind_of(place.node.type),
-        "lead": "You are not a member: you see and give duties here, but none of the contents.",
+        "lead": _("You are not a member: you see and give duties here, but none of the contents."),
         "actions": [],
     }
 
@@ -193,9 +200,14 @@ def _refused(request: Request, office: Office) -> HttpResponse:
     place, reason = office.place, office.reason()
     access_log.refused(place.asker, site_permissions.REALM, place.node, via="console")
     back = reverse("console:object_duties", args=[place.node.id])
-    heading = f"You cannot change duties on {place.node.ref.full_name or place.node.name}"
+    heading = _("You cannot change duties on %(part)s") % {
+        "part": place.node.ref.full_name or place.node.name
+    }
     verdict = Verdict("no", heading, reason.text if reason else "", level=1)
-    context = {"verdict": verdict, "actions": (Action(f"Back to {place.node.name}", back),)}
+    context = {
+        "verdict": verdict,
+        "actions": (Action(_("Back to %(name)s") % {"name": place.node.name}, back),),
+    }
     return _page(request, "errors/refused.html", place, context, 403)
 
 
@@ -247,13 +259,13 @@ class GiveView(DutyChangeView):
     def make_form(self, data: Any) -> GiveForm:
         form, circle = GiveForm(data), circle_of(self.request)
         form.fields["who"].search = circle.people
-        form.fields["who"].nobody = f"Nobody of that name is in {self.object.root.name}."
+        form.fields["who"].nobody = _("Nobody of that name is in %(name)s.") % {"name": self.object.root.name}
         return form
 
     def plan(self, form: GiveForm) -> Plan:
         chosen, wanted = form["who"].chosen, form.cleaned_data.get("duty")
         if not chosen or not wanted:
-            return Plan(empty="Name somebody and choose a duty. A duty gives no access to data.")
+            return Plan(empty=_("Name somebody and choose a duty. A duty gives no access to data."))
         return Plan(diff=Diff(tuple(_lines(self.node, chosen, wanted))))
 
     def save(self, form: GiveForm, actor: Actor) -> None:
@@ -267,27 +279,32 @@ class GiveView(DutyChangeView):
     def success_message(self, form: GiveForm) -> str:
         names = words.listed([principal.label for principal in form.cleaned_data["who"]], 3)
         if self.revision is None:
-            return f"Nothing changed: {names} had it before"
+            return _("Nothing changed: %(names)s had it before") % {"names": names}
         what = words.count(len(form.cleaned_data["duty"]), "duty", "duties")
-        return f"{names}: {what} on {self.node.name}"
+        return _("%(names)s: %(what)s on %(name)s") % {"names": names, "what": what, "name": self.node.name}
 
     def heading(self, form: GiveForm) -> str:
-        return f"Give a duty on {self.node.name}"
+        return _("Give a duty on %(name)s") % {"name": self.node.name}
 
     def button(self, form: GiveForm) -> str:
         wanted = form.cleaned_data.get("duty", ())
-        return "Give the duty" if len(wanted) < 2 else f"Give {len(wanted)} duties"
+        return (
+            _("Give the duty") if len(wanted) < 2 else _("Give %(wanted)s duties") % {"wanted": len(wanted)}
+        )
 
 
 def _lines(node: Node, who: Sequence[Principal], wanted: Sequence[str]) -> Iterable[DiffLine]:
     has = {(held.holder.pk, held.duty) for held in duties.duties_along(node)}
     for principal in who:
         for duty in wanted:
-            text = f"{group_members.DUTY[duty]} {node.name} and what is below it"
+            text = _("%(duty)s %(name)s and what is below it") % {
+                "duty": group_members.DUTY[duty],
+                "name": node.name,
+            }
             if (principal.pk, duty) in has:
-                yield DiffLine("same", principal.label, f"may {text} already")
+                yield DiffLine("same", principal.label, _("may %(text)s already") % {"text": text})
             else:
-                yield DiffLine("gain", principal.label, f"may {text}")
+                yield DiffLine("gain", principal.label, _("may %(text)s") % {"text": text})
 
 
 # Taking back
@@ -319,9 +336,16 @@ class TakeView(DutyChangeView):
         if not any(held.holder == self.holder and held.duty == self.duty for held in here):
             if not VisiblePrincipals(self.asker).people().filter(pk=self.holder.pk).exists():
                 raise Http404
-            gone = Note("", f"{name} does not have this duty here.", "It may have been taken before.")
+            gone = Note(
+                "",
+                _("%(name)s does not have this duty here.") % {"name": name},
+                _("It may have been taken before."),
+            )
             return Plan(nothing=True, notes=(gone,))
-        loss = f"may no longer {group_members.DUTY[self.duty]} {self.node.name} and what is below it"
+        loss = _("may no longer %(duty)s %(name)s and what is below it") % {
+            "duty": group_members.DUTY[self.duty],
+            "name": self.node.name,
+        }
         return Plan(diff=Diff((DiffLine("lose", name, loss),)))
 
     def save(self, form: ConfirmForm, actor: Actor) -> bool:
@@ -334,11 +358,15 @@ class TakeView(DutyChangeView):
 
     def success_message(self, form: ConfirmForm) -> str:
         if self.revision is None:
-            return "Nothing changed: it was taken before"
-        return f"{self.holder.label} no longer has the duty {self.word} on {self.node.name}"
+            return _("Nothing changed: it was taken before")
+        return _("%(label)s no longer has the duty %(word)s on %(name)s") % {
+            "label": self.holder.label,
+            "word": self.word,
+            "name": self.node.name,
+        }
 
     def heading(self, form: ConfirmForm) -> str:
         return f"Take the duty {self.word} from {terms.principal_name(self.holder)}?"
 
     def button(self, form: ConfirmForm) -> str:
-        return f"Take it from {terms.principal_name(self.holder)}"
+        return _("Take it from %(holder)s") % {"holder": terms.principal_name(self.holder)}

@@ -8,6 +8,7 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts import people
 from accounts.models import Membership, Principal
@@ -91,19 +92,23 @@ class AddMemberView(MemberChangeView):
         if self.result is None:
             return ""
         principal, new = self.result
-        return f"{principal.label} is {'now' if new else 'already'} a member of {self.object.node.name}"
+        return _("%(label)s is %(part)s a member of %(name)s") % {
+            "label": principal.label,
+            "part": "now" if new else "already",
+            "name": self.object.node.name,
+        }
 
     def get_success_url(self) -> str:
         return reverse("console:person", args=[self.result[0].pk]) if self.result else self.back()
 
     def heading(self, form: MemberForm) -> str:
-        return f"Add a member to {self.object.node.name}"
+        return _("Add a member to %(name)s") % {"name": self.object.node.name}
 
     def lead(self) -> str:
         return ""
 
     def button(self, form: MemberForm) -> str:
-        return f"Add to {self.object.node.name}"
+        return _("Add to %(name)s") % {"name": self.object.node.name}
 
 
 # Removing
@@ -143,8 +148,8 @@ class RemoveMemberView(MemberChangeView):
         return {"typed": self.member.name if len(self.inside) > MANY else ""}
 
     def plan(self, form: ConfirmForm) -> Plan:
-        nothing = DiffLine("same", self.member.label, "holds nothing here directly.")
-        people_in_it = Count(words.number(len(self.inside)), "people in it", "lose")
+        nothing = DiffLine("same", self.member.label, _("holds nothing here directly."))
+        people_in_it = Count(words.number(len(self.inside)), _("people in it"), "lose")
         return Plan(
             tally=Tally((people_in_it,) if self.inside else ()),
             diff=Diff(tuple(_losses(self.object, self.member, self.inside)) or (nothing,)),
@@ -156,7 +161,10 @@ class RemoveMemberView(MemberChangeView):
             members.remove(node, self.member, by=actor, authority=authority)
 
     def success_message(self, form: ConfirmForm) -> str:
-        return f"{self.member.label} is no longer a member of {self.object.node.name}"
+        return _("%(label)s is no longer a member of %(name)s") % {
+            "label": self.member.label,
+            "name": self.object.node.name,
+        }
 
     def get_success_url(self) -> str:
         return reverse("console:people")
@@ -165,10 +173,13 @@ class RemoveMemberView(MemberChangeView):
         return f"Remove {terms.principal_name(self.member)} from {self.object.node.name}?"
 
     def lead(self) -> str:
-        return "A member of the realm; the account and its groups stay."
+        return _("A member of the realm; the account and its groups stay.")
 
     def button(self, form: ConfirmForm) -> str:
-        return f"Remove {terms.principal_name(self.member)} from {self.object.node.name}"
+        return _("Remove %(member)s from %(name)s") % {
+            "member": terms.principal_name(self.member),
+            "name": self.object.node.name,
+        }
 
     def back(self) -> str:
         return reverse("console:person", args=[self.member.pk])
@@ -190,16 +201,24 @@ def _losses(place: ObjectAccess, principal: Principal, inside: list[str]) -> Ite
     roles = sorted(name for name in names if not is_personal(name))
     if roles:
         yield DiffLine(
-            "lose", principal.label, f"loses {words.count(len(roles), 'role')}", words.listed(roles, 12)
+            "lose",
+            principal.label,
+            _("loses %(roles)s") % {"roles": words.count(len(roles), "role")},
+            words.listed(roles, 12),
         )
     if len(roles) < len(names):
-        yield DiffLine("lose", principal.label, "loses all that was granted directly")
+        yield DiffLine("lose", principal.label, _("loses all that was granted directly"))
     things = sorted(known[key].ref.full_name or known[key].name for key in owned if key in known)
     if things:
-        what = (
-            f"no longer owns {words.count(len(things), 'object')}, which stay without an owner of their own"
-        )
+        what = _("no longer owns %(things)s, which stay without an owner of their own") % {
+            "things": words.count(len(things), "object")
+        }
         yield DiffLine("lose", principal.label, what, words.listed(things, 12))
     if inside and names:
         many = words.count(len(inside), "person", "people")
-        yield DiffLine("lose", many, f"in {principal.label} lose access through it", words.listed(inside, 12))
+        yield DiffLine(
+            "lose",
+            many,
+            _("in %(label)s lose access through it") % {"label": principal.label},
+            words.listed(inside, 12),
+        )

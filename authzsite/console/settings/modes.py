@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from threading import Lock
 
+from django.utils.translation import gettext as _
+
 from authzsite.console.kit.display.parts import Note, State
 from catalog.models import Mode, Placement
 
@@ -24,18 +26,26 @@ def banner(realm: str, mode: str) -> Note | None:
     """A realm whose law is not enforced says so on every page about it."""
     if mode == "on":
         return None
-    return Note("bad", f"Authorization is {mode} in {realm}.", _TEXTS.get(mode, ""))
+    return Note(
+        "bad",
+        _("Authorization is %(mode)s in %(realm)s.") % {"mode": mode, "realm": realm},
+        _TEXTS.get(mode, ""),
+    )
 
 
 def banner_then(realm: str, mode: Mode | None) -> Note | None:
     """The same of a moment of the past."""
     if mode is None or mode.mode == Mode.Choice.ON:
         return None
-    return Note("bad", f"Authorization was {mode.mode} in {realm}.", "Its rules were not applied to members.")
+    return Note(
+        "bad",
+        _("Authorization was %(mode)s in %(realm)s.") % {"mode": mode.mode, "realm": realm},
+        _("Its rules were not applied to members."),
+    )
 
 
 def state(mode: str) -> State:
-    return State("ok", "On") if mode == "on" else State("failed", WORDS.get(mode, mode))
+    return State("ok", _("On")) if mode == "on" else State("failed", WORDS.get(mode, mode))
 
 
 class _Modes:

@@ -10,6 +10,7 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from authzsite.console.accounts import site_admins
@@ -138,7 +139,11 @@ class RealmAccess:
         return reverse("console:realm", args=[self.root.id])
 
     def owner_words(self) -> str:
-        return f"its owner, {terms.principal_name(self.owner)}" if self.owner else "its owner (nobody yet)"
+        return (
+            gettext("its owner, %(owner)s") % {"owner": terms.principal_name(self.owner)}
+            if self.owner
+            else gettext("its owner (nobody yet)")
+        )
 
 
 def realm_at(request: Request, id: int) -> RealmAccess:
@@ -165,7 +170,7 @@ def realm_detail(request: Request, id: int) -> HttpResponse:
         "heading": root.name,
         "kind": kind_words(root),
         "lead": detail.comment if detail else "",
-        "crumbs": Crumbs((("Realms", reverse("console:realms")),)),
+        "crumbs": Crumbs(((gettext("Realms"), reverse("console:realms")),)),
         "actions": list(_actions(ward)),
         "facts": Facts(tuple(_facts(ward))),
         "tabs": realm_tabs(ward, "realm"),
@@ -177,7 +182,9 @@ def realm_detail(request: Request, id: int) -> HttpResponse:
         "connect": connect,
         "no_connect": _no_connect(ward) if connect and connect.reason else None,
         "lines": list(_lines(ward)),
-        "no_lines": Empty("No catalog is connected", "Connect one to keep its rights true.", drawn=False),
+        "no_lines": Empty(
+            gettext("No catalog is connected"), gettext("Connect one to keep its rights true."), drawn=False
+        ),
     }
     return show(request, "console/settings/realm.html", ward, context)
 
@@ -204,8 +211,8 @@ def _actions(ward: RealmAccess) -> Iterable[Action]:
         return
     root = ward.root
     reason = "" if ward.owns else "why-not-switch"
-    yield Action("Set owner", reverse("console:object_owner", args=[root.id]), reason=reason)
-    yield Action(f"Open {root.name}", terms.page_of(root.id, root.type), "primary")
+    yield Action(gettext("Set owner"), reverse("console:object_owner", args=[root.id]), reason=reason)
+    yield Action(gettext("Open %(name)s") % {"name": root.name}, terms.page_of(root.id, root.type), "primary")
 
 
 def realm_tabs(ward: RealmAccess, current: str) -> Tabs | None:
@@ -217,17 +224,22 @@ def realm_tabs(ward: RealmAccess, current: str) -> Tabs | None:
     made = (
         Tab(label, reverse(f"console:{code}", args=[ward.root.id]), code == current) for code, label in shown
     )
-    return Tabs(tuple(made), f"Settings of {ward.root.name}")
+    return Tabs(tuple(made), gettext("Settings of %(name)s") % {"name": ward.root.name})
 
 
 def _facts(ward: RealmAccess) -> Iterable[Fact]:
-    yield Fact("Owner", ward.owner.label if ward.owner else "No owner")
-    yield Fact("Authorization", state=modes.state(ward.mode))
-    yield Fact("Members", members_words(ward.root, *ward.members), term="member")
+    yield Fact(gettext("Owner"), ward.owner.label if ward.owner else gettext("No owner"))
+    yield Fact(gettext("Authorization"), state=modes.state(ward.mode))
+    yield Fact(gettext("Members"), members_words(ward.root, *ward.members), term="member")
     kept = retention.days(ward.realm)
-    yield Fact("History stays live", f"for {words.count(kept, 'day')}" if kept else "for ever")
+    yield Fact(
+        gettext("History stays live"),
+        gettext("for %(kept)s") % {"kept": words.count(kept, "day")} if kept else gettext("for ever"),
+    )
     if ward.realm.kind == Realm.Kind.CDAP:
-        yield Fact("Rules", f"of CDAP {ward.realm.settings.get('policy', '')}")
+        yield Fact(
+            gettext("Rules"), gettext("of CDAP %(get)s") % {"get": ward.realm.settings.get("policy", "")}
+        )
 
 
 def _choices(ward: RealmAccess) -> Iterable[Choice]:
@@ -239,14 +251,15 @@ def _choices(ward: RealmAccess) -> Iterable[Choice]:
 def _switch(ward: RealmAccess, code: str) -> Action:
     url = f"{reverse('console:realm_mode', args=[ward.root.id])}?to={code}"
     reason = "" if ward.may_switch(code) else "why-not-switch"
-    return Action(f"Set to {terms.lower(modes.WORDS[code])}", url, reason=reason)
+    return Action(gettext("Set to %(words)s") % {"words": terms.lower(modes.WORDS[code])}, url, reason=reason)
 
 
 def _locked(ward: RealmAccess) -> Reason:
     who = ward.owner_words()
     return Reason(
         "why-not-switch",
-        f"These settings are changed by {who}. Site admins can set authorization back to on.",
+        gettext("These settings are changed by %(who)s. Site admins can set authorization back to on.")
+        % {"who": who},
     )
 
 
@@ -273,11 +286,13 @@ def _connect(ward: RealmAccess) -> Action | None:
     may = registration.may_connect(Actor(ward.asker, "console"), ward.root)
     url, reason = reverse("console:connect", args=[ward.root.id]), "" if may else "why-not-connect"
     whole = all(kind.whole_realm for kind in known.values())
-    return Action("Connect a server" if whole else "Connect a catalog", url, reason=reason)
+    return Action(gettext("Connect a server") if whole else gettext("Connect a catalog"), url, reason=reason)
 
 
 def _no_connect(ward: RealmAccess) -> Reason:
-    text = f"Only {ward.owner_words()} or a holder of the connect duty can connect catalogs."
+    text = gettext("Only %(owner_words)s or a holder of the connect duty can connect catalogs.") % {
+        "owner_words": ward.owner_words()
+    }
     return Reason("why-not-connect", text)
 
 
@@ -292,5 +307,5 @@ def _lines(ward: RealmAccess) -> Iterable[ConnectionRow]:
         if node is not None and ask.may_see(ward.slice, node, now=timezone.now()):
             url = reverse("console:sync_backend", args=[row.pk])
             what = Who(node.name, Face("thing", "catalog"), row.get_kind_display(), url)
-            does = "Repairs" if row.does == Backend.Policy.REPAIR else "Only reports"
+            does = "Repairs" if row.does == Backend.Policy.REPAIR else gettext("Only reports")
             yield ConnectionRow(what, BackendState(row, waiting.get(row.pk, 0)).plainly(), does)

@@ -8,6 +8,7 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import terms, words
@@ -78,7 +79,10 @@ class ModeView(RealmChangeView):
             realms.set_mode(ward.realm, self.mode, by=actor, authority=authority, reason=reason)
 
     def success_message(self, form: ConfirmForm) -> str:
-        return f"Authorization of {self.object.root.name} is {terms.lower(modes.WORDS[self.mode])}"
+        return _("Authorization of %(name)s is %(words)s") % {
+            "name": self.object.root.name,
+            "words": terms.lower(modes.WORDS[self.mode]),
+        }
 
     def heading(self, form: ConfirmForm) -> str:
         return f"Set authorization of {self.object.root.name} to {terms.lower(modes.WORDS[self.mode])}?"
@@ -87,32 +91,46 @@ class ModeView(RealmChangeView):
         return modes.MEANS[self.mode]
 
     def button(self, form: ConfirmForm) -> str:
-        return f"Set {self.object.root.name} to {terms.lower(modes.WORDS[self.mode])}"
+        return _("Set %(name)s to %(words)s") % {
+            "name": self.object.root.name,
+            "words": terms.lower(modes.WORDS[self.mode]),
+        }
 
 
 def _effects(ward: RealmAccess, code: str) -> Iterable[DiffLine]:
     open_ = dialects.get(ward.root.kind).open_to_all
     many = words.count(sum(ward.members), "member")
-    who = "Everybody who signs in" if open_ else many
+    who = _("Everybody who signs in") if open_ else many
     if code == "on":
-        yield DiffLine("lose", who, "may do only what the rules give", "As it was before it was switched.")
+        yield DiffLine(
+            "lose", who, _("may do only what the rules give"), _("As it was before it was switched.")
+        )
         return
-    more = "" if code == "off" else ", and change the rules"
+    more = "" if code == "off" else _(", and change the rules")
     if ward.mode == "on":
-        yield DiffLine("lose", ward.root.name, "is no longer protected by its rules", "Pages say so loudly.")
-    yield DiffLine("gain", who, f"may do everything with its data{more}")
+        yield DiffLine(
+            "lose", ward.root.name, _("is no longer protected by its rules"), _("Pages say so loudly.")
+        )
+    yield DiffLine("gain", who, _("may do everything with its data%(more)s") % {"more": more})
 
 
 def _refused(request: Request, ward: RealmAccess) -> HttpResponse:
-    return not_yours(request, ward, f"You cannot set the authorization of {ward.root.name}")
+    return not_yours(
+        request, ward, _("You cannot set the authorization of %(name)s") % {"name": ward.root.name}
+    )
 
 
 def not_yours(request: Request, ward: RealmAccess, heading: str) -> HttpResponse:
     """The page for viewers who may see the realm and not set it; the refusal is recorded."""
     access_log.refused(ward.asker, site_permissions.SWITCH, ward.root, via="console")
     context = {
-        "verdict": Verdict("no", heading, f"That is done by {ward.owner_words()}.", level=1),
-        "actions": (Action(f"Back to {ward.root.name}", ward.url),),
+        "verdict": Verdict(
+            "no",
+            heading,
+            _("That is done by %(owner_words)s.") % {"owner_words": ward.owner_words()},
+            level=1,
+        ),
+        "actions": (Action(_("Back to %(name)s") % {"name": ward.root.name}, ward.url),),
     }
     return show(request, "errors/refused.html", ward, context, status=403)
 
@@ -159,13 +177,15 @@ class SettingsView(RealmChangeView):
             realms.configure(ward.realm, form.cleaned_data, by=actor, authority=authority)
 
     def success_message(self, form: SettingsForm) -> str:
-        return f"{self.object.root.name} is set"
+        return _("%(name)s is set") % {"name": self.object.root.name}
 
     def heading(self, form: SettingsForm) -> str:
-        return f"Settings of {self.object.root.name}"
+        return _("Settings of %(name)s") % {"name": self.object.root.name}
 
     def lead(self) -> str:
-        return f"Its rules are those of CDAP {self.object.realm.settings.get('policy', '')}; that stays."
+        return _("Its rules are those of CDAP %(get)s; that stays.") % {
+            "get": self.object.realm.settings.get("policy", "")
+        }
 
     def button(self, form: SettingsForm) -> str:
-        return "Save the settings"
+        return _("Save the settings")

@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts import people
 from accounts.models import Principal
@@ -60,7 +61,7 @@ class RealmRow:
 
 def kind_words(root: Node) -> str:
     """What a realm is called in its own kind's words."""
-    named = {"metalake": "Metalake", "herd": "Herd", "instance": "CDAP instance"}
+    named = {"metalake": "Metalake", "herd": "Herd", "instance": gettext("CDAP instance")}
     return named.get(root.type, terms.kind_of(root.type))
 
 
@@ -83,11 +84,11 @@ def realm_list(request: Request) -> HttpResponse:
     found = seen_by(request)
     may = site_admins.may(request)
     context = {
-        "heading": "Realms",
-        "lead": "Each realm has its own rules. Access in one realm does not apply in another.",
+        "heading": gettext("Realms"),
+        "lead": gettext("Each realm has its own rules. Access in one realm does not apply in another."),
         "actions": [
             Action(
-                "Make a realm",
+                gettext("Make a realm"),
                 reverse("console:realm_new"),
                 "primary",
                 reason="" if may else "why-no-realm",
@@ -95,14 +96,18 @@ def realm_list(request: Request) -> HttpResponse:
         ],
         "reason": None
         if may
-        else Reason("why-no-realm", f"Only a site admin can create a realm. {site_admins.admin_names()}"),
+        else Reason(
+            "why-no-realm",
+            gettext("Only a site admin can create a realm. %(admin_names)s")
+            % {"admin_names": site_admins.admin_names()},
+        ),
         "rows": _rows(found),
         "count_words": words.count(len(found), "realm"),
         "empty": Empty(
-            "There is no realm yet" if may else "No realm has admitted you yet",
-            "The owner of a realm can add you."
+            gettext("There is no realm yet") if may else gettext("No realm has admitted you yet"),
+            gettext("The owner of a realm can add you.")
             if not may
-            else "Make the first one; its owner does the rest.",
+            else gettext("Make the first one; its owner does the rest."),
         ),
     }
     return page(request, "console/settings/realms.html", context, section="realms", revision=revision_now())
@@ -127,7 +132,7 @@ def _rows(found: Sequence[Node]) -> list[RealmRow]:
             owners.get(item.id, ""),
             modes.state(modes_.get(item.realm_id, "off")),
             members_words(item, *inside[item.realm_id]),
-            words.number(backends[item.realm_id]) if backends[item.realm_id] else "None",
+            words.number(backends[item.realm_id]) if backends[item.realm_id] else gettext("None"),
         )
         for item in found
     ]
@@ -178,7 +183,7 @@ class RealmForm(ConsoleForm):
         if self.cleaned_data.get("kind") != "cdap":
             self.errors.pop("policy", None)
         elif "policy" not in self.errors and not self.cleaned_data.get("policy"):
-            self.add_error("policy", "Choose its generation of rules.")
+            self.add_error("policy", gettext("Choose its generation of rules."))
         return self.cleaned_data
 
 
@@ -193,7 +198,7 @@ class NewRealmView(AdminChangeView):
     fields_of_errors = {BadName: "owner"}
 
     def way_back(self) -> tuple[str, str]:
-        return reverse("console:realms"), "The realms"
+        return reverse("console:realms"), gettext("The realms")
 
     def get_form_arguments(self) -> dict[str, Any]:
         return {"initial": {"owner": self.asker.name}}
@@ -213,16 +218,20 @@ class NewRealmView(AdminChangeView):
         if self.result is None:
             return ""
         made, owner = self.result
-        return f"{kind_words(made)} {made.name} is made; {owner.label} owns it"
+        return gettext("%(made)s %(name)s is made; %(label)s owns it") % {
+            "made": kind_words(made),
+            "name": made.name,
+            "label": owner.label,
+        }
 
     def get_success_url(self) -> str:
         return reverse("console:realm", args=[self.result[0].id]) if self.result else self.back()
 
     def heading(self, form: RealmForm) -> str:
-        return "Make a realm"
+        return gettext("Make a realm")
 
     def button(self, form: RealmForm) -> str:
-        return "Make the realm"
+        return gettext("Make the realm")
 
     def back(self) -> str:
         return reverse("console:realms")

@@ -6,6 +6,7 @@ from typing import Any
 
 from django.http import Http404
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.accounts.admin_change import AdminChangeView, PrincipalForm
@@ -35,18 +36,18 @@ class RepairRealmView(AdminChangeView):
         raise Http404
 
     def make_form(self, data: Any) -> PrincipalForm:
-        return PrincipalForm(data, kinds=("user", "group"), nobody="Nobody of that name is known.")
+        return PrincipalForm(data, kinds=("user", "group"), nobody=_("Nobody of that name is known."))
 
     def plan(self, form: PrincipalForm) -> Plan:
         if not form["who"].chosen:
-            return Plan(empty="Name somebody who can sign in. A reason is asked for, and kept for ever.")
+            return Plan(empty=_("Name somebody who can sign in. A reason is asked for, and kept for ever."))
         new, name = form["who"].chosen[0].label, self.object.name
-        lost = f"is no longer the owner of {name}"
-        gained = f"becomes the owner of {name}, and a member of it"
+        lost = _("is no longer the owner of %(name)s") % {"name": name}
+        gained = _("becomes the owner of %(name)s, and a member of it") % {"name": name}
         return Plan(
             diff=Diff(
                 (
-                    DiffLine("lose", self.before.label, lost, "Nobody can sign in as them."),
+                    DiffLine("lose", self.before.label, lost, _("Nobody can sign in as them.")),
                     DiffLine("gain", new, gained, LOUD),
                 )
             )
@@ -58,17 +59,26 @@ class RepairRealmView(AdminChangeView):
 
     def success_message(self, form: PrincipalForm) -> str:
         new = form.cleaned_data["who"][0].label
-        return f"{new} owns {self.object.name}; the record says that you repaired it"
+        return _("%(new)s owns %(name)s; the record says that you repaired it") % {
+            "new": new,
+            "name": self.object.name,
+        }
 
     def heading(self, form: PrincipalForm) -> str:
-        return f"Set another owner of {self.object.name}"
+        return _("Set another owner of %(name)s") % {"name": self.object.name}
 
     def lead(self) -> str:
-        return f"{self.before.label} owns it and cannot sign in. You get no access to it."
+        return _("%(label)s owns it and cannot sign in. You get no access to it.") % {
+            "label": self.before.label
+        }
 
     def button(self, form: PrincipalForm) -> str:
         chosen = form["who"].chosen
-        return f"Make {terms.principal_name(chosen[0])} the owner" if chosen else "Set the owner"
+        return (
+            _("Make %(chosen)s the owner") % {"chosen": terms.principal_name(chosen[0])}
+            if chosen
+            else _("Set the owner")
+        )
 
     def back(self) -> str:
         return reverse("console:accounts")

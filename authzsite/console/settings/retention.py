@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import words
@@ -59,7 +60,9 @@ class RetentionView(RealmChangeView):
         if self.object.owns:
             return None
         return not_yours(
-            self.request, self.object, f"You cannot set the retention of {self.object.root.name}"
+            self.request,
+            self.object,
+            _("You cannot set the retention of %(name)s") % {"name": self.object.root.name},
         )
 
     def get_form_arguments(self) -> dict[str, Any]:
@@ -68,8 +71,8 @@ class RetentionView(RealmChangeView):
 
     def plan(self, form: RetentionForm) -> Plan:
         begins = live_history.floor(self.object.realm.pk)
-        since = f"Live since revision {words.number(begins)}."
-        return Plan(notes=(Note("plain", since, "Earlier changes are archived."),) if begins else ())
+        since = _("Live since revision %(begins)s.") % {"begins": words.number(begins)}
+        return Plan(notes=(Note("plain", since, _("Earlier changes are archived.")),) if begins else ())
 
     def save(self, form: RetentionForm, actor: Actor) -> None:
         ward = self.object
@@ -79,16 +82,20 @@ class RetentionView(RealmChangeView):
 
     def success_message(self, form: RetentionForm) -> str:
         days = form.cleaned_data["days"]
-        lasts = f"for {words.count(days, 'day')}" if days else "for ever"
-        return f"The history of {self.object.root.name} stays live {lasts}"
+        lasts = _("for %(days)s") % {"days": words.count(days, "day")} if days else _("for ever")
+        return _("The history of %(name)s stays live %(lasts)s") % {
+            "name": self.object.root.name,
+            "lasts": lasts,
+        }
 
     def heading(self, form: RetentionForm) -> str:
-        return f"How long {self.object.root.name} keeps its history live"
+        return _("How long %(name)s keeps its history live") % {"name": self.object.root.name}
 
     def lead(self) -> str:
-        return (
-            "What is older moves to the archive: files that stay part of the same verified chain and can be "
-            "searched. The live pages then no longer show who had access before that day."
+        return _(
+            "What is older moves to the archive: files that stay part of the same verified chain "
+            "and can be searched. The live pages then no longer show who had access before that "
+            "day."
         )
 
     def button(self, form: RetentionForm) -> str:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from django.utils.translation import gettext
+
 from accounts.models import Principal
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import State
@@ -36,7 +38,7 @@ def state(found: SyncStatus | None) -> State | None:
         return None
     row = found.backend
     if row.compared_at is None and row.proved_at is None:
-        return State("unknown", "Not yet compared")
+        return State("unknown", gettext("Not yet compared"))
     return _decided_since(found, row) or _counted(found, row)
 
 
@@ -51,10 +53,16 @@ def arrived(found: SyncStatus | None) -> State | None:
         return refused(system)
     if found.waiting:
         watched = row.does == Backend.Policy.REPORT
-        return State("behind", "Not applied", f"{system} is only watched") if watched else _on_its_way(row)
+        return (
+            State(
+                "behind", gettext("Not applied"), gettext("%(system)s is only watched") % {"system": system}
+            )
+            if watched
+            else _on_its_way(row)
+        )
     if found.of and len(found.without_login) == found.of:
-        return State("unknown", "No login", f"in {system}")
-    return State("ok", "Applied", f"in {system}")
+        return State("unknown", gettext("No login"), gettext("in %(system)s") % {"system": system})
+    return State("ok", gettext("Applied"), gettext("in %(system)s") % {"system": system})
 
 
 def ordered(orders: Sequence[ForeignOrder]) -> State | None:
@@ -63,31 +71,41 @@ def ordered(orders: Sequence[ForeignOrder]) -> State | None:
         return None
     system = orders[0].backend.get_kind_display()
     if any(order.dropped for order in orders):
-        return State("unknown", "Given up", "it was left as it was")
+        return State("unknown", gettext("Given up"), gettext("it was left as it was"))
     if any(order.is_stuck for order in orders):
         return refused(system)
     if all(order.done for order in orders):
-        return State("ok", "Applied", f"in {system}")
+        return State("ok", gettext("Applied"), gettext("in %(system)s") % {"system": system})
     return _on_its_way(orders[0].backend)
 
 
 def refused(system: str) -> State:
     """It failed for good, and will not be there until somebody does something."""
-    return State("failed", f"Refused by {system}", "waits for somebody")
+    return State(
+        "failed", gettext("Refused by %(system)s") % {"system": system}, gettext("waits for somebody")
+    )
 
 
 def _on_its_way(row: Backend) -> State:
-    return State("behind", "On its way", row.get_state_display() if row.state in HALTED else "")
+    return State("behind", gettext("On its way"), row.get_state_display() if row.state in HALTED else "")
 
 
 def _decided_since(found: SyncStatus, row: Backend) -> State | None:
     """Of what was decided after the last comparison nothing is known in the backend yet."""
     if found.parked:
-        return State("failed", f"{row.get_kind_display()} fails", "waits for somebody")
+        return State(
+            "failed",
+            gettext("%(get_kind_display)s fails") % {"get_kind_display": row.get_kind_display()},
+            gettext("waits for somebody"),
+        )
     if not found.coming:
         return None
     if row.does == Backend.Policy.REPORT:
-        return State("behind", "Not yet compared", f"{row.get_kind_display()} is only watched")
+        return State(
+            "behind",
+            gettext("Not yet compared"),
+            gettext("%(get_kind_display)s is only watched") % {"get_kind_display": row.get_kind_display()},
+        )
     return _on_its_way(row)
 
 
@@ -99,8 +117,8 @@ def _counted(found: SyncStatus, row: Backend) -> State:
     watched = row.does == Backend.Policy.REPORT
     parts = (
         (found.refused, "refused"),
-        (found.waiting, "only watched" if watched else "on the way"),
-        (found.without_login, "without login"),
+        (found.waiting, gettext("only watched") if watched else gettext("on the way")),
+        (found.without_login, gettext("without login")),
     )
     why = [f"{words.number(len(names))} {word}" for names, word in parts if names]
     mark = "failed" if found.refused else "behind" if found.waiting else "unknown"
@@ -111,13 +129,20 @@ def _of_one(found: SyncStatus, row: Backend) -> State:
     if found.refused:
         return refused(row.get_kind_display())
     if found.without_login:
-        return State("unknown", "No login", f"in {row.get_kind_display()}")
+        return State(
+            "unknown",
+            gettext("No login"),
+            gettext("in %(get_kind_display)s") % {"get_kind_display": row.get_kind_display()},
+        )
     if row.does == Backend.Policy.REPORT:
-        return State("behind", "Not applied", "only watched")
+        return State("behind", gettext("Not applied"), gettext("only watched"))
     return _on_its_way(row)
 
 
 def _many(found: SyncStatus) -> str:
     if found.of == 1:
         return "Applied"
-    return f"Applied {words.number(found.applied)} of {words.number(found.of)}"
+    return gettext("Applied %(applied)s of %(of)s") % {
+        "applied": words.number(found.applied),
+        "of": words.number(found.of),
+    }

@@ -12,6 +12,7 @@ from django.db.models import Count, Max
 from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.accounts import site_admins
 from authzsite.console.kit.auth import login_required
@@ -112,7 +113,7 @@ def backend_detail(request: Request, id: int) -> HttpResponse:
     one = there(request, id)
     reason = _reason(one)
     context: dict[str, Any] = {
-        "crumbs": Crumbs((("Sync", reverse("console:sync")),)),
+        "crumbs": Crumbs(((_("Sync"), reverse("console:sync")),)),
         "heading": one.name,
         "lead": _lead(one),
         "controls": [] if reason else list(_controls(one)),
@@ -150,57 +151,69 @@ def _going(backend_access: BackendAccess) -> RunProgress | None:
 
 def _lead(backend_access: BackendAccess) -> str:
     if backend_access.row.does == Backend.Policy.REPORT:
-        return "It is only watched: differences are shown, and nothing is changed in the backend."
-    return "Decisions are applied there and read back; grants made there by others stay."
+        return _("It is only watched: differences are shown, and nothing is changed in the backend.")
+    return _("Decisions are applied there and read back; grants made there by others stay.")
 
 
 def _reason(backend_access: BackendAccess) -> Reason | None:
     if backend_access.may_operate:
         return None
-    text = f"The owner of {backend_access.place.node.name} or a holder of the sync duty runs its sync."
+    text = _("The owner of %(name)s or a holder of the sync duty runs its sync.") % {
+        "name": backend_access.place.node.name
+    }
     return Reason("why-not-operate", text)
 
 
 def _controls(backend_access: BackendAccess) -> Iterable[Action]:
     """What a button does at once."""
     if backend_access.row.state == Backend.State.PAUSED:
-        yield Action("Resume", backend_access.address("resume"), "primary")
+        yield Action(_("Resume"), backend_access.address("resume"), "primary")
         return
-    yield Action("Check now", backend_access.address("look"), "")
+    yield Action(_("Check now"), backend_access.address("look"), "")
     if backend_access.row.policy == Backend.Policy.REPAIR:
-        yield Action("Only report", backend_access.address("report"), "")
+        yield Action(_("Only report"), backend_access.address("report"), "")
 
 
 def _doors(backend_access: BackendAccess, reason: Reason | None) -> Iterable[Action]:
     """What is asked back first, on a page of its own."""
-    yield Action("What it holds", reverse("console:discover", args=[backend_access.row.pk]), "plain")
+    yield Action(_("What it holds"), reverse("console:discover", args=[backend_access.row.pk]), "plain")
     if reason:
-        yield Action("Pause", reason=reason.id)
+        yield Action(_("Pause"), reason=reason.id)
         return
     if backend_access.row.state != Backend.State.PAUSED:
-        yield Action("Pause", backend_access.address("pause"), "", "pause")
+        yield Action(_("Pause"), backend_access.address("pause"), "", "pause")
     if backend_access.row.state == Backend.State.HELD:
-        yield Action("Look at what it takes", backend_access.address("confirm"), "primary")
+        yield Action(_("Look at what it takes"), backend_access.address("confirm"), "primary")
     if backend_access.row.policy == Backend.Policy.REPORT:
-        yield Action("Repair from now on", backend_access.address("repair"), "primary")
+        yield Action(_("Repair from now on"), backend_access.address("repair"), "primary")
 
 
 def _note(backend_access: BackendAccess) -> Note | None:
     row, run = backend_access.row, backend_access.latest
     if row.state == Backend.State.PAUSED:
-        by = f" by {row.paused_by.label}" if row.paused_by else ""
-        until = f" until {words.moment(row.paused_until)}" if row.paused_until else ""
-        return Note("warn", f"Paused{by}{until}.", "Decisions are kept and applied when it is resumed.")
+        by = _(" by %(label)s") % {"label": row.paused_by.label} if row.paused_by else ""
+        until = (
+            _(" until %(paused_until)s") % {"paused_until": words.moment(row.paused_until)}
+            if row.paused_until
+            else ""
+        )
+        return Note(
+            "warn",
+            _("Paused%(by)s%(until)s.") % {"by": by, "until": until},
+            _("Decisions are kept and applied when it is resumed."),
+        )
     if row.awaits:
-        heading = "It only reports until a site admin of this site agrees."
+        heading = _("It only reports until a site admin of this site agrees.")
         return Note("warn", heading, f"{AWAITS[Backend.Awaits(row.awaits)]} {site_admins.admin_names()}")
     if row.restored:
-        text = "Look at the plan: what was revoked since the copy was made must not come back. Then repair."
-        return Note("warn", "The console's database went back in time, so nothing is changed here.", text)
+        text = _(
+            "Look at the plan: what was revoked since the copy was made must not come back. Then repair."
+        )
+        return Note("warn", _("The console's database went back in time, so nothing is changed here."), text)
     if row.state == Backend.State.HELD and run:
-        losing = words.count(run.losing, "person", "people") if backend_access.may_look else "many people"
-        text = "It may be a mistake, so it waits until somebody has looked at it."
-        return Note("warn", f"Held: the plan takes something from {losing}.", text)
+        losing = words.count(run.losing, "person", "people") if backend_access.may_look else _("many people")
+        text = _("It may be a mistake, so it waits until somebody has looked at it.")
+        return Note("warn", _("Held: the plan takes something from %(losing)s.") % {"losing": losing}, text)
     if row.error:
         text = NEXT.get(row.error_kind, "Decisions are kept and applied when it works again.")
         answer = f"{row.get_kind_display()} answered: {row.error[:300]}"
@@ -210,27 +223,37 @@ def _note(backend_access: BackendAccess) -> Note | None:
 
 def _facts(backend_access: BackendAccess) -> Iterable[Fact]:
     row, counts = backend_access.row, backend_access.row.counts
-    proved = words.when_in_words(words.ago(row.proved_at)) if row.proved_at else "not yet"
-    revision = f"revision {words.number(row.proved_revision)}" if row.proved_at else ""
+    proved = words.when_in_words(words.ago(row.proved_at)) if row.proved_at else _("not yet")
+    revision = (
+        _("revision %(proved_revision)s") % {"proved_revision": words.number(row.proved_revision)}
+        if row.proved_at
+        else ""
+    )
     yield Fact(
-        "State",
+        _("State"),
         state=backend_access.behind.state() if backend_access.may_look else backend_access.behind.plainly(),
     )
-    yield Fact("What it does", "Repairs" if row.does == Backend.Policy.REPAIR else "Only reports")
-    yield Fact("Proved equal", proved, note=revision)
+    yield Fact(_("What it does"), _("Repairs") if row.does == Backend.Policy.REPAIR else _("Only reports"))
+    yield Fact(_("Proved equal"), proved, note=revision)
     if row.compared_at:
-        yield Fact("All compared", words.when_in_words(words.ago(row.compared_at)), note="and each night")
+        yield Fact(
+            _("All compared"), words.when_in_words(words.ago(row.compared_at)), note=_("and each night")
+        )
     if counts.get("in_force"):
-        yield Fact("In force", counts["in_force"])
+        yield Fact(_("In force"), counts["in_force"])
     for word, names in COUNTED if backend_access.may_look else ():
         many = sum(int(counts.get(name, 0)) for name in names)
         if many or word in ALWAYS:
             yield Fact(word, words.number(many))
     url = "" if _reason(backend_access) else backend_access.address("rate")
-    yield Fact("Pace", f"{words.number(row.rate)} a second" if row.rate else "No limit", url)
+    yield Fact(
+        _("Pace"),
+        _("%(rate)s a second") % {"rate": words.number(row.rate)} if row.rate else _("No limit"),
+        url,
+    )
     share = "" if _reason(backend_access) else backend_access.address("share")
-    held = f"When over {row.share} % lose something" if row.share < 100 else "Never"
-    yield Fact("Held for a look", held, share)
+    held = _("When over %(share)s %% lose something") % {"share": row.share} if row.share < 100 else "Never"
+    yield Fact(_("Held for a look"), held, share)
 
 
 def _inside(backend_access: BackendAccess, asked: Mapping[str, str]) -> dict[str, Any]:
@@ -254,8 +277,10 @@ def _inside(backend_access: BackendAccess, asked: Mapping[str, str]) -> dict[str
         "no_plan": _no_plan(backend_access),
         "runs": lines,
         "runs_url": reverse("console:sync_runs", args=[backend_access.row.pk]),
-        "no_runs": Empty("It was not compared yet", "That happens every minute.", drawn=False),
-        "runs_pager": Pager(f"The last {words.count(len(lines), 'run') if len(lines) > 1 else 'run'}"),
+        "no_runs": Empty(_("It was not compared yet"), _("That happens every minute."), drawn=False),
+        "runs_pager": Pager(
+            _("The last %(lines)s") % {"lines": words.count(len(lines), "run") if len(lines) > 1 else "run"}
+        ),
     }
 
 
@@ -269,21 +294,30 @@ def _no_plan(backend_access: BackendAccess) -> Empty:
         SyncRun.State.UNPROVED,
         SyncRun.State.FAILED,
     ):
-        text = "The last run shows the error. It is tried again."
-        return Empty("Every change was tried", text, drawn=False)
-    return Empty("Nothing is to be done", "At the last check both sides matched.", drawn=False)
+        text = _("The last run shows the error. It is tried again.")
+        return Empty(_("Every change was tried"), text, drawn=False)
+    return Empty(_("Nothing is to be done"), _("At the last check both sides matched."), drawn=False)
 
 
 def _plan_text(backend_access: BackendAccess) -> str:
     run = backend_access.latest
     if run is None or not _plan(backend_access):
         return ""
-    takes = f"{words.count(run.removals, 'right or membership', 'rights and memberships')} are taken"
+    takes = _("%(removals)s are taken") % {
+        "removals": words.count(run.removals, "right or membership", "rights and memberships")
+    }
     if not run.losing:
-        takes = "nobody loses anything by it"
+        takes = _("nobody loses anything by it")
     seen = words.when_in_words(words.ago(run.ended)) if run.ended else ""
-    from_ = f", from {words.count(run.losing, 'person', 'people')}" if run.losing else ""
-    return f"{words.count(run.total, 'step')}; {takes}{from_}. Looked at {seen}."
+    from_ = (
+        _(", from %(losing)s") % {"losing": words.count(run.losing, "person", "people")} if run.losing else ""
+    )
+    return _("%(total)s; %(takes)s%(from)s. Looked at %(seen)s.") % {
+        "total": words.count(run.total, "step"),
+        "takes": takes,
+        "from": from_,
+        "seen": seen,
+    }
 
 
 def _stuck(backend_access: BackendAccess) -> list[Stuck]:
@@ -304,14 +338,18 @@ def _stuck(backend_access: BackendAccess) -> list[Stuck]:
     for order in orders:
         at = about.get(order.pk)
         url = reverse("console:sync_deed", args=[at, "drop"]) if at else ""
-        what = f"{'Adopting' if order.replaced else 'Revoking'} {order.right} of {order.holder}"
-        what += f" on {'.'.join(order.path) or row.place}"
+        what = _("%(part)s %(right)s of %(holder)s") % {
+            "part": "Adopting" if order.replaced else "Revoking",
+            "right": order.right,
+            "holder": order.holder,
+        }
+        what += _(" on %(part)s") % {"part": ".".join(order.path) or row.place}
         found.append(Stuck(what, _since(order.tried_at), cause(order, row, whole=whole), url))
     return [*found, *_parked(row, whole=whole)]
 
 
 def _since(moment: datetime | None) -> str:
-    return f"tried {words.when_in_words(words.moment(moment))}" if moment else ""
+    return _("tried %(moment)s") % {"moment": words.when_in_words(words.moment(moment))} if moment else ""
 
 
 def _parked(row: Backend, *, whole: bool) -> list[Stuck]:
@@ -320,7 +358,7 @@ def _parked(row: Backend, *, whole: bool) -> list[Stuck]:
     system = row.get_kind_display()
     return [
         Stuck(
-            f"{words.count(item['many'], 'change')} decided since then",
+            _("%(item)s decided since then") % {"item": words.count(item["many"], "change")},
             _since(item["since"]),
             " ".join(
                 [
@@ -335,7 +373,7 @@ def _parked(row: Backend, *, whole: bool) -> list[Stuck]:
 
 def _hidden(backend_access: BackendAccess) -> Empty:
     return Empty(
-        "You cannot see the details",
-        "Plan and runs name people; only people who run the sync or may grant on the catalog see them.",
+        _("You cannot see the details"),
+        _("Plan and runs name people; only people who run the sync or may grant on the catalog see them."),
         drawn=False,
     )

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 
 from django.db.models import Count, F, Q
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import State
@@ -69,12 +70,16 @@ class BackendState:
         """How far what was decided has come: of one object what was decided about it, and nothing else."""
         kind, word = _WORDS[Backend.State(self.row.state)]
         if self.row.restored and self.row.state != Backend.State.PAUSED:
-            return State("paused", "Changes nothing", "the database came back from a copy")
+            return State("paused", gettext("Changes nothing"), gettext("the database came back from a copy"))
         moving = self.row.state in (Backend.State.IN_SYNC, Backend.State.BEHIND)
         if self.stuck and moving:
-            return State("failed", "Needs somebody", self._note())
+            return State("failed", gettext("Needs somebody"), self._note())
         if self.waiting and moving:
-            return State("behind", "Catching up", f"{words.number(self.waiting)} to go")
+            return State(
+                "behind",
+                gettext("Catching up"),
+                gettext("%(waiting)s to go") % {"waiting": words.number(self.waiting)},
+            )
         if self.differs == 0 and moving:
             kind, word = _WORDS[Backend.State.IN_SYNC]
         if kind == "ok" and self.row.compared_at:
@@ -82,10 +87,12 @@ class BackendState:
         return State(kind, word, self._note())
 
     def _note(self) -> str:
-        stuck = [f"{words.number(self.stuck)} stuck"] if self.stuck else []
+        stuck = [gettext("%(stuck)s stuck") % {"stuck": words.number(self.stuck)}] if self.stuck else []
         if self.differs is not None:
             left = self.differs - self.stuck
-            return ", ".join([*([f"{words.number(left)} differ"] if left > 0 else []), *stuck])
+            return ", ".join(
+                [*([gettext("%(left)s differ") % {"left": words.number(left)}] if left > 0 else []), *stuck]
+            )
         counts = self.row.counts
         parts = [
             f"{words.number(counts.get(name, 0))} {name}" for name in ("missing", "extra") if counts.get(name)

@@ -11,6 +11,7 @@ from django.db.models import Q, QuerySet
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
@@ -43,13 +44,15 @@ def runs(request: Request, id: int) -> HttpResponse:
     found, pager = _page(rows, request, asked, "run")
     csv = reverse("console:sync_runs_csv", args=[id]) + (f"?{urlencode({'s': asked})}" if asked else "")
     context = {
-        "heading": f"Runs of {one.name}",
-        "lead": "Each comparison: what was read, planned, done, and proved by reading again.",
-        "crumbs": Crumbs((("Sync", reverse("console:sync")), (one.name, _backend(one.row)))),
+        "heading": gettext("Runs of %(name)s") % {"name": one.name},
+        "lead": gettext("Each comparison: what was read, planned, done, and proved by reading again."),
+        "crumbs": Crumbs(((gettext("Sync"), reverse("console:sync")), (one.name, _backend(one.row)))),
         "toggles": _toggles(asked),
         "runs": lines_of(found),
         "runs_pager": replace(pager, csv=csv),
-        "no_runs": Empty("No run matches" if asked else "It was not compared yet", drawn=False),
+        "no_runs": Empty(
+            gettext("No run matches") if asked else gettext("It was not compared yet"), drawn=False
+        ),
     }
     node = one.place.node
     return page(request, "console/sync/runs.html", context, section="sync", realm=node.realm)
@@ -88,7 +91,7 @@ def _backend(row: Backend) -> str:
 
 
 def _toggles(asked: str) -> tuple[Toggle, ...]:
-    every = Toggle("All", "?", not asked)
+    every = Toggle(gettext("All"), "?", not asked)
     return (every, *(Toggle(word, f"?s={code}", asked == code) for code, (word, _) in FILTERS.items()))
 
 
@@ -100,7 +103,7 @@ def _page(rows: QuerySet[Any], request: Request, asked: str, what: str) -> tuple
     shown = found[:SHOWN]
     kept = {"s": asked} if asked else {}
     more = f"?{urlencode({**kept, 'before': shown[-1].pk})}" if len(found) > SHOWN else ""
-    text = f"{words.count(len(shown), what)}, newest first"
+    text = gettext("%(shown)s, newest first") % {"shown": words.count(len(shown), what)}
     return shown, Pager(text, f"?{urlencode(kept)}" if before else "", more)
 
 
@@ -132,7 +135,9 @@ def on_object(request: Request, id: int) -> HttpResponse:
         "applied": [_applied(item, row) for item in found],
         "pager": pager,
         "back": reverse("console:object_sync", args=[id]),
-        "nothing": Empty("Nothing was applied here", "The changes in its backend will be listed here."),
+        "nothing": Empty(
+            gettext("Nothing was applied here"), gettext("The changes in its backend will be listed here.")
+        ),
     }
     node = place.node
     return page(request, "console/objects/applied.html", context, section="catalog", realm=node.realm)

@@ -8,6 +8,7 @@ from django import forms
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView
@@ -57,20 +58,20 @@ class OperateForm(ConsoleForm):
 
 
 def _until() -> MomentField:
-    help_text = f"In {words.zone()}. Empty until somebody resumes it."
-    wrong = {"required": "Give a date and a time, or none."}
-    return MomentField(label="Until", required=False, help_text=help_text, error_messages=wrong)
+    help_text = _("In %(zone)s. Empty until somebody resumes it.") % {"zone": words.zone()}
+    wrong = {"required": _("Give a date and a time, or none.")}
+    return MomentField(label=_("Until"), required=False, help_text=help_text, error_messages=wrong)
 
 
 def _rate(row: Backend) -> WholeNumberField:
     return WholeNumberField(
-        label="Most changes a second",
+        label=_("Most changes a second"),
         max_length=9,
         required=False,
         empty=0,
-        wrong="Give a whole number of changes a second, or none.",
+        wrong=_("Give a whole number of changes a second, or none."),
         initial=row.rate or "",
-        help_text="Rights and memberships, such as 50. Empty for no limit.",
+        help_text=_("Rights and memberships, such as 50. Empty for no limit."),
     )
 
 
@@ -82,14 +83,16 @@ class ShareField(WholeNumberField):
 
 
 def _share(row: Backend) -> ShareField:
-    few = f"A plan that takes from {loss_limit.FEW} people or fewer is never held; at 100 no plan is."
+    few = _("A plan that takes from %(few)s people or fewer is never held; at 100 no plan is.") % {
+        "few": loss_limit.FEW
+    }
     return ShareField(
-        label="Share of people who would lose something, per cent",
+        label=_("Share of people who would lose something, per cent"),
         max_length=4,
         most=100,
-        wrong="Give a share of people from 0 to 100 per cent.",
+        wrong=_("Give a share of people from 0 to 100 per cent."),
         initial=row.share,
-        help_text=f"Of all who have something there by ours. {few}",
+        help_text=_("Of all who have something there by ours. %(few)s") % {"few": few},
     )
 
 
@@ -137,7 +140,7 @@ class OperateView(ChangeView):
     def form_refused(self, form: OperateForm, problem: Exception) -> HttpResponse:
         if self.operation in ASKED:
             return super().form_refused(form, problem)
-        say(self.request, f"Not done. {problem}")
+        say(self.request, _("Not done. %(problem)s") % {"problem": problem})
         return redirect(self.back())
 
     def note_of(self, form: OperateForm, problem: Exception) -> Note:
@@ -156,7 +159,7 @@ class OperateView(ChangeView):
             "form": kwargs["form"],
             "notes": self.notes,
             "back": self.back(),
-            "keep": "Leave it as it is",
+            "keep": _("Leave it as it is"),
             "steps": steps_of(run, self.object.row) if run and has_plan else [],
             "digest": run.digest if run else "",
             **_words(self.object, self.operation, run),
@@ -174,8 +177,9 @@ def refused(request: Request, backend_access: BackendAccess) -> HttpResponse:
     """Somebody who does not run the sync wanted to."""
     access_log.refused(backend_access.place.asker, operations.DUTY, backend_access.place.node, via="console")
     context = {
-        "heading": f"You cannot run the sync of {backend_access.place.node.name}",
-        "text": f"The owner of {backend_access.place.node.name} or a holder of the sync duty can.",
+        "heading": _("You cannot run the sync of %(name)s") % {"name": backend_access.place.node.name},
+        "text": _("The owner of %(name)s or a holder of the sync duty can.")
+        % {"name": backend_access.place.node.name},
         "status": 403,
     }
     return page(
@@ -190,34 +194,37 @@ def refused(request: Request, backend_access: BackendAccess) -> HttpResponse:
 
 def _words(backend_access: BackendAccess, deed: str, run: SyncRun | None) -> dict[str, str]:
     if deed == "pause":
-        text = "Nothing is changed or read there until it is resumed: revocations wait too."
+        text = _("Nothing is changed or read there until it is resumed: revocations wait too.")
         return {
             "heading": f"Pause {backend_access.name}?",
             "text": text,
-            "button": "Pause it",
+            "button": _("Pause it"),
             "look": "danger primary",
         }
     if deed == "rate":
-        text = "A server that others use too is changed no faster than this, by all workers together."
+        text = _("A server that others use too is changed no faster than this, by all workers together.")
         heading = f"How fast may {backend_access.name} be changed?"
-        return {"heading": heading, "text": text, "button": "Keep to this rate", "look": "primary"}
+        return {"heading": heading, "text": text, "button": _("Keep to this rate"), "look": "primary"}
     if deed == "share":
-        text = "A mistake here would be applied there at once; a plan that takes much waits for a look."
+        text = _("A mistake here would be applied there at once; a plan that takes much waits for a look.")
         heading = f"When is a plan for {backend_access.name} held?"
-        return {"heading": heading, "text": text, "button": "Hold it above this share", "look": "primary"}
+        return {"heading": heading, "text": text, "button": _("Hold it above this share"), "look": "primary"}
     losing = words.count(run.losing if run else 0, "person", "people")
     takes = words.count(run.removals if run else 0, "right or membership", "rights and memberships")
     look = "danger primary" if run and run.removals else "primary"
     if deed == "repair":
-        text = f"The plan of the last look: it takes {takes}, from {losing}."
+        text = _("The plan of the last look: it takes %(takes)s, from %(losing)s.") % {
+            "takes": takes,
+            "losing": losing,
+        }
         return {
             "heading": f"Repair {backend_access.name} from now on?",
             "text": text,
-            "button": "Repair it",
+            "button": _("Repair it"),
             "look": look,
         }
-    text = f"It takes {takes}. Removals come first."
-    button = f"Take them from {losing}"
+    text = _("It takes %(takes)s. Removals come first.") % {"takes": takes}
+    button = _("Take them from %(losing)s") % {"losing": losing}
     return {
         "heading": f"Let the plan for {backend_access.name} go on?",
         "text": text,
@@ -235,7 +242,7 @@ def run(request: Request, id: int) -> HttpResponse:
     if not one.may_look:
         raise Http404
     context = run_page(row, row.backend, may_retry=one.may_operate) | {
-        "crumbs": Crumbs((("Sync", reverse("console:sync")), (one.name, one.url))),
+        "crumbs": Crumbs(((_("Sync"), reverse("console:sync")), (one.name, one.url))),
     }
     realm = one.place.node.realm
     return page(request, "console/sync/run.html", context, section="sync", realm=realm, revision=row.revision)
@@ -252,5 +259,5 @@ def retry(request: Request, id: int, item: int) -> HttpResponse:
     if step is None:
         raise Http404
     operations.retry(one.row, by=one.place.actor, item=step)
-    say(request, "That step is tried again")
+    say(request, _("That step is tried again"))
     return redirect("console:sync_backend", id=one.row.pk)

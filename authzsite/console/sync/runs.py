@@ -10,6 +10,7 @@ from django.db.models import Case, IntegerField, Value, When
 from django.http import Http404
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Empty, State
@@ -69,9 +70,17 @@ def going(run: SyncRun, row: Backend) -> RunProgress | None:
     """The run in progress; None when it has ended."""
     if run.state != SyncRun.State.RUNNING or not run.total:
         return None
-    done = f"{words.number(run.done)} of {words.number(run.total)} applied"
-    removals = f"{words.number(run.removed)} of {words.number(run.removals)}"
-    return RunProgress(f"Applying to {row}", run.done, run.total, done, _left(run), removals)
+    done = _("%(done)s of %(total)s applied") % {
+        "done": words.number(run.done),
+        "total": words.number(run.total),
+    }
+    removals = _("%(removed)s of %(removals)s") % {
+        "removed": words.number(run.removed),
+        "removals": words.number(run.removals),
+    }
+    return RunProgress(
+        _("Applying to %(row)s") % {"row": row}, run.done, run.total, done, _left(run), removals
+    )
 
 
 def _left(run: SyncRun) -> str:
@@ -80,7 +89,11 @@ def _left(run: SyncRun) -> str:
         return ""
     taken = (timezone.now() - run.started).total_seconds()
     seconds = round(taken / run.done * (run.total - run.done))
-    return f"about {seconds} s left" if seconds < 120 else f"about {round(seconds / 60)} min left"
+    return (
+        _("about %(seconds)s s left") % {"seconds": seconds}
+        if seconds < 120
+        else _("about %(round)s min left") % {"round": round(seconds / 60)}
+    )
 
 
 def state_of(run: SyncRun) -> State:
@@ -99,7 +112,10 @@ def lines_of(rows: Iterable[SyncRun]) -> list[RunLine]:
             words.moment(run.started),
             reverse("console:sync_run", args=[run.pk]),
             _told(run),
-            f"{words.number(run.removed)} of {words.number(run.removals)}" if run.removals else "None",
+            _("%(removed)s of %(removals)s")
+            % {"removed": words.number(run.removed), "removals": words.number(run.removals)}
+            if run.removals
+            else _("None"),
             state_of(run),
         )
         for run in rows
@@ -108,10 +124,13 @@ def lines_of(rows: Iterable[SyncRun]) -> list[RunLine]:
 
 def _told(run: SyncRun) -> str:
     if not run.total:
-        return "Nothing to do"
+        return _("Nothing to do")
     if not run.done:
-        return f"{words.count(run.total, 'step')} planned"
-    return f"Applied {words.number(run.applied)} of {words.number(run.total)}"
+        return _("%(total)s planned") % {"total": words.count(run.total, "step")}
+    return _("Applied %(applied)s of %(total)s") % {
+        "applied": words.number(run.applied),
+        "total": words.number(run.total),
+    }
 
 
 def steps_of(run: SyncRun, row: Backend, *, may_retry: bool = False) -> list[Step]:
@@ -142,18 +161,19 @@ def _said(item: SyncItem) -> str:
     what: dict[str, Any] = item.what
     rights = _rights(what.get("rights", ()), what.get("many", 0))
     told = {
-        "make_role": f"Make a role for {role}",
-        "drop_role": f"Drop the role for {role}",
-        "give": f"Give {rights} to {role}",
-        "take": f"Take {rights} from {role}",
-        "take_foreign": f"Take {rights} from {item.person}, given by {what.get('grantor') or 'somebody'}",
+        "make_role": _("Make a role for %(role)s") % {"role": role},
+        "drop_role": _("Drop the role for %(role)s") % {"role": role},
+        "give": _("Give %(rights)s to %(role)s") % {"rights": rights, "role": role},
+        "take": _("Take %(rights)s from %(role)s") % {"rights": rights, "role": role},
+        "take_foreign": _("Take %(rights)s from %(person)s, given by %(part)s")
+        % {"rights": rights, "person": item.person, "part": what.get("grantor") or "somebody"},
     }
     return told.get(item.step) or _moves(item.person, what.get("joins", ()), what.get("leaves", ()))
 
 
 def _moves(person: str, joins: Sequence[str], leaves: Sequence[str]) -> str:
-    told = [f"joins {words.listed(list(joins), 5)}"] if joins else []
-    told += [f"leaves {words.listed(list(leaves), 5)}"] if leaves else []
+    told = [_("joins %(joins)s") % {"joins": words.listed(list(joins), 5)}] if joins else []
+    told += [_("leaves %(leaves)s") % {"leaves": words.listed(list(leaves), 5)}] if leaves else []
     return f"{person} {words.listed(told)}"
 
 
@@ -166,21 +186,30 @@ def _rights(rights: Iterable[Sequence[str]], many: int) -> str:
         for place, names in by_place.items()
     ]
     shown = words.listed(told, 4)
-    return shown if many <= 20 else f"{shown} and more, {words.count(many, 'right')} in all"
+    return (
+        shown
+        if many <= 20
+        else _("%(shown)s and more, %(many)s in all") % {"shown": shown, "many": words.count(many, "right")}
+    )
 
 
 def run_page(run: SyncRun, row: Backend, *, may_retry: bool) -> dict[str, Any]:
     """One run: when, how much, what failed, and its steps."""
-    ended = f"ended {words.when_in_words(words.moment(run.ended))}" if run.ended else "going on"
+    ended = (
+        _("ended %(ended)s") % {"ended": words.when_in_words(words.moment(run.ended))}
+        if run.ended
+        else _("going on")
+    )
     more = max(0, run.items.count() - STEPS)
     return {
-        "heading": f"Run of {words.when_in_words(words.moment(run.started))}",
-        "lead": f"{row}; {_told(run).lower()}; {ended}; at revision {words.number(run.revision)}.",
+        "heading": _("Run of %(started)s") % {"started": words.when_in_words(words.moment(run.started))},
+        "lead": _("%(row)s; %(lower)s; %(ended)s; at revision %(revision)s.")
+        % {"row": row, "lower": _told(run).lower(), "ended": ended, "revision": words.number(run.revision)},
         "state": state_of(run),
         "errors": list(run.errors),
         "steps": steps_of(run, row, may_retry=may_retry),
-        "more": f"{words.count(more, 'more step')} not shown" if more else "",
-        "nothing": Empty("Nothing was to be done", "Both sides matched.", drawn=False),
+        "more": _("%(more)s not shown") % {"more": words.count(more, "more step")} if more else "",
+        "nothing": Empty(_("Nothing was to be done"), _("Both sides matched."), drawn=False),
         "going": going(run, row),
         "progress_url": reverse("console:sync_progress", args=[row.pk]),
     }

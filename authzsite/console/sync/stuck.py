@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
@@ -44,9 +45,9 @@ def stuck_item(request: Request, id: int) -> HttpResponse:
         operations.retry_finding(
             row.pk, by=Actor(one.place.asker, "console", request_id=nonce_in(request.POST))
         )
-        say(request, "It is tried again")
+        say(request, _("It is tried again"))
     except NotFound:
-        say(request, "It is there by now")
+        say(request, _("It is there by now"))
     return redirect("console:sync_backend", id=one.row.pk)
 
 
@@ -54,16 +55,20 @@ def _show(request: Request, backend_access: BackendAccess, row: BackendFinding) 
     places = nodes(set(roles_of([row])) | {int(key) for key in row.concerns or ()})
     about = [place for key, place in places.items() if str(key) in (row.concerns or {})]
     context = {
-        "crumbs": Crumbs((("Sync", reverse("console:sync")), (backend_access.name, backend_access.url))),
-        "heading": "A decision is not applied"
+        "crumbs": Crumbs(((_("Sync"), reverse("console:sync")), (backend_access.name, backend_access.url))),
+        "heading": _("A decision is not applied")
         if row.kind == "missing"
-        else "The backend has more than was decided",
+        else _("The backend has more than was decided"),
         "what": spoken_of(row, places),
         "cause": cause(row, backend_access.row, whole=backend_access.may_operate),
-        "next": NEXT.get(row.error_kind, "") if row.attempts else "It is tried again by itself.",
+        "next": NEXT.get(row.error_kind, "") if row.attempts else _("It is tried again by itself."),
         "tried": words.when_in_words(words.moment(row.tried_at)) if row.tried_at else "",
         "doors": [
-            Action(f"Open {terms.short_name(place)}", terms.page_of(place.id, place.type), "")
+            Action(
+                _("Open %(place)s") % {"place": terms.short_name(place)},
+                terms.page_of(place.id, place.type),
+                "",
+            )
             for place in sorted(about, key=lambda place: place.names)[:5]
         ],
         "reason": None if backend_access.may_operate else Reason("why-not-operate", _who(backend_access)),
@@ -75,4 +80,6 @@ def _show(request: Request, backend_access: BackendAccess, row: BackendFinding) 
 
 
 def _who(backend_access: BackendAccess) -> str:
-    return f"The owner of {backend_access.place.node.name} or a holder of the sync duty runs its sync."
+    return _("The owner of %(name)s or a holder of the sync duty runs its sync.") % {
+        "name": backend_access.place.node.name
+    }

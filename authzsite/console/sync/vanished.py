@@ -10,6 +10,7 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
+from django.utils.translation import gettext
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView
@@ -61,7 +62,7 @@ def as_csv(request: Request, id: int) -> HttpResponseBase:
     """The same list as a file."""
     one, _ = _visit(request, id)
     access_log.looked(one.place.asker, "what is gone as a file", one.place.node, via="console")
-    head = ["object", "type", "grants on it", "objects in it", "what goes with it"]
+    head = ["object", "type", gettext("grants on it"), gettext("objects in it"), gettext("what goes with it")]
     return csv_file.answer(f"gone-{id}", head, _told(vanished(one.row)))
 
 
@@ -84,7 +85,7 @@ class VanishedForm(ConsoleForm):
     def clean(self) -> dict[str, Any]:
         chosen = {number for text in self.data.getlist("object") if (number := number_in(text))}
         if not chosen:
-            raise ValidationError("Choose what to close here.")
+            raise ValidationError(gettext("Choose what to close here."))
         return {**self.cleaned_data, "object": chosen}
 
 
@@ -111,7 +112,7 @@ class VanishedView(ChangeView):
             raise Invalid(str(problem)) from problem
 
     def form_invalid(self, form: VanishedForm) -> HttpResponse:
-        self.notes.append(Note("warn", "Nothing is chosen.", "Choose what to close here."))
+        self.notes.append(Note("warn", gettext("Nothing is chosen."), gettext("Choose what to close here.")))
         return self.show(form, 422)
 
     def form_refused(self, form: VanishedForm, problem: Exception) -> HttpResponse:
@@ -126,10 +127,14 @@ class VanishedView(ChangeView):
 
     def success_message(self, form: VanishedForm) -> str:
         if self.result is None:
-            return "The selected objects are closed"
+            return gettext("The selected objects are closed")
         closed = len(self.result)
         kept = len(form.cleaned_data["object"]) - closed
-        left = f"; {words.number(kept)} found again and kept" if kept and closed else ""
+        left = (
+            gettext("; %(kept)s found again and kept") % {"kept": words.number(kept)}
+            if kept and closed
+            else ""
+        )
         return f"{words.count(closed, 'object')} closed{left}"
 
     def may_undo(self) -> bool:
@@ -139,28 +144,34 @@ class VanishedView(ChangeView):
         return reverse("console:sync_vanished", args=[self.object.row.pk])
 
     def heading(self, form: VanishedForm) -> str:
-        return f"Gone from {self.object.name}"
+        return gettext("Gone from %(name)s") % {"name": self.object.name}
 
     def lead(self) -> str:
         system = self.object.row.get_kind_display()
-        return f"{system} no longer has these. They stay here, with all decisions about them, until closed."
+        return gettext(
+            "%(system)s no longer has these. They stay here, with all decisions about them, until closed."
+        ) % {"system": system}
 
     def button(self, form: VanishedForm) -> str:
-        return "Close the selected, with their grants"
+        return gettext("Close the selected, with their grants")
 
     def back(self) -> str:
         return reverse("console:sync_backend", args=[self.object.row.pk])
 
     def page_context(self, form: VanishedForm) -> dict[str, Any]:
         row, owned = self.object.row, self.object.place.node.name
-        why_not = f"Only the owner of {owned} or a holder of the connect duty can close them."
+        why_not = gettext("Only the owner of %(owned)s or a holder of the connect duty can close them.") % {
+            "owned": owned
+        }
         return {
             "crumbs": Crumbs(((self.object.name, self.back()),)),
             "rows": _lines(vanished(row)),
             "csv": reverse("console:sync_vanished_csv", args=[row.pk]),
             "may": self.may,
             "locked": None if self.may else Reason("why-not-close", why_not),
-            "nothing": Empty("Nothing is gone", "Everything here was found there.", drawn=False, level=2),
+            "nothing": Empty(
+                gettext("Nothing is gone"), gettext("Everything here was found there."), drawn=False, level=2
+            ),
         }
 
     def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
@@ -178,7 +189,7 @@ def _lines(gone: Sequence[Gone]) -> list[VanishedRow]:
     roles = {key: one.name for key, one in nodes(keys).items()} if keys else {}
     personal = [key for key, name in roles.items() if is_personal(name)]
     holders = Assignment.objects.open().filter(role__in=personal).select_related("holder")
-    named = {key: f"role {name}" for key, name in roles.items()}
+    named = {key: gettext("role %(name)s") % {"name": name} for key, name in roles.items()}
     named |= {row.role_id: row.holder.label for row in holders} if personal else {}
     return [_line(item, named) for item in gone]
 
@@ -195,7 +206,10 @@ def _goes(gone: Gone, roles: Mapping[int, str]) -> str:
     if gone.grants:
         many = words.count(len(gone.grants), "grant goes", "grants go")
         named = [row.holder.label if row.holder else roles.get(row.role_id or 0, "") for row in gone.grants]
-        told.append(f"{many} with it: {words.listed(list(dict.fromkeys(filter(None, named))), NAMED)}")
+        told.append(
+            gettext("%(many)s with it: %(filter)s")
+            % {"many": many, "filter": words.listed(list(dict.fromkeys(filter(None, named))), NAMED)}
+        )
     if gone.below:
-        told.append(f"{words.count(gone.below, 'object')} in it")
-    return "; ".join(told) or "Nothing was granted on it"
+        told.append(gettext("%(below)s in it") % {"below": words.count(gone.below, "object")})
+    return "; ".join(told) or gettext("Nothing was granted on it")

@@ -10,6 +10,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
@@ -72,9 +73,16 @@ def line(there: BackendState, name: str, url: str = "", *, whole: bool = False) 
 
 def _checked(there: BackendState) -> str:
     if there.row.proved_at is None:
-        return "not yet read back"
-    proved = f"proved {words.ago(there.row.proved_at)}, at revision {words.number(there.row.proved_revision)}"
-    return f"{proved}; reports only" if there.row.does == Backend.Policy.REPORT else proved
+        return gettext("not yet read back")
+    proved = gettext("proved %(proved_at)s, at revision %(proved_revision)s") % {
+        "proved_at": words.ago(there.row.proved_at),
+        "proved_revision": words.number(there.row.proved_revision),
+    }
+    return (
+        gettext("%(proved)s; reports only") % {"proved": proved}
+        if there.row.does == Backend.Policy.REPORT
+        else proved
+    )
 
 
 def bars(counts: dict[str, Any]) -> tuple[Bar, ...]:
@@ -94,14 +102,18 @@ def _note(there: BackendState, *, whole: bool) -> Note | None:
     if not there.row.error:
         return None
     answer = f"{there.system} answered: {there.row.error[:300]}" if whole else troubled(there)
-    return Note("bad", answer, "Decisions are kept and applied when it works again.")
+    return Note("bad", answer, gettext("Decisions are kept and applied when it works again."))
 
 
 def troubled(there: BackendState) -> str:
     """The same for who does not run it: the words of a database name people and logins."""
     if there.row.state == Backend.State.FAILED:
-        return f"{there.system} cannot be worked on. The people who run its sync see why."
-    return f"{there.system} refused something. The people who run its sync see what and why."
+        return gettext("%(system)s cannot be worked on. The people who run its sync see why.") % {
+            "system": there.system
+        }
+    return gettext("%(system)s refused something. The people who run its sync see what and why.") % {
+        "system": there.system
+    }
 
 
 def object_sync(there: BackendState, place: ObjectAccess, asked: Mapping[str, str]) -> dict[str, Any]:
@@ -114,9 +126,9 @@ def object_sync(there: BackendState, place: ObjectAccess, asked: Mapping[str, st
         rows if place.may_look else rows.none(), asked, may=place.may_grant, whole=told, by=place.actor
     )
     words_ = (
-        f"Nothing differs on {place.node.name}"
+        gettext("Nothing differs on %(name)s") % {"name": place.node.name}
         if place.may_look
-        else "Differences are shown to people who may grant here"
+        else gettext("Differences are shown to people who may grant here")
     )
     return {
         "one_backend": True,
@@ -131,7 +143,7 @@ def object_sync(there: BackendState, place: ObjectAccess, asked: Mapping[str, st
             else []
         ),
         "nothing_differs": Empty(
-            words_, "Every decision was read back there." if place.may_look else "", drawn=False
+            words_, gettext("Every decision was read back there.") if place.may_look else "", drawn=False
         ),
         "pager": differs.pager,
         "applied_url": reverse("console:object_applied", args=[place.node.id]) if place.may_look else "",
@@ -166,18 +178,19 @@ def backend_list(request: Request) -> HttpResponse:
     )
     orders = ForeignOrder.objects.filter(inside, backend__in=owned)
     context = {
-        "heading": "Sync",
-        "lead": "Do your databases match what was decided here? Every change is read back to check.",
+        "heading": gettext("Sync"),
+        "lead": gettext("Do your databases match what was decided here? Every change is read back to check."),
         "backends": backends,
         "no_backend": Empty(
-            "No catalog that you can see is connected", "Only connected catalogs have a backend to sync."
+            gettext("No catalog that you can see is connected"),
+            gettext("Only connected catalogs have a backend to sync."),
         ),
         "toggles": differs.toggles,
         "findings": differs.lines,
         "decided": decided(orders, whole=whole),
         "pager": differs.pager,
         "nothing_differs": Empty(
-            "Nothing differs", "Everything that you own or may grant matches.", drawn=False
+            gettext("Nothing differs"), gettext("Everything that you own or may grant matches."), drawn=False
         ),
     }
     realm = realms[0].name if len(realms) == 1 else ""

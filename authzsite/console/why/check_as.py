@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from accounts.text import holdable
@@ -167,8 +168,8 @@ def _start(request: Request, seen: PersonAccess, eyes: PersonsView) -> HttpRespo
         "count_words": "",
         "pager": None,
         "empty": Empty(
-            "You cannot ask about others here",
-            "Only people who give access here or have the duty to view the history, and site admins, can.",
+            _("You cannot ask about others here"),
+            _("Only people who give access here or have the duty to view the history, and site admins, can."),
         ),
     }
     return seen.page(request, "console/why/check_as.html", context)
@@ -187,13 +188,20 @@ def _inside(request: Request, seen: PersonAccess, eyes: PersonsView, node: Node,
         "here_id": node.id,
         "rows": [_line(seen, eyes, item) for item in found],
         "asked": text,
-        "count_words": f"{name} sees {words.count(count, 'object')} in {node.name}",
+        "count_words": _("%(name)s sees %(count)s in %(name2)s")
+        % {"name": name, "count": words.count(count, "object"), "name2": node.name},
         "pager": shown.pager(
-            f"{found[0].name} to {found[-1].name}, by kind and name" if found else "",
+            _("%(name)s to %(name2)s, by kind and name") % {"name": found[0].name, "name2": found[-1].name}
+            if found
+            else "",
             lambda after: _url(node, text, after),
             csv + _url(node, text),
         ),
-        "empty": Empty(f"{name} sees nothing in {node.name}" if sees else f"{name} does not see {node.name}"),
+        "empty": Empty(
+            _("%(name)s sees nothing in %(name2)s") % {"name": name, "name2": node.name}
+            if sees
+            else _("%(name)s does not see %(name2)s") % {"name": name, "name2": node.name}
+        ),
     }
     return seen.page(request, "console/why/check_as.html", context)
 
@@ -205,7 +213,9 @@ def _url(node: Node, text: str = "", after: int = 0) -> str:
 
 def _path(seen: PersonAccess, eyes: PersonsView, node: Node) -> Crumbs:
     above = [(item.name, _url(item) if eyes.may_ask(item) else "") for item in node.above()]
-    return Crumbs((("All", reverse("console:person_sees", args=[seen.person.pk])), *above, (node.name, "")))
+    return Crumbs(
+        ((_("All"), reverse("console:person_sees", args=[seen.person.pk])), *above, (node.name, ""))
+    )
 
 
 def _line(seen: PersonAccess, eyes: PersonsView, node: Node) -> VisibleRow:
@@ -216,5 +226,5 @@ def _line(seen: PersonAccess, eyes: PersonsView, node: Node) -> VisibleRow:
     return VisibleRow(
         Who(node.name, face, terms.kind_of(node.type), inside),
         eyes.can(node),
-        (Action("Why?", why, "mini plain", more=f"about {node.name}"),),
+        (Action(_("Why?"), why, "mini plain", more=_("about %(name)s") % {"name": node.name}),),
     )

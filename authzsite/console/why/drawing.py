@@ -8,6 +8,8 @@ from heapq import nsmallest
 from itertools import pairwise
 from typing import Any, ClassVar
 
+from django.utils.translation import gettext as _
+
 from authzsite.console.kit.display import terms, words
 from authzsite.console.people.reach import Reached, main_action
 from authzsite.console.people.reach_pages import PagedReach
@@ -84,10 +86,10 @@ class DrawnPath:
     def rights(self) -> str:
         node = self.reached.node
         if self.rules[0].privilege == OWNER:
-            return f"Owner of {node.name}"
+            return _("Owner of %(name)s") % {"name": node.name}
         labels = [terms.right(rule.privilege, node.type, node.kind) for rule in self.rules]
         text = terms.sentence_list(list(dict.fromkeys(labels)))
-        return f"⊘ {text} denied" if self.denies else text
+        return _("⊘ %(text)s denied") % {"text": text} if self.denies else text
 
 
 def draw(reach: PagedReach) -> Picture | None:
@@ -98,7 +100,8 @@ def draw(reach: PagedReach) -> Picture | None:
     sheet = _Sheet(reach, ways)
     name = reach.person.label
     return Picture(
-        f"Paths of {name} to {reach.picked.node.ref.full_name or reach.picked.node.name}",
+        _("Paths of %(name)s to %(part)s")
+        % {"name": name, "part": reach.picked.node.ref.full_name or reach.picked.node.name},
         " ".join(_told(way, reach) for way in ways),
         tuple(sheet.boxes.values()),
         tuple(sorted(set(sheet.lines), key=lambda line: (line.look != "", line.look == "on", line.d))),
@@ -139,10 +142,15 @@ def _split(reached: Reached, because: set[Any]) -> list[DrawnPath]:
 
 def _told(way: DrawnPath, reach: PagedReach) -> str:
     group, role = way.station("group"), way.station("role")
-    via = [f"group {reach.groups.get(group.key, group.name)}"] if group else []
-    via += [f"role {role.name}"] if role else []
-    how = f"through {' and '.join(via)}" if via else "directly"
-    return f"{way.rights.removeprefix('⊘ ')} on {way.reached.node.name}, {how}{', deciding' * way.lit}."
+    via = [_("group %(key)s") % {"key": reach.groups.get(group.key, group.name)}] if group else []
+    via += [_("role %(name)s") % {"name": role.name}] if role else []
+    how = _("through %(via)s") % {"via": " and ".join(via)} if via else "directly"
+    return _("%(removeprefix)s on %(name)s, %(how)s%(part)s.") % {
+        "removeprefix": way.rights.removeprefix("⊘ "),
+        "name": way.reached.node.name,
+        "how": how,
+        "part": ", deciding" * way.lit,
+    }
 
 
 class _Sheet:
@@ -172,7 +180,7 @@ class _Sheet:
         on = "direct, " if not group and not role and way.rules[0].privilege != OWNER else ""
         chain.append(self._box(("rule", row), 3, row, way.rights, f"{on}on {node.name}", way.look))
         stopped = way.reached.denied and not way.reached.can
-        small = "can do nothing" if stopped else self._object_words(way)
+        small = _("can do nothing") if stopped else self._object_words(way)
         chain.append(self._box(("object", node.id), 4, row, node.name, small, "bad" * stopped or passed))
         for at, (one, other) in enumerate(pairwise(chain)):
             denied = way.denies and at >= len(chain) - 3
@@ -180,10 +188,10 @@ class _Sheet:
 
     def _object_words(self, way: DrawnPath) -> str:
         if not way.reached.can:
-            return "not usable yet"
+            return _("not usable yet")
         ends = terms.from_seconds(way.reached.ends)
         kind = terms.kind_of(way.reached.node.type).lower()
-        return f"until {words.when_in_words(words.moment(ends))}" if ends else kind
+        return _("until %(ends)s") % {"ends": words.when_in_words(words.moment(ends))} if ends else kind
 
     def _box(self, key: Any, column: int, row: int, strong: str, small: str, look: str) -> Box:
         if key not in self.boxes:

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext as _
+
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import DiffLine, Moment, Timeline, TreeNode
@@ -34,7 +36,7 @@ class Words:
     def tree(self, explanation: Explanation, heading: str) -> TreeNode:
         root = explanation.tree
         children = tuple(self.nodes(root.children)) if root.children else (self.leaf(root),)
-        return TreeNode(_mark(root), heading, need="needs all of these", strong=True, children=children)
+        return TreeNode(_mark(root), heading, need=_("needs all of these"), strong=True, children=children)
 
     def nodes(self, parts: Sequence[Node]) -> Iterable[TreeNode]:
         """What is needed first; owners who could also do it are named together at the end."""
@@ -47,16 +49,18 @@ class Words:
 
     def branch(self, part: Node) -> TreeNode:
         children = tuple(self.nodes(part.children))
-        need = "needs one of these" if part.kind == "any" else "needs all of these"
+        need = _("needs one of these") if part.kind == "any" else _("needs all of these")
         return TreeNode(_mark(part), self._branch_words(part), need=need, line=_line(part), children=children)
 
     def _branch_words(self, part: Node) -> str:
         if part.kind == "all":
-            return "As the owner" if any(child.kind == "owner" for child in part.children) else "By grants"
+            return (
+                _("As the owner") if any(child.kind == "owner" for child in part.children) else _("By grants")
+            )
         rights = [
             child for child in part.children if child.kind == "right" and (child.needed or not part.needed)
         ]
-        return f"{rights[0].label} {self.place.name}" if rights else "A way to it"
+        return f"{rights[0].label} {self.place.name}" if rights else _("A way to it")
 
     def leaf(self, part: Node) -> TreeNode:
         path = terms.path(part.rules[:1], self.place, self.groups, origin=False) if part.rules else None
@@ -65,47 +69,58 @@ class Words:
     def _leaf_words(self, part: Node) -> str:
         where = f"{part.object_type} {part.name}".strip()
         told = {
-            "member": f"Member of metalake {self.place.realm}",
-            "owner": f"Owner of {where}",
-            "no_denial": f"{part.label} is denied"
+            "member": _("Member of metalake %(realm)s") % {"realm": self.place.realm},
+            "owner": _("Owner of %(where)s") % {"where": where},
+            "no_denial": _("%(label)s is denied") % {"label": part.label}
             if part.denied
-            else f"No denial of {terms.lower(part.label)}",
-            "service_admin": "Site admin of this site",
-            "self": "About yourself",
-            "mode": f"Authorization is {part.label}",
-            "unknown": "No rule covers this",
+            else _("No denial of %(label)s") % {"label": terms.lower(part.label)},
+            "service_admin": _("Site admin of this site"),
+            "self": _("About yourself"),
+            "mode": _("Authorization is %(label)s") % {"label": part.label},
+            "unknown": _("No rule covers this"),
         }
         if part.kind in told:
             return told[part.kind]
         if part.denied:
-            return f"{part.label} is denied on {where}"
+            return _("%(label)s is denied on %(where)s") % {"label": part.label, "where": where}
         known = terms.right(part.privilege, part.object_type or self.place.type, self.place.kind)
-        return f"{known} {part.name}" if known.startswith("Use ") else f"{known} on {where}"
+        return (
+            f"{known} {part.name}"
+            if known.startswith("Use ")
+            else _("%(known)s on %(where)s") % {"known": known, "where": where}
+        )
 
     def _note(self, part: Node) -> str:
         if part.denied:
-            return "A grant does not lift a denial; its author can."
+            return _("A grant does not lift a denial; its author can.")
         if part.kind == "right" and not part.holds and part.needed:
             return MISSING_NOTE.format(who=self.person.label)
         if part.kind == "owner" and not part.holds:
             return self._owned([part])
         if part.kind == "member" and not part.holds:
-            return f"Its owner can admit {self.person.label}."
+            return _("Its owner can admit %(label)s.") % {"label": self.person.label}
         return ""
 
     def other_owners(self, parts: Sequence[Node]) -> TreeNode:
         atoms = [_owner_atom(part) for part in parts]
         names = [atom.name for atom in reversed(atoms)]
-        either = f"{', '.join(names[:-1])} or {names[-1]}" if len(names) > 1 else names[0]
-        return TreeNode("na", f"Owner of {either}", self._owned(atoms))
+        either = (
+            _("%(names)s or %(names2)s") % {"names": ", ".join(names[:-1]), "names2": names[-1]}
+            if len(names) > 1
+            else names[0]
+        )
+        return TreeNode("na", _("Owner of %(either)s") % {"either": either}, self._owned(atoms))
 
     def _owned(self, atoms: Sequence[Node]) -> str:
         owned: dict[str, list[str]] = {}
         for atom in reversed(atoms):
             if atom.object in self.owners:
                 owned.setdefault(self.owners[atom.object].label, []).append(atom.name)
-        told = (f"{who} owns {words.listed(what)}" for who, what in owned.items())
-        return "; ".join(told) or "no owner of its own"
+        told = (
+            _("%(who)s owns %(what)s") % {"who": who, "what": words.listed(what)}
+            for who, what in owned.items()
+        )
+        return "; ".join(told) or _("no owner of its own")
 
     # The ways out of a no
 
@@ -117,22 +132,30 @@ class Words:
             return DiffLine(
                 "stop",
                 "",
-                f"{self.right(lack)} is denied {self.denier(lack)}",
-                "It must be lifted by the author of the denial.",
+                _("%(lack)s is denied %(lack2)s") % {"lack": self.right(lack), "lack2": self.denier(lack)},
+                _("It must be lifted by the author of the denial."),
             )
         if lack.kind == "ownership":
             return DiffLine(
-                "gain", "", f"Owner of {lack.object_type} {lack.name}", "everything, on it and below it"
+                "gain",
+                "",
+                _("Owner of %(object_type)s %(name)s") % {"object_type": lack.object_type, "name": lack.name},
+                _("everything, on it and below it"),
             )
         if lack.kind == "membership":
-            return DiffLine("gain", "", f"Member of metalake {self.place.realm}", "opens nothing by itself")
+            return DiffLine(
+                "gain",
+                "",
+                _("Member of metalake %(realm)s") % {"realm": self.place.realm},
+                _("opens nothing by itself"),
+            )
         if lack.kind != "privilege":
             return DiffLine("gain", "", lack.kind.replace("_", " ").capitalize())
         alone = lack.privilege.startswith("USE_") and lack.object != self.place.id
         note = (
-            "opens nothing by itself"
+            _("opens nothing by itself")
             if alone
-            else f"on 1 {lack.object_type}"
+            else _("on 1 %(object_type)s") % {"object_type": lack.object_type}
             if lack.object == self.place.id
             else ""
         )
@@ -143,24 +166,35 @@ class Words:
 
     def _given(self, lack: Lack) -> str:
         label = terms.right(lack.privilege, lack.object_type, self.place.kind)
-        return f"{label} {lack.name}" if label.startswith("Use ") else f"{label} on {lack.name}"
+        return (
+            f"{label} {lack.name}"
+            if label.startswith("Use ")
+            else _("%(label)s on %(name)s") % {"label": label, "name": lack.name}
+        )
 
     def denier(self, lack: Lack) -> str:
         """by role no_contractors on schema sales"""
         roles = [station.name for station in lack.via if station.kind == "role"]
-        by = f"by role {roles[-1]} " if roles and not is_personal(roles[-1]) else ""
+        by = _("by role %(roles)s ") % {"roles": roles[-1]} if roles and not is_personal(roles[-1]) else ""
         return f"{by}on {lack.object_type} {lack.name}"
 
     def heading(self, lacks: Sequence[Lack]) -> str:
         owned = [lack for lack in lacks if lack.kind == "ownership"]
         if owned:
-            return f"As the owner of {owned[0].object_type} {owned[0].name}"
+            return _("As the owner of %(object_type)s %(name)s") % {
+                "object_type": owned[0].object_type,
+                "name": owned[0].name,
+            }
         if any(lack.kind == "denied" for lack in lacks):
-            return "By lifting the denial"
+            return _("By lifting the denial")
         given = [
             self._given(lack) for lack in lacks if lack.kind == "privilege" and lack.object == self.place.id
         ]
-        return f"With {terms.lower(given[0])}" if given else f"For {self.place.name}"
+        return (
+            _("With %(given)s") % {"given": terms.lower(given[0])}
+            if given
+            else _("For %(name)s") % {"name": self.place.name}
+        )
 
     def givers(self, lacks: Sequence[Lack]) -> list[Principal]:
         """Who owns what is lacking, or the nearest above it: who can give it."""
@@ -192,9 +226,9 @@ class Words:
             holder = self.spoken(station)
         type_, name = terms.level_of(self.place, rule.object)
         since = self.since.get(rule.opened)
-        when = f"since {words.when_in_words(words.day(since))}" if since else ""
+        when = _("since %(since)s") % {"since": words.when_in_words(words.day(since))} if since else ""
         ends = terms.from_seconds(rule.valid_until)
-        until = f"until {words.moment(ends)}" if ends else ""
+        until = _("until %(ends)s") % {"ends": words.moment(ends)} if ends else ""
         note = " · ".join(filter(None, (when, until)))
         yield Moment(
             f"{holder} {self._gives(rule, type_, name, direct=holder == self.person.label)}", note, "now"
@@ -202,21 +236,33 @@ class Words:
 
     def _station(self, holder: str, station: Station) -> Iterable[Moment]:
         if station.kind == "group":
-            yield Moment(f"{holder} is in {terms.lower(self.spoken(station))}", "", "now")
+            yield Moment(
+                _("%(holder)s is in %(station)s")
+                % {"holder": holder, "station": terms.lower(self.spoken(station))},
+                "",
+                "now",
+            )
         elif not is_personal(station.name):
-            yield Moment(f"{holder} holds role {station.name}", "", "now")
+            yield Moment(
+                _("%(holder)s holds role %(name)s") % {"holder": holder, "name": station.name}, "", "now"
+            )
 
     def spoken(self, station: Station) -> str:
         if station.kind == "group":
-            return f"Group {self.groups.get(station.key, station.name)}"
-        return f"Role {station.name}"
+            return _("Group %(key)s") % {"key": self.groups.get(station.key, station.name)}
+        return _("Role %(name)s") % {"name": station.name}
 
     def _gives(self, rule: Rule, type_: str, name: str, *, direct: bool) -> str:
         if rule.privilege == OWNER:
-            return f"owns {type_} {name}"
+            return _("owns %(type)s %(name)s") % {"type": type_, "name": name}
         label = terms.right(rule.privilege, type_, self.place.kind)
         verb = "has" if direct else "gives"
-        return f"{verb} {label} {name}" if label.startswith("Use ") else f"{verb} {label} on {type_} {name}"
+        return (
+            f"{verb} {label} {name}"
+            if label.startswith("Use ")
+            else _("%(verb)s %(label)s on %(type)s %(name)s")
+            % {"verb": verb, "label": label, "type": type_, "name": name}
+        )
 
 
 def _is_owner(part: Node) -> bool:
@@ -254,9 +300,10 @@ def verdict_text(explanation: Explanation, speak: Words) -> str:
             if not is_personal(item.name)
         ]
         return (
-            f"Through {terms.lower(words.listed([terms.lower(item) for item in via]))}."
+            _("Through %(listed)s.")
+            % {"listed": terms.lower(words.listed([terms.lower(item) for item in via]))}
             if via
-            else "By direct grants to this person."
+            else _("By direct grants to this person.")
         )
     denied = [lack for lack in explanation.missing if lack.kind == "denied"]
     missing = [lack for lack in explanation.missing if lack.kind != "denied"]
@@ -264,12 +311,16 @@ def verdict_text(explanation: Explanation, speak: Words) -> str:
     if missing:
         many = len(missing)
         names = words.listed([speak.line(lack).text for lack in missing])
-        parts.append(f"{words.spelled(many)} {'right is' if many == 1 else 'rights are'} missing: {names}.")
+        parts.append(
+            _("%(many)s %(part)s missing: %(names)s.")
+            % {"many": words.spelled(many), "part": "right is" if many == 1 else "rights are", "names": names}
+        )
     if denied:
         parts += [
-            f"{speak.right(lack)} is denied {speak.denier(lack)}. A grant does not lift a denial."
+            _("%(lack)s is denied %(lack2)s. A grant does not lift a denial.")
+            % {"lack": speak.right(lack), "lack2": speak.denier(lack)}
             for lack in denied
         ]
     elif missing:
-        parts.append("Nothing denies it.")
-    return " ".join(parts) or "No grant would allow it."
+        parts.append(_("Nothing denies it."))
+    return " ".join(parts) or _("No grant would allow it.")

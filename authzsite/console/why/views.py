@@ -11,6 +11,7 @@ from urllib.parse import urlencode
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.history import timeline
@@ -105,12 +106,12 @@ class Question:
         """The object and the person asked about, or None with the problems named."""
         if len(self.places) != 1:
             if not self.places:
-                self.problems["what"] = "You can see nothing of that name."
+                self.problems["what"] = _("You can see nothing of that name.")
             return None
         node = self.places[0]
         place = ObjectAccess(self.asker, node, slices.current(self.asker, node), timezone.now())
         if not self.may_ask(place):
-            self.problems["who"] = (
+            self.problems["who"] = _(
                 "You may ask about yourself; about others, where you may give access or read the history."
             )
             return None
@@ -137,8 +138,8 @@ def why_page(request: Request) -> HttpResponse:
     known = _known(found[0].node.type) if found else list(USUAL)
     node = found[0].node if found else None
     context = {
-        "heading": "Why",
-        "lead": "Who can do what, and why. Pipelines and backends get the same answer.",
+        "heading": _("Why"),
+        "lead": _("Who can do what, and why. Pipelines and backends get the same answer."),
         "asked": asked,
         "who": _who_words(asked),
         "problems": asked.problems,
@@ -180,20 +181,20 @@ def _unanswered(asked: Question, request: Request) -> dict[str, Any]:
 def _open(asked: Question) -> dict[str, Any]:
     if len(asked.places) > 1 and asked.what:
         choices = [{"label": terms.kind_of(node.type), "url": _url(asked, node)} for node in asked.places]
-        return {"choices": choices, "choices_words": "Several objects have this name. Which one:"}
+        return {"choices": choices, "choices_words": _("Several objects have this name. Which one:")}
     if asked.problems:
         return {
             "empty": Empty(
-                "No answer yet",
-                "Nothing was decided, because the question is not complete.",
+                _("No answer yet"),
+                _("Nothing was decided, because the question is not complete."),
                 drawn=False,
                 level=2,
             )
         }
     return {
         "empty": Empty(
-            "Ask about a person, an action and an object",
-            "A no shows everything that is missing and who can give it; a yes shows the facts behind it.",
+            _("Ask about a person, an action and an object"),
+            _("A no shows everything that is missing and who can give it; a yes shows the facts behind it."),
             level=2,
         )
     }
@@ -219,10 +220,10 @@ def verb(action: str, node: Node) -> str:
     if action in VERBS:
         return VERBS[action]
     if action.startswith("create_"):
-        return f"{terms.lower(terms.action(action, node.type))} in"
+        return _("%(action)s in") % {"action": terms.lower(terms.action(action, node.type))}
     if action == "use" or (action == "read" and node.type in terms.CONTAINERS):
         return "use"
-    return action if "." not in action else f"do {action} on"
+    return action if "." not in action else _("do %(action)s on") % {"action": action}
 
 
 def _answer(asked: Question, place: ObjectAccess, person: Principal, request: Request) -> dict[str, Any]:
@@ -238,7 +239,7 @@ def _answer(asked: Question, place: ObjectAccess, person: Principal, request: Re
     name = node.ref.full_name or node.name
     mark = "yes" if answer else "deny" if answer.decision.reason == "denied" else "no"
     revision, moment = words.number(answer.decision.revision), words.when_in_words(words.moment(place.now))
-    when = f"Answered at revision {revision}, {moment}."
+    when = _("Answered at revision %(revision)s, %(moment)s.") % {"revision": revision, "moment": moment}
     heading = f"{person.label} {can} {verb(asked.action, node)} {name}"
     tree = speak.tree(explanation, f"{terms.action(asked.action, node.type)} {node.type} {node.name}")
     beside = _yes(explanation, speak) if answer else _no(explanation, speak, place, request, asked.action)
@@ -274,10 +275,12 @@ def _yes(explanation: Explanation, speak: Words) -> dict[str, Any]:
     many = len(facts.moments)
     past = reverse("console:history") + "?" + urlencode({"person": str(speak.person)})
     return {
-        "beside_heading": f"It rests on {terms.lower(words.spelled(many))} fact{'' if many == 1 else 's'}",
-        "beside_text": f"If one of these ends, this path ends with it. {speak.person.label} may have others.",
+        "beside_heading": _("It rests on %(many)s fact%(part)s")
+        % {"many": terms.lower(words.spelled(many)), "part": "" if many == 1 else "s"},
+        "beside_text": _("If one of these ends, this path ends with it. %(label)s may have others.")
+        % {"label": speak.person.label},
         "rests_on": facts,
-        "actions_beside": [Action("Their history", past, "plain")],
+        "actions_beside": [Action(_("Their history"), past, "plain")],
     }
 
 
@@ -288,10 +291,10 @@ def _no(
     cases = [_case(at, way, speak, place, request, action) for at, way in enumerate(ways)]
     denied = any(lack.kind == "denied" for lack in explanation.missing)
     cases = [*cases[:1], *(_around(case) if denied else case for case in cases[1:])]
-    text = "The narrowest way comes first." if len(cases) > 1 else ""
+    text = _("The narrowest way comes first.") if len(cases) > 1 else ""
     return {
-        "beside_heading": "What would allow it" if cases else "Nothing would allow it",
-        "beside_text": text if cases else "No grant, role or ownership leads here.",
+        "beside_heading": _("What would allow it") if cases else _("Nothing would allow it"),
+        "beside_text": text if cases else _("No grant, role or ownership leads here."),
         "cases": cases,
         "hint": _hint(place) if place.may_grant and cases else None,
     }
@@ -307,7 +310,8 @@ def _others(explanation: Explanation) -> list[Sequence[Lack]]:
 def _hint(place: ObjectAccess) -> Reason:
     return Reason(
         "hint",
-        f"You may give access to {place.node.name}, so you can open the form and save it.",
+        _("You may give access to %(name)s, so you can open the form and save it.")
+        % {"name": place.node.name},
         icon="help",
     )
 
@@ -318,10 +322,12 @@ def _case(
     givers = speak.givers(way)
     codes = [lack.privilege for lack in way if lack.kind == "privilege" and lack.object == place.node.id]
     url = _form(place.node, speak.person, codes) if codes else ""
-    actions = (Action("Open the form", url, "primary" if at == 0 else ""),) if url and place.may_grant else ()
+    actions = (
+        (Action(_("Open the form"), url, "primary" if at == 0 else ""),) if url and place.may_grant else ()
+    )
     if at == 0 and not actions and may_ask_for(place.asker, speak.person):
         wanted = (place.node.type, place.node.ref.id, action)
-        actions = (Action("Ask for access", ask([wanted], speak.person), "primary"),)
+        actions = (Action(_("Ask for access"), ask([wanted], speak.person), "primary"),)
         url = ""
     return Case(
         id=f"way-{at}",
@@ -337,7 +343,9 @@ def _case(
 
 def _around(case: Case) -> Case:
     """A way past a denial: true, so it is told, but never offered as a form to fill in."""
-    text = f"This would get round the denial, which stays. Ask who set the denial first. {case.text}"
+    text = _("This would get round the denial, which stays. Ask who set the denial first. %(text)s") % {
+        "text": case.text
+    }
     return replace(case, text=text, actions=(), send_to="", send="")
 
 
@@ -351,13 +359,13 @@ def _case_text(at: int, way: Sequence[Lack], givers: Sequence[Principal]) -> str
     who = words.listed([terms.principal_name(giver) for giver in givers])
     who = who[:1].upper() + who[1:]
     gives = (
-        f"{who} can give {many}."
+        _("%(who)s can give %(many)s.") % {"who": who, "many": many}
         if givers
-        else "It has no owner to give it; the operator of this Lakewarden can set one."
+        else _("It has no owner to give it; the operator of this Lakewarden can set one.")
     )
     if any(lack.kind == "denied" for lack in way):
-        gives = f"{who} can lift it." if givers else gives
+        gives = _("%(who)s can lift it.") % {"who": who} if givers else gives
     if at == 0:
-        return f"The narrowest way. {gives}"
-    opens = "It gives far more access." if any(lack.kind == "ownership" for lack in way) else ""
+        return _("The narrowest way. %(gives)s") % {"gives": gives}
+    opens = _("It gives far more access.") if any(lack.kind == "ownership" for lack in way) else ""
     return f"{opens} {gives}".strip()

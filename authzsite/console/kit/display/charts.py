@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import ClassVar
 
+from django.utils.translation import gettext
+
 from authzsite.console.kit.display import words
 
 WIDE, HIGH = 640, 96
@@ -59,8 +61,15 @@ def line(title: str, points: Sequence[tuple[datetime, int]]) -> GrowthChart | No
         title,
         path,
         f"{path}V{HIGH}H0z",
-        f"{title}: {words.number(before)} on {words.moment(start)}, {words.number(now)} on "
-        f"{words.moment(end)}; {_turn(before, now)}.",
+        gettext("%(title)s: %(before)s on %(start)s, %(now)s on %(end)s; %(before2)s.")
+        % {
+            "title": title,
+            "before": words.number(before),
+            "start": words.moment(start),
+            "now": words.number(now),
+            "end": words.moment(end),
+            "before2": _turn(before, now),
+        },
         words.moment(start),
         words.moment(end),
         "0",
@@ -70,7 +79,7 @@ def line(title: str, points: Sequence[tuple[datetime, int]]) -> GrowthChart | No
 
 def _turn(before: int, now: int) -> str:
     if now == before:
-        return "as many as before"
+        return gettext("as many as before")
     return f"{words.number(abs(now - before))} {'more' if now > before else 'fewer'}"
 
 
@@ -113,6 +122,10 @@ def by_day(title: str, numbers: Sequence[tuple[datetime, int]]) -> DayChart | No
         height = max(round(DAY_HIGH * many / most, 1), 2.0) if many else 0.0
         row = words.day(day), words.number(many)
         drawn.append(DayBar(at * DAY_WIDE + 1, DAY_HIGH - height, height, *row))
-    text = f"{words.number(whole)} in {words.count(len(numbers), 'day')}, most on {words.day(busiest)}"
+    text = gettext("%(whole)s in %(numbers)s, most on %(busiest)s") % {
+        "whole": words.number(whole),
+        "numbers": words.count(len(numbers), "day"),
+        "busiest": words.day(busiest),
+    }
     ends = words.day(numbers[0][0]), words.day(numbers[-1][0])
     return DayChart(title, text, tuple(drawn), len(numbers) * DAY_WIDE, *ends, words.number(most))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from django.db.models import Model, Q, QuerySet
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.display.lists import Pager
 
@@ -55,4 +56,8 @@ def keyset_page(rows: QuerySet[Row], order: Sequence[str], after: int | None, si
 
 def page_bounds(first: str, last: str) -> str:
     """What a page holds, by the names of its first and last row."""
-    return f"{first} to {last}, by name" if first != last else f"{first}, by name"
+    return (
+        _("%(first)s to %(last)s, by name") % {"first": first, "last": last}
+        if first != last
+        else _("%(first)s, by name") % {"first": first}
+    )

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.display import words
@@ -90,7 +91,7 @@ def short_name(node: Node) -> str:
 def place_words(node: Node) -> str:
     """Table in demo / shop / sales."""
     return (
-        f"{kind_of(node.type)} in {' / '.join(node.names[:-1])}"
+        _("%(type)s in %(names)s") % {"type": kind_of(node.type), "names": " / ".join(node.names[:-1])}
         if len(node.names) > 1
         else kind_of(node.type)
     )
@@ -107,7 +108,10 @@ def who(principal: Principal, note: str = "", url: str = "") -> Who:
 
 def principal_name(principal: Principal) -> str:
     """Group Analysts; service nightly-load; Ana Analyst."""
-    names = {"group": f"group {principal.label}", "service": f"service {principal.label}"}
+    names = {
+        "group": _("group %(label)s") % {"label": principal.label},
+        "service": _("service %(label)s") % {"label": principal.label},
+    }
     return names.get(principal.kind, principal.label)
 
 
@@ -141,9 +145,9 @@ def right(code: str, type_: str, kind: str = "gravitino") -> str:
 def action(name: str, type_: str) -> str:
     """read -> Read; use of a schema -> Use schema; create_table -> Create tables."""
     if name == "use" or (name == "read" and type_ in CONTAINERS):
-        return f"Use {type_.replace('_', ' ')}"
+        return _("Use %(replace)s") % {"replace": type_.replace("_", " ")}
     if name.startswith("create_"):
-        return f"Create {name[7:].replace('_', ' ')}s"
+        return _("Create %(replace)ss") % {"replace": name[7:].replace("_", " ")}
     return _DONE.get(name, name)
 
 
@@ -199,8 +203,8 @@ def window_chip(begin: float | datetime | None, end: float | datetime | None) ->
     if starts is None or starts <= timezone.now():
         return ends_chip(end)
     ends = ends_chip(end)
-    until = f" until {ends.text}" if ends else ""
-    return Chip("begins", f"From {words.moment(starts)}{until}")
+    until = _(" until %(text)s") % {"text": ends.text} if ends else ""
+    return Chip("begins", _("From %(starts)s%(until)s") % {"starts": words.moment(starts), "until": until})
 
 
 def level_of(node: Node, key: object) -> tuple[str, str]:
@@ -228,7 +232,7 @@ def path(
     type_, name = level_of(node, first.object)
     chips = [*_begin(group, node, name), *_stations(first.via, labels)]
     if not chips:
-        chips = [Chip("direct", "Direct")]
+        chips = [Chip("direct", _("Direct"))]
     if origin and first.object != node.id:
         url = page_of(first.object, type_) if isinstance(first.object, int) else ""
         chips.append(Chip("from", name, url if open_ is None or first.object in open_ else "", hidden=type_))
@@ -237,18 +241,18 @@ def path(
 
 def _begin(group: list[Rule], node: Node, name: str) -> Iterable[Chip]:
     if group[0].privilege == OWNER:
-        yield Chip("owner", f"Owner of {name}")
+        yield Chip("owner", _("Owner of %(name)s") % {"name": name})
     elif not group[0].allow:
         denied = sentence_list([right(rule.privilege, node.type, node.kind) for rule in group])
-        yield Chip("denied", f"{denied} denied")
+        yield Chip("denied", _("%(denied)s denied") % {"denied": denied})
 
 
 def _stations(via: tuple[Station, ...], labels: Labels) -> Iterable[Chip]:
     for station in via:
         if station.kind == "group":
-            yield Chip("group", f"Group {labels.get(station.key, station.name)}")
+            yield Chip("group", _("Group %(key)s") % {"key": labels.get(station.key, station.name)})
         elif station.kind == "role" and not is_personal(station.name):
-            yield Chip("role", f"Role {station.name}")
+            yield Chip("role", _("Role %(name)s") % {"name": station.name})
 
 
 def paths(

@@ -10,6 +10,7 @@ from typing import Any
 from django.http import QueryDict
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.display import words
 
@@ -40,7 +41,9 @@ def local_moment(text: str, *, later: bool = False) -> datetime | None:
         UTC
     )  # two of one zone compare by its clock
     if moment.astimezone(zone).replace(tzinfo=None) != typed:
-        raise Skipped(f"The clock of {words.zone()} is put forward over that time; give another.")
+        raise Skipped(
+            _("The clock of %(zone)s is put forward over that time; give another.") % {"zone": words.zone()}
+        )
     return moment
 
 
@@ -117,41 +120,56 @@ class When:
         if not self.has_end or (self.end is not None and self.end <= now):
             self.problems.setdefault("date", NO_MOMENT)
         elif self._is_empty:
-            self.problems["until"] = "The end is before the beginning."
+            self.problems["until"] = _("The end is before the beginning.")
         return self.problems
 
     # In words
 
     def end_words(self) -> str:
         """until Friday; for 30 days; without end"""
-        told = {"friday": "until Friday", "month": "for 30 days", "never": "without end"}
+        told = {"friday": _("until Friday"), "month": _("for 30 days"), "never": _("without end")}
         if self.until in told:
             return told[self.until]
-        return f"until {words.moment(self.end)}" if self.end else ""
+        return _("until %(end)s") % {"end": words.moment(self.end)} if self.end else ""
 
     def words(self) -> str:
         """from Mon 30 Nov, 09:00 until Friday"""
-        begins = f"from {words.moment(self.begin)}" if self.begin else ""
+        begins = _("from %(begin)s") % {"begin": words.moment(self.begin)} if self.begin else ""
         return f"{begins} {self.end_words()}".strip()
 
     def said(self) -> str:
         """What the toast says of it, the end as a date:  from Mon 30 Nov, 09:00 until Fri 4 Dec, 18:00"""
-        begins = f" from {words.moment(self.begin)}" if self.begin else ""
-        return f"{begins} until {words.moment(self.end)}" if self.end else begins
+        begins = _(" from %(begin)s") % {"begin": words.moment(self.begin)} if self.begin else ""
+        return (
+            _("%(begins)s until %(end)s") % {"begins": begins, "end": words.moment(self.end)}
+            if self.end
+            else begins
+        )
 
     def fields(self) -> dict[str, Any]:
         """What `console/kit/dates.html` draws."""
         return {
-            "starts": (("now", "Now"), ("date", "A date")),
+            "starts": (("now", "Now"), ("date", _("A date"))),
             "start": self.starts,
             "begin": self.data.get("begin", "")[:40],
             "ends": list(
-                zip(ENDS, (words.day(words.next_friday()), "30 days", "A date", "No end"), strict=True)
+                zip(
+                    ENDS,
+                    (words.day(words.next_friday()), _("30 days"), _("A date"), _("No end")),
+                    strict=True,
+                )
             ),
             "end_texts": [
-                ("friday", f"Ends by itself {words.on(words.next_friday())}, {words.zone()}."),
-                ("month", f"Ends by itself 30 days after it begins, at 18:00, {words.zone()}."),
-                ("never", "Stays until somebody revokes it."),
+                (
+                    "friday",
+                    _("Ends by itself %(next_friday)s, %(zone)s.")
+                    % {"next_friday": words.on(words.next_friday()), "zone": words.zone()},
+                ),
+                (
+                    "month",
+                    _("Ends by itself 30 days after it begins, at 18:00, %(zone)s.") % {"zone": words.zone()},
+                ),
+                ("never", _("Stays until somebody revokes it.")),
             ],
             "until": self.until,
             "date": self.data.get("date", "")[:40],

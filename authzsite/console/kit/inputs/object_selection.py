@@ -9,6 +9,7 @@ from typing import Any, Protocol
 
 from django.http import QueryDict
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -35,7 +36,7 @@ class Tickable(Protocol):
 def ticking(rows: Sequence[Tickable], name: str = "rows") -> dict[str, Any]:
     """Rows for a list with boxes: whether one of them is the viewer's to give, and why others are not."""
     able = [row.may_grant for row in rows]
-    locked = Reason(NO_TICK, "You can change access only on objects you own.")
+    locked = Reason(NO_TICK, _("You can change access only on objects you own."))
     return {
         name: rows,
         "ticks": bool(rows),
@@ -72,11 +73,22 @@ class Chosen:
         told = []
         locked = [item.node.name for item in self.seen if not item.may_grant]
         if locked:
-            strong = f"{words.number(len(locked))} of {words.number(len(self.seen))} left out."
-            text = f"{words.listed(locked, 5)}: access to them is changed by their owners."
+            strong = _("%(locked)s of %(seen)s left out.") % {
+                "locked": words.number(len(locked)),
+                "seen": words.number(len(self.seen)),
+            }
+            text = _("%(locked)s: access to them is changed by their owners.") % {
+                "locked": words.listed(locked, 5)
+            }
             told.append(Note("warn", strong, text))
         if len(self.seen) - len(locked) > MOST:
-            told.append(Note("warn", f"At most {MOST} at once.", "Only the first that you chose are here."))
+            told.append(
+                Note(
+                    "warn",
+                    _("At most %(most)s at once.") % {"most": MOST},
+                    _("Only the first that you chose are here."),
+                )
+            )
         return told
 
 

@@ -9,6 +9,7 @@ from functools import cached_property
 from django.db.models import Q, QuerySet
 from django.http import Http404
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Membership, Principal
 from accounts.text import holdable
@@ -154,9 +155,14 @@ def somebody(text: str, among: QuerySet[Principal] | None = None) -> Principal |
 def unknown_words(text: str, found: Sequence[Principal]) -> str:
     """Why a name does not say who is meant: it fits nobody the viewer may know, or several people."""
     if not found:
-        return f"Nobody is called {text}. Type a sign-in name, a first name or a full name."
+        return _("Nobody is called %(text)s. Type a sign-in name, a first name or a full name.") % {
+            "text": text
+        }
     names = ", ".join(f"{row.label} ({row.name})" for row in found)
-    return f"Several people are called {text}: {names}. Type the name in brackets."
+    return _("Several people are called %(text)s: %(names)s. Type the name in brackets.") % {
+        "text": text,
+        "names": names,
+    }
 
 
 def circle_of(request: Request) -> VisiblePrincipals:

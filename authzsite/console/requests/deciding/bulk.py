@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.change_view import ChangeView, Plan
@@ -44,11 +45,15 @@ class DecisionPlan:
         alone = risk.low(rows)
         fit = [row for row in rows if not alone[row.pk]]
         left = [
-            f"Request {row.pk}: {alone[row.pk][:1].lower()}{alone[row.pk][1:]}"
+            _("Request %(pk)s: %(lower)s%(alone)s")
+            % {"pk": row.pk, "lower": alone[row.pk][:1].lower(), "alone": alone[row.pk][1:]}
             for row in rows
             if alone[row.pk]
         ]
-        left += [f"Request {item.pk}: at most {MOST} at once." for item in fit[MOST:]]
+        left += [
+            _("Request %(pk)s: at most %(most)s at once.") % {"pk": item.pk, "most": MOST}
+            for item in fit[MOST:]
+        ]
         return cls(tuple(fit[:MOST]), tuple(left))
 
     def diff(self) -> Diff:
@@ -59,7 +64,10 @@ def _line(access_request: AccessRequest) -> DiffLine:
     wants, law = list(access_request.wants.all()), request_rows.law_of(access_request)
     open_ = [part for part in access_request.parts.all() if part.state == "asked"]
     takes = words.listed([request_rows.part_words(part, law) for part in open_], 3)
-    text = f"may {request_rows.wants_words(wants)} {request_rows.lasts_words(access_request)}"
+    text = _("may %(wants)s %(access_request)s") % {
+        "wants": request_rows.wants_words(wants),
+        "access_request": request_rows.lasts_words(access_request),
+    }
     note = f"{takes}. “{request_rows.cut(access_request.reason)}”"
     return DiffLine(
         "gain",
@@ -67,7 +75,7 @@ def _line(access_request: AccessRequest) -> DiffLine:
         text,
         note,
         request_rows.url_of(access_request),
-        f"Request {access_request.pk}",
+        _("Request %(pk)s") % {"pk": access_request.pk},
     )
 
 
@@ -99,8 +107,8 @@ class BulkDecideView(ChangeView):
         """What stands against approving all of them, of which each may be harmless alone."""
         chosen, left = self.object.requests, self.object.left_out
         clashes = decision_context.clashes_of(chosen, self.asker, now=timezone.now()) if chosen else []
-        notes = [Note("bad", "Separation of duties.", text) for text in clashes]
-        notes += [Note("warn", "Left out.", " ".join(left))] if left else []
+        notes = [Note("bad", _("Separation of duties."), text) for text in clashes]
+        notes += [Note("warn", _("Left out."), " ".join(left))] if left else []
         return Plan(diff=self.object.diff(), notes=tuple(notes))
 
     def save(self, form: BulkDecisionForm, actor: Actor) -> None:
@@ -110,9 +118,12 @@ class BulkDecideView(ChangeView):
             try:
                 decisions.approve(request.pk, by=actor, note=form.cleaned_data["text"])
             except PolicyError as problem:
-                failed.append(f"Request {request.pk}: {problem}")
+                failed.append(_("Request %(pk)s: %(problem)s") % {"pk": request.pk, "problem": problem})
         if failed:
-            strong = f"{words.number(len(failed))} of {words.count(many, 'request')} not decided."
+            strong = _("%(failed)s of %(many)s not decided.") % {
+                "failed": words.number(len(failed)),
+                "many": words.count(many, "request"),
+            }
             self.notes.append(Note("bad", strong, " ".join(failed)))
             raise PolicyError(strong)
 
@@ -124,34 +135,34 @@ class BulkDecideView(ChangeView):
         return self.show(self.make_form(data), 409)
 
     def success_message(self, form: BulkDecisionForm) -> str:
-        return f"{words.count(len(self.object.requests), 'request')} approved"
+        return _("%(requests)s approved") % {"requests": words.count(len(self.object.requests), "request")}
 
     def may_undo(self) -> bool:
         return False
 
     def heading(self, form: BulkDecisionForm) -> str:
         if not self.object.requests:
-            return "Nothing to decide together"
+            return _("Nothing to decide together")
         together = " together" if len(self.object.requests) > 1 else ""
         return f"Approve {words.count(len(self.object.requests), 'request')}{together}?"
 
     def lead(self) -> str:
-        return "Each request is approved as it is, one by one in the history."
+        return _("Each request is approved as it is, one by one in the history.")
 
     def button(self, form: BulkDecisionForm) -> str:
-        return f"Approve {words.count(len(self.object.requests), 'request')}"
+        return _("Approve %(requests)s") % {"requests": words.count(len(self.object.requests), "request")}
 
     def back(self) -> str:
         return reverse("console:requests")
 
     def page_context(self, form: BulkDecisionForm) -> dict[str, Any]:
         return {
-            "crumbs": Crumbs((("Requests", self.back()),)),
+            "crumbs": Crumbs(((_("Requests"), self.back()),)),
             "chosen": self.object.requests,
             "empty": Empty(
-                "None of these can be decided together",
+                _("None of these can be decided together"),
                 risk.REASON.text,
-                actions=(Action("Back to the list", self.back()),),
+                actions=(Action(_("Back to the list"), self.back()),),
                 level=2,
             ),
         }

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from django.utils.translation import gettext as _
+
 from authzsite.console.access.merged_preview import Together
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Diff, Note, State, Tally
@@ -56,40 +58,62 @@ def weighed(found: Consideration, seen: VisibleRequest) -> Weighed:
 def _notes(found: Consideration, seen: VisibleRequest) -> Iterable[Note]:
     """What stands against it; the form says no more than these, and the law decides."""
     for text in found.clashes:
-        yield Note("bad", "Separation of duties.", text)
+        yield Note("bad", _("Separation of duties."), text)
     for denial in found.denials:
         label = terms.right(denial.privilege, denial.ref.type, requests_rows.law_of(seen.request))
-        by = f" by role {denial.role}" if denial.role else ""
+        by = _(" by role %(role)s") % {"role": denial.role} if denial.role else ""
         name = denial.ref.full_name or denial.ref.realm
-        text = "A yes does not lift a denial; its author can."
-        yield Note("warn", f"{label} on {name} is denied{by}.", text)
+        text = _("A yes does not lift a denial; its author can.")
+        yield Note(
+            "warn",
+            _("%(label)s on %(name)s is denied%(by)s.") % {"label": label, "name": name, "by": by},
+            text,
+        )
 
 
 def _present(present: Present, seen: VisibleRequest) -> str:
     """Ana can already use schema sales; Ana can do nothing with orders."""
     who, name = seen.request.holder.label, requests_rows.short(present.want.name)
     if present.node is None:
-        return f"There is nothing called {present.want.name} (yet)."
+        return _("There is nothing called %(name)s (yet).") % {"name": present.want.name}
     can = [requests_rows.verb(action, present.want.type) for action in TOLD if action in present.can]
     can = list(dict.fromkeys(can))
-    return f"{who} can {words.listed(can)} {name}." if can else f"{who} can do nothing with {name}."
+    return (
+        _("%(who)s can %(can)s %(name)s.") % {"who": who, "can": words.listed(can), "name": name}
+        if can
+        else _("%(who)s can do nothing with %(name)s.") % {"who": who, "name": name}
+    )
 
 
 def _alike(peers: Peers, seen: VisibleRequest) -> str:
     what = requests_rows.part_words(peers.part, requests_rows.law_of(seen.request))
     share = peers.share
-    return f"{what}: {words.number(share.have)} of {words.number(share.of)} comparable people have it."
+    return _("%(what)s: %(have)s of %(of)s comparable people have it.") % {
+        "what": what,
+        "have": words.number(share.have),
+        "of": words.number(share.of),
+    }
 
 
 def _earlier(access_request: AccessRequest, seen: VisibleRequest) -> Earlier:
     wants = list(access_request.wants.all())
-    who = "" if access_request.asker_id == access_request.holder_id else f" by {access_request.asker.label}"
+    who = (
+        ""
+        if access_request.asker_id == access_request.holder_id
+        else _(" by %(label)s") % {"label": access_request.asker.label}
+    )
     note = f"{words.day(access_request.asked_at)}{who} · “{requests_rows.cut(access_request.reason)}”"
-    text = f"To {requests_rows.wants_words(wants)} {requests_rows.lasts_words(access_request)}"
+    text = _("To %(wants)s %(access_request)s") % {
+        "wants": requests_rows.wants_words(wants),
+        "access_request": requests_rows.lasts_words(access_request),
+    }
     return Earlier(text, note, requests_rows.state_of(access_request), requests_rows.url_of(access_request))
 
 
 def _ends(found: Consideration, seen: VisibleRequest) -> str:
     if found.end is None:
-        return "Approved now, it would have no end."
-    return f"Approved now, it would end on {words.moment(found.end)}, {words.zone()}."
+        return _("Approved now, it would have no end.")
+    return _("Approved now, it would end on %(end)s, %(zone)s.") % {
+        "end": words.moment(found.end),
+        "zone": words.zone(),
+    }

@@ -9,6 +9,7 @@ from typing import Any
 
 from django import forms
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.forms import ChoicesField, ConsoleForm, ExpirationField, SegmentsField, TextField
@@ -114,11 +115,15 @@ class DecisionForm(ConsoleForm):
         elif self.cleaned_data.get("date", 0) is None:
             self.add_error("date", ExpirationField.wrong)
         if not self.parts:
-            self.add_error("part", "Choose at least one of the decisions that are yours.")
+            self.add_error("part", gettext("Choose at least one of the decisions that are yours."))
         elif self.step == "approve" and any(not codes for codes in self.give_by_part.values()):
-            self.add_error("part", "Give at least one right of each part, or refuse it.")
+            self.add_error("part", gettext("Give at least one right of each part, or refuse it."))
         if self.step != "approve" and len(self.cleaned_data.get("text", "")) < 3:
-            why = "Say why it is refused." if self.step == "refuse" else "Write what you want to know."
+            why = (
+                gettext("Say why it is refused.")
+                if self.step == "refuse"
+                else gettext("Write what you want to know.")
+            )
             self.add_error("text", why)
         return self.cleaned_data
 
@@ -160,15 +165,21 @@ class DecisionForm(ConsoleForm):
 
     def _lengths(self) -> list[tuple[str, str]]:
         asked = requests_rows.lasts_words(self.about.request)
-        known = [(ASKED, f"As asked, {asked}")]
+        known = [(ASKED, gettext("As asked, %(asked)s") % {"asked": asked})]
         known += [(item, requests_rows.lasting_words(item)) for item in self.offered]
-        return [*known, ("date", "A date")]
+        return [*known, ("date", gettext("A date"))]
 
     def _role(self, proposal: Proposal) -> dict[str, Any]:
         held = (
-            f"held by {words.count(proposal.holders, 'other')}" if proposal.holders else "held by nobody yet"
+            gettext("held by %(holders)s") % {"holders": words.count(proposal.holders, "other")}
+            if proposal.holders
+            else gettext("held by nobody yet")
         )
         return {"id": proposal.role.id, "name": proposal.role.name, "note": held}
 
     def button(self) -> str:
-        return "Approve" if len(self.mine) == 1 else f"Approve {words.count(len(self.mine), 'decision')}"
+        return (
+            "Approve"
+            if len(self.mine) == 1
+            else gettext("Approve %(mine)s") % {"mine": words.count(len(self.mine), "decision")}
+        )

@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.display.parts import Reason
@@ -34,14 +35,14 @@ def why_alone(request: AccessRequest) -> str:
     """Its `wants` and `parts` are there already."""
     law = dialects.get(requests_rows.law_of(request))
     if request.holder.kind != Principal.Kind.USER:
-        return "It is for more than one person."
+        return _("It is for more than one person.")
     if not _is_short(request):
-        return "It is for longer than a month."
+        return _("It is for longer than a month.")
     for part in request.parts.all():
         known = [law.privilege(code) for code in part.privileges]
         if part.kind != "privilege" or any(item is None or item.category not in SMALL for item in known):
-            return "It gives more than to read."
-    return "" if request.state == "asked" else "It waits for an answer."
+            return _("It gives more than to read.")
+    return "" if request.state == "asked" else _("It waits for an answer.")
 
 
 def _is_short(request: AccessRequest) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display.parts import Action, Crumbs, Note, Verdict
@@ -88,7 +89,11 @@ class DecideView(ChangeView):
         return self.show(form, 409)
 
     def success_message(self, form: DecisionForm) -> str:
-        return f"Request {self.object.request.pk}: {form.said()} {DONE[form.step]}"
+        return _("Request %(pk)s: %(said)s %(done)s") % {
+            "pk": self.object.request.pk,
+            "said": form.said(),
+            "done": DONE[form.step],
+        }
 
     def may_undo(self) -> bool:
         return False
@@ -99,7 +104,12 @@ class DecideView(ChangeView):
     def heading(self, form: DecisionForm) -> str:
         row, wants = self.object.request, requests_rows.wants_words(self.object.wants)
         lasts = requests_rows.lasts_words(row)
-        return f"{row.asker.label} asks to {wants}{requests_rows.for_words(row)} {lasts}"
+        return _("%(label)s asks to %(wants)s%(row)s %(lasts)s") % {
+            "label": row.asker.label,
+            "wants": wants,
+            "row": requests_rows.for_words(row),
+            "lasts": lasts,
+        }
 
     def button(self, form: DecisionForm) -> str:
         return form.button()
@@ -109,9 +119,9 @@ class DecideView(ChangeView):
 
     def page_context(self, form: DecisionForm) -> dict[str, Any]:
         row = self.object.request
-        number = (f"Request {row.pk}", requests_rows.url_of(row))
+        number = (_("Request %(pk)s") % {"pk": row.pk}, requests_rows.url_of(row))
         return {
-            "crumbs": Crumbs((("Requests", reverse("console:requests")), number)),
+            "crumbs": Crumbs(((_("Requests"), reverse("console:requests")), number)),
             "kind": "",
             "reason": row.reason,
             "facts": facts(self.object),
@@ -136,10 +146,10 @@ class DecideView(ChangeView):
 def _not_yours(request: Request, seen: VisibleRequest) -> HttpResponse:
     row = seen.request
     own = seen.viewer.pk in parties.of(row)
-    text = parties.OWN if own else "Others decide it, or it was decided already."
+    text = parties.OWN if own else _("Others decide it, or it was decided already.")
     context = {
-        "verdict": Verdict("no", f"You cannot decide request {row.pk}", text, level=1),
-        "actions": (Action("See the request", requests_rows.url_of(row)),),
+        "verdict": Verdict("no", _("You cannot decide request %(pk)s") % {"pk": row.pk}, text, level=1),
+        "actions": (Action(_("See the request"), requests_rows.url_of(row)),),
     }
     return page(
         request, "errors/refused.html", context, section="requests", revision=revision_now(), status=403

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.http import Http404, HttpResponse
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.accounts import site_admins
 from authzsite.console.accounts.admin_change import AdminChangeView
@@ -40,8 +41,10 @@ class AgreeView(AdminChangeView):
         if site_admins.may(self.request):
             return None
         one = there(self.request, self.kwargs["id"])
-        heading = f"You cannot agree to the connection of {one.place.node.name}"
-        return site_admins.refused(self.request, heading, back=one.url, back_words=f"Back to {one.name}")
+        heading = _("You cannot agree to the connection of %(name)s") % {"name": one.place.node.name}
+        return site_admins.refused(
+            self.request, heading, back=one.url, back_words=_("Back to %(name)s") % {"name": one.name}
+        )
 
     def get_object(self) -> Backend:
         row = Backend.objects.filter(pk=self.kwargs["id"]).first()
@@ -60,7 +63,10 @@ class AgreeView(AdminChangeView):
         return Note("bad", self.not_saved, str(problem))
 
     def success_message(self, form: AgreeForm) -> str:
-        return f"{self.object.get_kind_display()} {self.place.name} may do what it is set to"
+        return _("%(get_kind_display)s %(name)s may do what it is set to") % {
+            "get_kind_display": self.object.get_kind_display(),
+            "name": self.place.name,
+        }
 
     def heading(self, form: AgreeForm) -> str:
         return f"Agree that {'/'.join(self.place.names)} governs {self.object}?"
@@ -73,13 +79,14 @@ class AgreeView(AdminChangeView):
 
     def page_context(self, form: AgreeForm) -> dict[str, Any]:
         does = (
-            "repairs from then on"
+            _("repairs from then on")
             if self.object.policy == Backend.Policy.REPAIR
-            else "goes on only reporting, until its owner sets it to repair"
+            else _("goes on only reporting, until its owner sets it to repair")
         )
         return {
             "digest": operations.likeness(self.object),
-            "text": f"{AWAITS[Backend.Awaits(self.object.awaits)]} Once you agree it {does}.",
+            "text": _("%(awaits)s Once you agree it %(does)s.")
+            % {"awaits": AWAITS[Backend.Awaits(self.object.awaits)], "does": does},
             "look": "primary",
-            "keep": "Leave it as it is",
+            "keep": _("Leave it as it is"),
         }

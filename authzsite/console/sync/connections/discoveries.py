@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.auth import login_required
@@ -53,28 +54,51 @@ def _reading(row: Discovery | None) -> Reading | None:
         return None
     if row.finished is None:
         if not row.total:
-            text = "Waiting for a worker" if row.started is None else "Looking at what is there"
+            text = _("Waiting for a worker") if row.started is None else _("Looking at what is there")
             return Reading(Note("plain", text), going=True, text=text)
-        text = f"{words.number(row.done)} of {words.count(row.total, 'object')}"
-        return Reading(Note("plain", "Reading", text), True, row.done, max(row.total, 1), text)
+        text = _("%(done)s of %(total)s") % {
+            "done": words.number(row.done),
+            "total": words.count(row.total, "object"),
+        }
+        return Reading(Note("plain", _("Reading"), text), True, row.done, max(row.total, 1), text)
     when = words.when_in_words(words.moment(row.finished))
     if row.error:
-        return Reading(Note("bad", "It could not be read.", f"{row.error} Nothing was lost; {when}."))
+        return Reading(
+            Note(
+                "bad",
+                _("It could not be read."),
+                _("%(error)s Nothing was lost; %(when)s.") % {"error": row.error, "when": when},
+            )
+        )
     new = words.count(row.added, "object")
-    told = [f"{new} new", f"{words.number(row.renamed)} renamed", f"{words.number(row.described)} described"]
+    told = [
+        _("%(new)s new") % {"new": new},
+        _("%(renamed)s renamed") % {"renamed": words.number(row.renamed)},
+        _("%(described)s described") % {"described": words.number(row.described)},
+    ]
     gone = (
-        f" {words.count(row.vanished, 'object')} vanished there and stay here until somebody closes them."
+        _(" %(vanished)s vanished there and stay here until somebody closes them.")
+        % {"vanished": words.count(row.vanished, "object")}
         if row.vanished
         else ""
     )
-    return Reading(Note("plain", f"Read {when}: {words.listed(told)}.", f"{gone}{_left_out(row)}".strip()))
+    return Reading(
+        Note(
+            "plain",
+            _("Read %(when)s: %(told)s.") % {"when": when, "told": words.listed(told)},
+            f"{gone}{_left_out(row)}".strip(),
+        )
+    )
 
 
 def _left_out(row: Discovery) -> str:
     if not row.left_out_count:
         return ""
     some = "; ".join(row.left_out[:NAMED])
-    return f" {words.count(row.left_out_count, 'object')} left out: {some}."
+    return _(" %(left_out_count)s left out: %(some)s.") % {
+        "left_out_count": words.count(row.left_out_count, "object"),
+        "some": some,
+    }
 
 
 @dataclass(frozen=True)
@@ -114,19 +138,23 @@ def _show(request: Request, backend_access: BackendAccess, *, status: int = 200)
     )
     root = next(iter(node.above()), node)
     context: dict[str, Any] = {
-        "heading": f"What {node.name} holds",
+        "heading": _("What %(name)s holds") % {"name": node.name},
         "lead": _lead(backend_access),
-        "crumbs": Crumbs((("Sync", reverse("console:sync")), (backend_access.name, backend_access.url))),
+        "crumbs": Crumbs(((_("Sync"), reverse("console:sync")), (backend_access.name, backend_access.url))),
         "actions": [
-            Action("What is gone", reverse("console:sync_vanished", args=[backend_access.row.pk]), "plain"),
-            Action("Browse", terms.page_of(node.id, node.type)),
-            *([Action("Change the connection", renewal(backend_access.row, root, node))] if may else []),
+            Action(
+                _("What is gone"), reverse("console:sync_vanished", args=[backend_access.row.pk]), "plain"
+            ),
+            Action(_("Browse"), terms.page_of(node.id, node.type)),
+            *([Action(_("Change the connection"), renewal(backend_access.row, root, node))] if may else []),
         ],
         "may": may,
         "locked": None
         if may
         else Reason(
-            "why-not-read", f"Only the owner of {node.name} or a holder of the connect duty can read it."
+            "why-not-read",
+            _("Only the owner of %(name)s or a holder of the connect duty can read it.")
+            % {"name": node.name},
         ),
         "reading": _reading(discoveries.latest(backend_access.row)),
         "progress_url": reverse("console:discover_progress", args=[backend_access.row.pk]),
@@ -154,12 +182,16 @@ def _lead(backend_access: BackendAccess) -> str:
     try:
         kind = kinds.get(backend_access.row.kind)
     except Misconfigured:
-        return f"{system} cannot be read: no backend of that kind is installed."
+        return _("%(system)s cannot be read: no backend of that kind is installed.") % {"system": system}
     types = dict.fromkeys(
         type_ for type_ in kind.discovers.values() if type_ != backend_access.place.node.type
     )
     told = words.listed([_several(terms.kind_of(type_)) for type_ in types])
-    return f"{told[:1].upper()}{told[1:]}, read from {system} whenever you ask."
+    return _("%(upper)s%(told)s, read from %(system)s whenever you ask.") % {
+        "upper": told[:1].upper(),
+        "told": told[1:],
+        "system": system,
+    }
 
 
 def _several(kind: str) -> str:
@@ -178,13 +210,21 @@ def _logins(backend_access: BackendAccess) -> str:
     )
     known = set(members.values_list("principal__name", flat=True))
     strangers = [name for name in row.names if name not in known]
-    told = f"{words.count(len(known), 'login')} there {'is a member' if len(known) == 1 else 'are members'}"
+    told = _("%(known)s there %(part)s") % {
+        "known": words.count(len(known), "login"),
+        "part": "is a member" if len(known) == 1 else "are members",
+    }
     if not strangers:
-        return f"{told} of {backend_access.place.node.realm} too."
+        return _("%(told)s of %(realm)s too.") % {"told": told, "realm": backend_access.place.node.realm}
     named = words.listed(strangers, NAMED)
-    verb = "is not a member" if len(strangers) == 1 else "are not members"
+    verb = _("is not a member") if len(strangers) == 1 else _("are not members")
     realm = backend_access.place.node.realm
-    return f"{told} of {realm} too; {named} {verb}. Adopting a grant makes its holder a member."
+    return _("%(told)s of %(realm)s too; %(named)s %(verb)s. Adopting a grant makes its holder a member.") % {
+        "told": told,
+        "realm": realm,
+        "named": named,
+        "verb": verb,
+    }
 
 
 def _owners(backend_access: BackendAccess) -> list[DiscoveredOwner]:
@@ -194,15 +234,26 @@ def _owners(backend_access: BackendAccess) -> list[DiscoveredOwner]:
 def _line(backend_access: BackendAccess, found: Suggestion) -> DiscoveredOwner:
     objects = words.count(found.objects, "object")
     if found.who is None:
-        return DiscoveredOwner(found.name, objects, "Nobody of that name is a member here")
+        return DiscoveredOwner(found.name, objects, _("Nobody of that name is a member here"))
     if not found.left:
-        return DiscoveredOwner(found.name, objects, f"{found.who.label} owns the same here")
+        return DiscoveredOwner(
+            found.name, objects, _("%(label)s owns the same here") % {"label": found.who.label}
+        )
     url = (
         reverse("console:discover_owner", args=[backend_access.row.pk])
         + f"?{urlencode({'name': found.name})}"
     )
-    here = f"{words.count(found.left, 'object')} not owned by {found.who.label} here"
-    act = Action("Take over", url, "mini", more=f"that {found.name} owns {words.count(found.left, 'object')}")
+    here = _("%(left)s not owned by %(label)s here") % {
+        "left": words.count(found.left, "object"),
+        "label": found.who.label,
+    }
+    act = Action(
+        _("Take over"),
+        url,
+        "mini",
+        more=_("that %(name)s owns %(left)s")
+        % {"name": found.name, "left": words.count(found.left, "object")},
+    )
     return DiscoveredOwner(found.name, objects, here, act)
 
 
@@ -233,10 +284,17 @@ class TakeOverView(ChangeView):
 
     def plan(self, form: ConfirmForm) -> Plan:
         places, who = self.places, self.owner.label
-        lines = [DiffLine("change", place.ref.full_name, f"belongs to {who}") for place in places[:NAMED]]
+        lines = [
+            DiffLine("change", place.ref.full_name, _("belongs to %(who)s") % {"who": who})
+            for place in places[:NAMED]
+        ]
         if len(places) > NAMED:
             rest = words.count(len(places) - NAMED, "object")
-            lines.append(DiffLine("change", f"and {rest} more", f"belong to {who}"))
+            lines.append(
+                DiffLine(
+                    "change", _("and %(rest)s more") % {"rest": rest}, _("belong to %(who)s") % {"who": who}
+                )
+            )
         return Plan(diff=Diff(tuple(lines)), nothing=not places)
 
     def save(self, form: ConfirmForm, actor: Actor) -> int:
@@ -247,7 +305,9 @@ class TakeOverView(ChangeView):
 
     def success_message(self, form: ConfirmForm) -> str:
         many = words.count(self.result, "object") if self.result is not None else ""
-        return f"{self.owner.label} owns {many} here too" if many else ""
+        return (
+            _("%(label)s owns %(many)s here too") % {"label": self.owner.label, "many": many} if many else ""
+        )
 
     def may_undo(self) -> bool:
         return False
@@ -257,19 +317,19 @@ class TakeOverView(ChangeView):
 
     def lead(self) -> str:
         many = words.count(len(self.places), "object")
-        return (
-            f"{self.name} owns {many} in {self.object.name} and not here. "
-            "Everything inside goes with them. Owners may do everything with what they own, and grant it."
-        )
+        return _(
+            "%(name)s owns %(many)s in %(name2)s and not here. Everything inside goes with them. "
+            "Owners may do everything with what they own, and grant it."
+        ) % {"name": self.name, "many": many, "name2": self.object.name}
 
     def button(self, form: ConfirmForm) -> str:
-        return f"Make {self.owner.label} the owner"
+        return _("Make %(label)s the owner") % {"label": self.owner.label}
 
     def back(self) -> str:
         return reverse("console:discover", args=[self.object.row.pk])
 
     def page_context(self, form: ConfirmForm) -> dict[str, Any]:
-        return {"look": "primary", "keep": "Leave it as it is", "leave": "Back to Sync"}
+        return {"look": "primary", "keep": _("Leave it as it is"), "leave": _("Back to Sync")}
 
     def draw(self, context: dict[str, Any], status: int) -> HttpResponse:
         place = self.object.place

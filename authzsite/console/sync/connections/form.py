@@ -11,6 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
+from django.utils.translation import gettext
 
 from authzsite.console.kit.forms import ConsoleForm, SegmentsField, TextField, WholeNumberField
 from authzsite.console.settings.realm import RealmAccess, kinds_for
@@ -166,41 +167,53 @@ class ConnectionForm(ConsoleForm):
     def clean_catalog(self) -> str:
         name: str = self.cleaned_data["catalog"]
         if "/" in name or "." in name:
-            raise ValidationError("A catalog's name has no slash and no dot.")
+            raise ValidationError(gettext("A catalog's name has no slash and no dot."))
         return name
 
 
 def _fields_of(kind: Kind, typed: TypedConnection) -> Iterator[tuple[str, forms.Field]]:
     if not kind.whole_realm:
         attrs = {**WRITTEN, **({} if typed.said("catalog") else {"autofocus": True})}
-        yield "catalog", _text("Catalog", "Name the catalog, such as shop.", CATALOG_HELP, attrs)
+        yield "catalog", _text("Catalog", gettext("Name the catalog, such as shop."), CATALOG_HELP, attrs)
     if typed.asks_server:
-        yield "host", _text("Server", "Name the server.")
-        wrong = "A port is a number up to 65535."
+        yield "host", _text("Server", gettext("Name the server."))
+        wrong = gettext("A port is a number up to 65535.")
         yield (
             "port",
             WholeNumberField(
-                label="Port",
+                label=gettext("Port"),
                 least=1,
                 most=65535,
                 wrong=wrong,
                 required=False,
                 max_length=5,
-                help_text="Empty for the default.",
+                help_text=gettext("Empty for the default."),
                 widget=forms.TextInput(attrs={"class": "input", "inputmode": "numeric"}),
             ),
         )
     for item in kind.fields:
-        missing = f"Name the {item.label[:1].lower()}{item.label[1:]}." if item.required else ""
+        missing = (
+            gettext("Name the %(lower)s%(label)s.")
+            % {"lower": item.label[:1].lower(), "label": item.label[1:]}
+            if item.required
+            else ""
+        )
         yield OWN + item.name, _choice(item) if item.choices else _text(item.label, missing, item.help)
     if typed.asks_account:
-        yield "user", _text("Account", "Name the account it signs in with.")
-        kept = "Empty keeps the current one." if typed.password else "Empty if none is needed."
+        yield "user", _text("Account", gettext("Name the account it signs in with."))
+        kept = (
+            gettext("Empty keeps the current one.") if typed.password else gettext("Empty if none is needed.")
+        )
         hidden = forms.PasswordInput(attrs={"class": "input", "autocomplete": "off"})
         yield (
             "password",
             TextField(
-                label="Password", required=False, strip=False, max_length=1000, help_text=kept, widget=hidden
+                label=gettext("Password"),
+                required=False,
+                strip=False,
+                max_length=1000,
+                help_text=kept,
+                widget=hidden,
             ),
         )
 
@@ -222,7 +235,7 @@ def _choice(item: KindField) -> forms.ChoiceField:
         required=False,
         initial=item.choices[0][0],
         help_text=item.help,
-        error_messages={"invalid_choice": "Choose one of these."},
+        error_messages={"invalid_choice": gettext("Choose one of these.")},
         widget=forms.Select(attrs={"class": "input"}),
     )
 

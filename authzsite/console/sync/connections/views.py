@@ -12,6 +12,7 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse, QueryDict
 from django.urls import reverse
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.conflicts import done_before
@@ -86,11 +87,17 @@ class ConnectView(ChangeView):
         try:
             trial = tried(self.kind.code, form.typed.url(self.kind), realm=self.object.root.name)
         except Misconfigured as problem:
-            self.notes.append(Note("bad", "It cannot be tried.", _sentence(str(problem))))
+            self.notes.append(Note("bad", _("It cannot be tried."), _sentence(str(problem))))
             return self.show(form, 422)
         if trial.source is None or not trial.reached:
-            said = [_sentence(item.text.removeprefix("cannot connect or read: ")) for item in trial.findings]
-            self.notes.append(Note("bad", "It does not answer.", f"{' '.join(said)} Nothing is kept."))
+            said = [
+                _sentence(item.text.removeprefix(_("cannot connect or read: "))) for item in trial.findings
+            ]
+            self.notes.append(
+                Note(
+                    "bad", _("It does not answer."), _("%(said)s Nothing is kept.") % {"said": " ".join(said)}
+                )
+            )
             self.failed = True
             return self.show(form, 422)
         if self.request.POST.get("step") != "connect":
@@ -130,8 +137,11 @@ class ConnectView(ChangeView):
 
     def success_message(self, form: ConnectionForm) -> str:
         row = self._connected()
-        waits = ". It only reports until a site admin agrees" if row is not None and row.awaits else ""
-        return f"{self.catalog or self.object.root.name} is connected; read what it holds next{waits}"
+        waits = _(". It only reports until a site admin agrees") if row is not None and row.awaits else ""
+        return _("%(part)s is connected; read what it holds next%(waits)s") % {
+            "part": self.catalog or self.object.root.name,
+            "waits": waits,
+        }
 
     def may_undo(self) -> bool:
         return False
@@ -142,11 +152,11 @@ class ConnectView(ChangeView):
 
     def heading(self, form: ConnectionForm) -> str:
         root = self.object.root
-        what = root.name if self.kind.whole_realm else f"a catalog of {root.name}"
-        return f"Connect {what} to {self.kind.label}"
+        what = root.name if self.kind.whole_realm else _("a catalog of %(name)s") % {"name": root.name}
+        return _("Connect %(what)s to %(label)s") % {"what": what, "label": self.kind.label}
 
     def lead(self) -> str:
-        return "It is tested first. The password is kept encrypted and never shown again."
+        return _("It is tested first. The password is kept encrypted and never shown again.")
 
     def button(self, form: ConnectionForm) -> str:
         return "Connect"
@@ -180,17 +190,19 @@ def _choose(request: Request, ward: RealmAccess, *, status: int) -> HttpResponse
     catalog = request.GET.get("catalog", "")[:255]
     known = sorted(kinds_for(ward).values(), key=lambda one: (bool(one.experimental), one.whole_realm))
     context = {
-        "crumbs": Crumbs((("Realms", reverse("console:realms")), (ward.root.name, ward.url))),
-        "heading": f"Connect {ward.root.name}",
-        "lead": "Which system is behind it? Decisions are applied there and read back.",
+        "crumbs": Crumbs(((_("Realms"), reverse("console:realms")), (ward.root.name, ward.url))),
+        "heading": _("Connect %(name)s") % {"name": ward.root.name},
+        "lead": _("Which system is behind it? Decisions are applied there and read back."),
         "choices": [_choice(ward, item, catalog) for item in known],
-        "none": Empty("Nothing can be connected", "No kind of system is installed that this realm can use."),
+        "none": Empty(
+            _("Nothing can be connected"), _("No kind of system is installed that this realm can use.")
+        ),
     }
     return show(request, "console/sync/connect_kinds.html", ward, context, status=status)
 
 
 def _choice(ward: RealmAccess, kind: Kind, catalog: str) -> Choice:
-    what = f"All of {ward.root.name}" if kind.whole_realm else "One catalog"
+    what = _("All of %(name)s") % {"name": ward.root.name} if kind.whole_realm else _("One catalog")
     return Choice(kind.label, address(ward.root, catalog, kind.code), kind.example, what, kind.experimental)
 
 
@@ -202,16 +214,24 @@ def _sentence(text: str) -> str:
 
 def _refused(request: Request, ward: RealmAccess) -> HttpResponse:
     access_log.refused(ward.asker, registration.DUTY, ward.root, via="console")
-    text = f"It takes the duty to connect backends, or {ward.owner_words()}."
-    verdict = Verdict("no", f"You cannot connect catalogs of {ward.root.name}", text, level=1)
-    actions = (Action(f"Back to {ward.root.name}", ward.url),)
+    text = _("It takes the duty to connect backends, or %(owner_words)s.") % {
+        "owner_words": ward.owner_words()
+    }
+    verdict = Verdict(
+        "no", _("You cannot connect catalogs of %(name)s") % {"name": ward.root.name}, text, level=1
+    )
+    actions = (Action(_("Back to %(name)s") % {"name": ward.root.name}, ward.url),)
     context = {"verdict": verdict, "actions": actions}
     return show(request, "errors/refused.html", ward, context, status=403)
 
 
 def _found_words(found: Any) -> str:
     look = sum(not item.ok for item in found)
-    return f"It answers; {words.count(look, 'thing')} to look at" if look else "It answers; all is well"
+    return (
+        _("It answers; %(look)s to look at") % {"look": words.count(look, "thing")}
+        if look
+        else _("It answers; all is well")
+    )
 
 
 def address(root: Node, catalog: str = "", kind: str = "") -> str:

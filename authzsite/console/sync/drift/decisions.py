@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import State
@@ -44,13 +45,14 @@ def decided(rows: QuerySet[ForeignOrder], *, whole: Collection[int] = ()) -> lis
 
 
 def _told(row: ForeignOrder, *, whole: bool) -> Decided:
-    by = row.by.label if row.by else "An erased person"
+    by = row.by.label if row.by else _("An erased person")
     return Decided(
-        what="Adopted" if row.replaced else "Revoked",
+        what=_("Adopted") if row.replaced else _("Revoked"),
         holder=row.holder,
         right=terms.lower(right_word(row.right, row.type)),
         object=".".join(row.path) or row.backend.place,
-        by=f"{by}, {words.when_in_words(words.moment(row.at))}, revision {words.number(row.revision)}",
+        by=_("%(by)s, %(at)s, revision %(revision)s")
+        % {"by": by, "at": words.when_in_words(words.moment(row.at)), "revision": words.number(row.revision)},
         proof=_proof(row, whole=whole),
     )
 
@@ -58,11 +60,13 @@ def _told(row: ForeignOrder, *, whole: bool) -> Decided:
 def _proof(row: ForeignOrder, *, whole: bool) -> State:
     if row.dropped and row.done is not None:
         return State(
-            "unknown", "Given up", f"{words.when_in_words(words.moment(row.done))}: it was left as it was"
+            "unknown",
+            _("Given up"),
+            _("%(done)s: it was left as it was") % {"done": words.when_in_words(words.moment(row.done))},
         )
     if row.done is not None:
-        gone = "ours is in its place" if row.replaced else "it is gone"
-        return State("ok", "Read back", f"{words.when_in_words(words.moment(row.done))}: {gone}")
+        gone = _("ours is in its place") if row.replaced else _("it is gone")
+        return State("ok", _("Read back"), f"{words.when_in_words(words.moment(row.done))}: {gone}")
     if row.error:
-        return State("failed", "Not done", cause(row, row.backend, whole=whole))
-    return State("behind", "On its way")
+        return State("failed", _("Not done"), cause(row, row.backend, whole=whole))
+    return State("behind", _("On its way"))

@@ -12,6 +12,7 @@ from zlib import crc32
 from django.db.models import Case, CharField, Count, F, Q, QuerySet, Value, When
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.keyset import keyset_page
@@ -157,7 +158,11 @@ def _spoken(text: str, places: Mapping[int, Node]) -> str:
         if match[3]:
             return match[3]
         node = places.get(int(match[2])) if match[2] else None
-        return f"role {node.name}" if node and not is_personal(node.name) else "a role of ours"
+        return (
+            _("role %(name)s") % {"name": node.name}
+            if node and not is_personal(node.name)
+            else _("a role of ours")
+        )
 
     return _KEY.sub(told, text)
 
@@ -169,15 +174,24 @@ def _holder(row: BackendFinding, places: Mapping[int, Node]) -> str:
     if row.people and len(row.people) <= NAMED:
         return words.listed(list(row.people))
     told = _spoken(row.holder, places)
-    many = f", for {words.count(len(row.people), 'person', 'people')}" if row.people else ""
+    many = (
+        _(", for %(people)s") % {"people": words.count(len(row.people), "person", "people")}
+        if row.people
+        else ""
+    )
     return f"{told[:1].upper()}{told[1:]}{many}"
 
 
 def spoken_of(row: BackendFinding, places: Mapping[int, Node]) -> str:
     """mia may read sales.orders, missing"""
     node = places.get(row.securable_id or 0)
-    where = f" on {row.place}" if row.place and row.type else ""
-    return f"{_holder(row, places)} {_spoken(_verb([row], node), places)}{where}: {row.kind} there"
+    where = _(" on %(place)s") % {"place": row.place} if row.place and row.type else ""
+    return _("%(row)s %(verb)s%(where)s: %(kind)s there") % {
+        "row": _holder(row, places),
+        "verb": _spoken(_verb([row], node), places),
+        "where": where,
+        "kind": row.kind,
+    }
 
 
 def _row(
@@ -217,19 +231,29 @@ def _offered(
         yield from _acts(row, locked) if order is None else _ways_out(row, order)
     if row.is_stuck:
         url = reverse("console:sync_stuck", args=[row.pk])
-        yield Action("What to do", url, "mini", more=f"about {row.what} of {row.holder} on {row.place}")
+        yield Action(
+            _("What to do"),
+            url,
+            "mini",
+            more=_("about %(what)s of %(holder)s on %(place)s")
+            % {"what": row.what, "holder": row.holder, "place": row.place},
+        )
     if row.what == VANISHED:
         url = reverse("console:sync_vanished", args=[row.backend_id])
-        yield Action("What to do", url, "mini plain", more=f"about {row.place}")
+        yield Action(_("What to do"), url, "mini plain", more=_("about %(place)s") % {"place": row.place})
 
 
 _HERE = {"missing": "Yes", "extra": "No", "unknown": "Not known", "bypass": "Not asked for"}
 
 
 def _acts(row: BackendFinding, locked: Mapping[str, str]) -> tuple[Action, ...]:
-    what = f"{row.what} of {row.holder}{f' on {row.place}' if row.place else ''}"
+    what = _("%(what)s of %(holder)s%(part)s") % {
+        "what": row.what,
+        "holder": row.holder,
+        "part": f" on {row.place}" if row.place else "",
+    }
     if _is_accepted(row):
-        return (_deed(row, "reopen", "No longer accept", "mini plain", what),)
+        return (_deed(row, "reopen", _("No longer accept"), "mini plain", what),)
     return tuple(
         Action(word, look=look, more=what, reason=_lock_id(row, locked[code]))
         if code in locked
@@ -243,10 +267,14 @@ def _lock_id(row: BackendFinding, text: str) -> str:
 
 
 def _ways_out(row: BackendFinding, order: ForeignOrder) -> Iterator[Action]:
-    what = f"{row.what} of {row.holder}{f' on {row.place}' if row.place else ''}"
+    what = _("%(what)s of %(holder)s%(part)s") % {
+        "what": row.what,
+        "holder": row.holder,
+        "part": f" on {row.place}" if row.place else "",
+    }
     if order.attempts:
-        yield _deed(row, "retry", "Try again", "mini", what)
-    word = "Give up the adoption" if order.replaced else "Give up"
+        yield _deed(row, "retry", _("Try again"), "mini", what)
+    word = _("Give up the adoption") if order.replaced else _("Give up")
     yield _deed(row, "drop", word, "mini plain", what)
 
 
@@ -258,15 +286,19 @@ def _doing(row: BackendFinding, order: ForeignOrder | None, *, whole: bool) -> s
     if order is None and row.kind in ("missing", "extra"):
         return cause(row, row.backend, whole=whole) if row.attempts else ""
     if order is None:
-        by = row.accepted_by.label if row.accepted_by else "An erased person"
+        by = row.accepted_by.label if row.accepted_by else _("An erased person")
         return f"{by}: {row.accepted_reason}" if _is_accepted(row) else ""
-    word = "Being adopted" if order.replaced else "Being revoked"
+    word = _("Being adopted") if order.replaced else _("Being revoked")
     if order.attempts:
-        word = f"{word}, tried again" if not order.is_stuck else word.replace("Being", "Not")
+        word = (
+            _("%(word)s, tried again") % {"word": word}
+            if not order.is_stuck
+            else word.replace("Being", "Not")
+        )
         return f"{word}. {cause(order, row.backend, whole=whole)}"
     if order.replaced and (timezone.now() - order.at).total_seconds() > 120:
-        return f"{word}; it stays until ours gives the same in the backend"
-    return f"{word}, decided {words.when_in_words(words.moment(order.at))}"
+        return _("%(word)s; it stays until ours gives the same in the backend") % {"word": word}
+    return _("%(word)s, decided %(at)s") % {"word": word, "at": words.when_in_words(words.moment(order.at))}
 
 
 def _is_accepted(row: BackendFinding) -> bool:
@@ -276,26 +308,34 @@ def _is_accepted(row: BackendFinding) -> bool:
 def _accepted(row: BackendFinding) -> State | None:
     if not _is_accepted(row) or row.accepted_until is None:
         return None
-    return State("paused", "Accepted", f"until {words.moment(row.accepted_until)}")
+    return State(
+        "paused",
+        _("Accepted"),
+        _("until %(accepted_until)s") % {"accepted_until": words.moment(row.accepted_until)},
+    )
 
 
 def _verb(rows: Sequence[BackendFinding], node: Node | None) -> str:
     """may read and write; owns the schema, on"""
     if rows[0].what == VANISHED:
-        return "What is decided here" + (" on" if node else "")
+        return _("What is decided here") + (" on" if node else "")
     if rows[0].kind in ("bypass", "unknown"):
         return f"{rows[0].what}{', on' if node else ''}"
     if not rows[0].type:
-        return f"is to be a {rows[0].what}" if rows[0].kind == "missing" else f"is a {rows[0].what}"
+        return (
+            _("is to be a %(what)s") % {"what": rows[0].what}
+            if rows[0].kind == "missing"
+            else _("is a %(what)s") % {"what": rows[0].what}
+        )
     type_ = node.type if node else ""
     told = [word.removesuffix(f" {type_}") for word in rights_of(rows, type_)]
-    return f"may {words.listed([terms.lower(word) for word in told])}"
+    return _("may %(listed)s") % {"listed": words.listed([terms.lower(word) for word in told])}
 
 
 def _there(row: BackendFinding) -> str:
     if row.what == VANISHED:
         return "No"
-    by = f", granted by {row.grantor}" if row.grantor else ""
+    by = _(", granted by %(grantor)s") % {"grantor": row.grantor} if row.grantor else ""
     return {
         "missing": "No",
         "unknown": "Not readable for our account",
@@ -305,13 +345,13 @@ def _there(row: BackendFinding) -> str:
 
 def _state(row: BackendFinding, order: ForeignOrder | None) -> State | Chip:
     if row.is_stuck or (order is not None and order.is_stuck):
-        return State("failed", "Stuck", "waits for somebody")
+        return State("failed", _("Stuck"), _("waits for somebody"))
     return _mark(row.kind)
 
 
 def _mark(kind: str) -> State | Chip:
     if kind == "foreign":
-        return Chip("foreign", "Foreign")
+        return Chip("foreign", _("Foreign"))
     return State({"missing": "behind", "extra": "failed"}.get(kind, "unknown"), KINDS[kind])
 
 
@@ -319,7 +359,7 @@ def _toggles(rows: QuerySet[BackendFinding], asked: str) -> tuple[Toggle, ...]:
     accepted = When(accepted_until__gt=timezone.now(), then=Value("accepted"))
     told = Case(accepted, default=F("kind"), output_field=CharField())
     counts = dict(rows.order_by().annotate(told=told).values_list("told").annotate(Count("pk")))
-    every = Toggle("All", "?", not asked, words.number(sum(counts.values())))
+    every = Toggle(_("All"), "?", not asked, words.number(sum(counts.values())))
     if len(counts) < 2 and not asked:
         return ()
     return (

@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
@@ -53,28 +54,52 @@ def _adopting(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     rights = [terms.lower(terms.right(code, about.node.type, about.node.kind)) for code in about.privileges]
     lines = []
     if about.holder is None:
-        lines.append(DiffLine("gain", name, f"becomes a member of {about.node.realm}"))
-    gain = f"keeps {words.listed(rights)} on {about.node.name}; decided here from now on"
-    note = f"In {system} a role of Lakewarden replaces the grant by {about.first.grantor or 'somebody'}."
-    lines.append(DiffLine("same", name, gain, f"{note} Nobody is cut off in between."))
+        lines.append(DiffLine("gain", name, _("becomes a member of %(realm)s") % {"realm": about.node.realm}))
+    gain = _("keeps %(rights)s on %(name)s; decided here from now on") % {
+        "rights": words.listed(rights),
+        "name": about.node.name,
+    }
+    note = _("In %(system)s a role of Lakewarden replaces the grant by %(part)s.") % {
+        "system": system,
+        "part": about.first.grantor or "somebody",
+    }
+    lines.append(DiffLine("same", name, gain, _("%(note)s Nobody is cut off in between.") % {"note": note}))
     for gift in foreign_rights.way(about, by):
         told = terms.lower(terms.right(gift.privilege, gift.node.type, gift.node.kind))
-        why = f"Without it {name} could not reach {about.node.name}."
-        lines.append(DiffLine("gain", name, f"is also given {told} on {gift.node.name}", why))
+        why = _("Without it %(name)s could not reach %(name2)s.") % {"name": name, "name2": about.node.name}
+        lines.append(
+            DiffLine(
+                "gain",
+                name,
+                _("is also given %(told)s on %(name)s") % {"told": told, "name": gift.node.name},
+                why,
+            )
+        )
     passed_on = any(right.endswith(foreign_rights.OPTION) for right in about.covered)
     if passed_on:
-        lines.append(DiffLine("lose", name, "may no longer pass it on to others"))
+        lines.append(DiffLine("lose", name, _("may no longer pass it on to others")))
     if about.left:
-        kept = f"{words.listed(about.left)} stays foreign"
-        lines.append(DiffLine("stop", name, kept, "No right here means exactly this."))
+        kept = _("%(left)s stays foreign") % {"left": words.listed(about.left)}
+        lines.append(DiffLine("stop", name, kept, _("No right here means exactly this.")))
     return tuple(lines)
 
 
 def _revoking(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     system = about.backend.get_kind_display()
-    given = f"Given by {about.first.grantor} in {system}. " if about.first.grantor else ""
-    note = f"{given}Access from roles and other grantors stays."
-    return (DiffLine("lose", about.first.holder, f"loses {_what(about)} on {_on(about)}", note),)
+    given = (
+        _("Given by %(grantor)s in %(system)s. ") % {"grantor": about.first.grantor, "system": system}
+        if about.first.grantor
+        else ""
+    )
+    note = _("%(given)sAccess from roles and other grantors stays.") % {"given": given}
+    return (
+        DiffLine(
+            "lose",
+            about.first.holder,
+            _("loses %(about)s on %(about2)s") % {"about": _what(about), "about2": _on(about)},
+            note,
+        ),
+    )
 
 
 def _accepting(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
@@ -82,38 +107,47 @@ def _accepting(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
         DiffLine(
             "same",
             about.first.holder,
-            f"keeps {_what(about)} on {_on(about)}",
-            "Nothing changes in the backend. After the date it waits for a decision again.",
+            _("keeps %(about)s on %(about2)s") % {"about": _what(about), "about2": _on(about)},
+            _("Nothing changes in the backend. After the date it waits for a decision again."),
         ),
     )
 
 
 def _reopening(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
-    text = "waits for a decision again"
-    return (DiffLine("change", about.first.holder, text, "Nothing changes in the backend."),)
+    text = _("waits for a decision again")
+    return (DiffLine("change", about.first.holder, text, _("Nothing changes in the backend.")),)
 
 
 def _retrying(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     goes = (
-        "is taken"
+        _("is taken")
         if not any(item.replaced for item in foreign_rights.ordered(about.rows).values())
-        else "is replaced"
+        else _("is replaced")
     )
-    text = f"what was decided is tried again: {_what(about)} on {_on(about)} {goes}"
-    return (DiffLine("change", about.first.holder, text, "Nothing else changes."),)
+    text = _("what was decided is tried again: %(about)s on %(about2)s %(goes)s") % {
+        "about": _what(about),
+        "about2": _on(about),
+        "goes": goes,
+    }
+    return (DiffLine("change", about.first.holder, text, _("Nothing else changes.")),)
 
 
 def _dropping(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     name, system = about.first.holder, about.backend.get_kind_display()
     giver = about.first.grantor or "others"
-    keeps = f"keeps {_what(about)} on {_on(about)}, as {giver} gave it in {system}"
-    lines = [DiffLine("same", name, keeps, "It is foreign again and waits for a decision.")]
+    keeps = _("keeps %(about)s on %(about2)s, as %(giver)s gave it in %(system)s") % {
+        "about": _what(about),
+        "about2": _on(about),
+        "giver": giver,
+        "system": system,
+    }
+    lines = [DiffLine("same", name, keeps, _("It is foreign again and waits for a decision."))]
     for grant in foreign_rights.adopted_with(about):
         place = node(grant.securable_id) if grant.securable_id else None
         if place is not None:
             told = terms.lower(terms.right(grant.privilege, place.type, place.kind))
-            text = f"is no longer given {told} on {place.name} here"
-            lines.append(DiffLine("lose", name, text, "The adoption gave it."))
+            text = _("is no longer given %(told)s on %(name)s here") % {"told": told, "name": place.name}
+            lines.append(DiffLine("lose", name, text, _("The adoption gave it.")))
     return tuple(lines)
 
 
@@ -163,16 +197,18 @@ class ForeignGrantForm(ConsoleForm):
     def __init__(self, data: Any = None, *, code: str, **kwargs: Any) -> None:
         super().__init__(data, **kwargs)
         self.latest = timezone.localdate() + LONGEST
-        self.wrong_day = f"Give a day from today to {words.day(_end_of(self.latest))}."
+        self.wrong_day = _("Give a day from today to %(latest)s.") % {
+            "latest": words.day(_end_of(self.latest))
+        }
         if code == "accept":
             self.fields["until"] = DayField(
-                label="Until the end of",
+                label=_("Until the end of"),
                 error_messages={"required": self.wrong_day, "invalid": self.wrong_day},
                 initial=(timezone.localdate() + timedelta(days=30)).isoformat(),
-                help_text=f"In {words.zone()}; a year from now at most.",
+                help_text=_("In %(zone)s; a year from now at most.") % {"zone": words.zone()},
             )
             self.order_fields(("until", "reason"))
-            self.fields["reason"].help_text = "Kept in the history for ever."
+            self.fields["reason"].help_text = _("Kept in the history for ever.")
 
     def clean_until(self) -> datetime:
         """The last moment of a day in the reader's zone."""
@@ -219,7 +255,7 @@ class ForeignGrantView(ObjectChangeView):
         problem = foreign_rights.hindrance(self.foreign, self.code, actor)
         if not problem:
             return Plan(diff=diff)
-        note = Note("warn", f"This cannot be {DEEDS[self.code].done}.", problem)
+        note = Note("warn", _("This cannot be %(done)s.") % {"done": DEEDS[self.code].done}, problem)
         return Plan(diff=diff, nothing=True, notes=(note,))
 
     def save(self, form: ForeignGrantForm, actor: Actor) -> None:
@@ -242,9 +278,13 @@ class ForeignGrantView(ObjectChangeView):
 
     def success_message(self, form: ForeignGrantForm) -> str:
         what, first = _what(self.foreign), self.foreign.first
-        return (
-            f"{what[:1].upper()}{what[1:]} of {first.holder} on {_on(self.foreign)}: {DEEDS[self.code].done}"
-        )
+        return _("%(upper)s%(what)s of %(holder)s on %(foreign)s: %(done)s") % {
+            "upper": what[:1].upper(),
+            "what": what[1:],
+            "holder": first.holder,
+            "foreign": _on(self.foreign),
+            "done": DEEDS[self.code].done,
+        }
 
     def may_undo(self) -> bool:
         return False
@@ -258,7 +298,10 @@ class ForeignGrantView(ObjectChangeView):
 
     def lead(self) -> str:
         seen = words.when_in_words(words.day(self.foreign.first.first_seen))
-        return f"Found in {self.foreign.backend}, first seen {seen}"
+        return _("Found in %(backend)s, first seen %(seen)s") % {
+            "backend": self.foreign.backend,
+            "seen": seen,
+        }
 
     def button(self, form: ForeignGrantForm) -> str:
         return self._named(DEEDS[self.code].button)
@@ -267,4 +310,4 @@ class ForeignGrantView(ObjectChangeView):
         return reverse("console:sync")
 
     def page_context(self, form: ForeignGrantForm) -> dict[str, Any]:
-        return {"look": DEEDS[self.code].look, "keep": "Leave it as it is", "leave": "Back to Sync"}
+        return {"look": DEEDS[self.code].look, "keep": _("Leave it as it is"), "leave": _("Back to Sync")}

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from django.utils.translation import gettext as _
+
 from policies.models import Backend
 from policies.models.sync import Tried
 
@@ -28,9 +30,12 @@ def cause(row: Tried, backend: Backend, *, whole: bool) -> str:
 
 def _plainly(row: Tried, system: str) -> str:
     if found := _ACT_AS.search(row.error):
-        return f"Lakewarden's account in {system} may not act as {found['who']}, who gave this right."
+        return _("Lakewarden's account in %(system)s may not act as %(found)s, who gave this right.") % {
+            "system": system,
+            "found": found["who"],
+        }
     if _PASSED_ON.search(row.error):
-        return "It was passed on to others there. Their grants have to go first."
+        return _("It was passed on to others there. Their grants have to go first.")
     if _GONE.search(row.error):
-        return "Its grantor is gone."
+        return _("Its grantor is gone.")
     return _KINDS.get(row.error_kind, "{system} refused it.").format(system=system)
