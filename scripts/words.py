@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from authzsite.console.help.glossary import AVOIDED, IN_CODE, WORDS  # noqa: E402
+from authzsite.console.help.glossary import AVOIDED, GERMAN, IN_CODE, WORDS  # noqa: E402
 
 DOCUMENT = ROOT / "docs" / "development" / "words.md"
 TABLE = re.compile(r"(?<=<!-- words -->\n).*?(?=<!-- end of the words -->)", re.S)
@@ -22,8 +22,13 @@ TABLE = re.compile(r"(?<=<!-- words -->\n).*?(?=<!-- end of the words -->)", re.
 def table() -> str:
     """A row for each word, by the alphabet."""
     words = sorted((*WORDS.values(), *IN_CODE), key=lambda word: word.word.casefold())
-    rows = (f"| {word.word} | {word.text} | {AVOIDED.get(word.code, '')} |\n" for word in words)
-    return "| Word | What it means | Not |\n|---|---|---|\n" + "".join(rows)
+    rows = (
+        "| {} | {} | {} | {} |\n".format(
+            word.word, word.text, AVOIDED.get(word.code, ""), GERMAN.get(word.code, "")
+        )
+        for word in words
+    )
+    return "| Word | What it means | Not | German |\n|---|---|---|---|\n" + "".join(rows)
 
 
 def main(arguments: list[str]) -> int:

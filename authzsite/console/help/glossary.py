@@ -378,6 +378,55 @@ AVOIDED = {
 }
 """By code, what we do not write for a word."""
 
+GERMAN = {
+    "access": "Zugriff",
+    "adopt": "übernehmen",
+    "approver": "Genehmiger",
+    "archive": "Archiv",
+    "audit-log": "Audit-Protokoll",
+    "authorization": "Autorisierung",
+    "backend": "Backend",
+    "data-owner": "Datenverantwortliche",
+    "decision": "Entscheidung",
+    "denied": "verboten",
+    "drift": "Abweichung",
+    "duty": "Zuständigkeit",
+    "emergency": "Notfallzugriff",
+    "expiration": "Ablauf",
+    "fact": "Tatsache",
+    "foreign": "außerhalb von Lakewarden gewährt",
+    "grant": "Berechtigung; gewähren",
+    "hint": "Hinweis",
+    "inherited": "geerbt",
+    "member": "Mitglied",
+    "metalake": "Metalake",
+    "notice": "Benachrichtigung",
+    "object": "Objekt",
+    "owner": "Eigentümer",
+    "pipeline": "Pipeline",
+    "plan": "Plan",
+    "privilege": "Recht",
+    "realm": "Bereich",
+    "request": "Antrag; beantragen",
+    "review": "Überprüfung; überprüfen",
+    "reviewer": "Prüfer",
+    "revision": "Revision",
+    "revoke": "entziehen; widerrufen (ein Token)",
+    "role": "Rolle",
+    "rule": "Regel",
+    "scheduled-grant": "geplante Berechtigung",
+    "separation": "Funktionstrennung",
+    "service": "Dienstkonto",
+    "service-admin": "Site-Admin",
+    "snapshot": "Snapshot",
+    "sync": "Abgleich",
+    "token": "Token",
+    "usage": "Nutzung",
+    "verify": "prüfen",
+    "wildcard": "Platzhalter",
+}
+"""By code, what German pages say; people are "Sie"."""
+
 _ALL = (*_GROUPS, ("Grants and what becomes of them", _MORE))
 GROUPS = tuple((heading, tuple(Word(*item) for item in some)) for heading, some in _ALL)
 WORDS = {item.code: item for _, some in GROUPS for item in some}

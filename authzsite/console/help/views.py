@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.http import HttpResponse
+from django.utils.translation import gettext as _
 
 from authzsite.console.help.glossary import GROUPS
 from authzsite.console.kit.auth import login_required
@@ -22,8 +23,8 @@ def glossary_page(request: Request) -> HttpResponse:
         for heading, some in GROUPS
     ]
     context = {
-        "heading": "Help and words",
-        "lead": "The words of the console and their meaning. A question mark beside a word leads here.",
+        "heading": _("Help and words"),
+        "lead": _("The words of the console and their meaning. A question mark beside a word leads here."),
         "asked": text,
         "groups": [(heading, some) for heading, some in groups if some],
     }
