@@ -118,7 +118,7 @@ TEMPLATES = [
         "APP_DIRS": True,
         "OPTIONS": {
             # every template says words
-            "builtins": ["django.templatetags.i18n"],
+            "builtins": ["django.templatetags.i18n", "authzsite.console.templatetags.translations"],
             "context_processors": [
                 "django.template.context_processors.request",
                 "django.contrib.auth.context_processors.auth",

@@ -88,3 +88,18 @@ def test_nobody_keeps_a_language_that_is_offered_no_more(shop: Node, signed_in: 
     client = signed_in("mia")
     speaks("mia", "de")
     assert '<html lang="en-GB"' in client.get("/keys").content.decode()
+
+
+@pytest.mark.parametrize(
+    "source",
+    ['{% translate "50% of them" %}', '{% translate "May" context "permission" %}', "{% translate word %}"],
+)
+def test_the_fast_way_of_a_text_says_what_that_of_django_does(source: str, settings: Any) -> None:
+    from django.template import Context, Engine
+
+    quick, usual = "authzsite.console.templatetags.translations", "django.templatetags.i18n"
+    said = {
+        Engine(builtins=builtins).from_string(source).render(Context({"word": "<b>"}))
+        for builtins in ([usual], [usual, quick])
+    }
+    assert len(said) == 1
