@@ -25,7 +25,7 @@ import polib  # noqa: E402
 
 LOCALE = ROOT / "locale"
 FLOORS = ("accounts", "authzsite", "catalog", "policies")
-PLAIN = {"_", "gettext", "gettext_lazy", "gettext_noop"}
+PLAIN = {"_", "gettext", "gettext_lazy", "gettext_noop", "noop"}
 PLURAL = {"ngettext", "ngettext_lazy"}
 CONTEXT = {"pgettext", "pgettext_lazy"}
 ARGUMENT = re.compile(r'_\("([^"]+)"\)')

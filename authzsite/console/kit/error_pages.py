@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as noop
 
 from authzsite.console.kit import form_resume
 from authzsite.console.kit.http import Request
@@ -17,17 +18,23 @@ from authzsite.console.kit.page import SHEETS, note, surroundings
 from authzsite.console.kit.sign_in import SignInForm, sign_in_page
 
 NOT_FOUND = (
-    "There is nothing here",
-    "This page does not exist, or you may not see it. Nothing was changed.",
+    noop("There is nothing here"),
+    noop("This page does not exist, or you may not see it. Nothing was changed."),
 )
 WORDS = {
-    400: ("This request could not be read", "Nothing was changed. Go back and send the form again."),
-    403: ("You cannot do this", "Nothing was changed."),
+    400: (
+        noop("This request could not be read"),
+        noop("Nothing was changed. Go back and send the form again."),
+    ),
+    403: (noop("You cannot do this"), noop("Nothing was changed.")),
     404: NOT_FOUND,
-    405: ("This address does not take that", "Nothing was changed. Open the page first, then use its form."),
+    405: (
+        noop("This address does not take that"),
+        noop("Nothing was changed. Open the page first, then use its form."),
+    ),
     500: (
-        "Something broke on our side",
-        "If you were saving, it was done as a whole or not at all; History shows which.",
+        noop("Something broke on our side"),
+        noop("If you were saving, it was done as a whole or not at all; History shows which."),
     ),
 }
 
@@ -35,7 +42,8 @@ WORDS = {
 def show(request: Request, status: int, *, heading: str = "", text: str = "") -> HttpResponse:
     """An error page in the shell; only its note when a part of a page had asked."""
     usual = WORDS.get(status, (HTTPStatus(status).phrase, "Nothing was changed."))
-    context = {"heading": heading or usual[0], "text": text or usual[1], "status": status}
+    shown = (heading or _(usual[0]), text or _(usual[1]))
+    context = {"heading": shown[0], "text": shown[1], "status": status}
     if getattr(request, "htmx", False):
         return note(request, "errors/part.html", context, status=status)
     return render(request, "errors/page.html", {"shell": _bare(request), **context}, status=status)

@@ -10,6 +10,7 @@ from threading import Lock
 
 from django.urls import reverse
 from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as noop
 
 from accounts.models import Principal
 from authzsite.console.kit.display import words
@@ -50,44 +51,49 @@ class Place:
 
 
 PLACES = (
-    Place("home", "Home", "home", "h"),
-    Place("requests", "Requests", "request", "r"),
-    Place("reviews", "Reviews", "review", "v"),
-    Place("catalog", "Catalog", "catalog", "c"),
+    Place("home", noop("Home"), "home", "h"),
+    Place("requests", noop("Requests"), "request", "r"),
+    Place("reviews", noop("Reviews"), "review", "v"),
+    Place("catalog", noop("Catalog"), "catalog", "c"),
     Place(
         "people",
-        "People",
+        noop("People"),
         "user",
         "p",
-        (("people", "People and groups"), ("roles", "Roles"), ("owners", "Owners")),
+        (("people", noop("People and groups")), ("roles", noop("Roles")), ("owners", noop("Owners"))),
         more=True,
     ),
     Place(
         "insights",
-        "Insights",
+        noop("Insights"),
         "chart",
         "u",
-        (("hints", "Hints"), ("overview", "Overview"), ("pipelines", "Pipelines")),
+        (("hints", noop("Hints")), ("overview", noop("Overview")), ("pipelines", noop("Pipelines"))),
         more=True,
     ),
     Place(
         "audit",
-        "Audit",
+        noop("Audit"),
         "history",
         "t",
         (
-            ("history", "Changes"),
-            ("looks", "Refusals and looks"),
-            ("history_archive", "Archive"),
-            ("integrity", "Integrity"),
-            ("emergencies", "Emergency access"),
+            ("history", noop("Changes")),
+            ("looks", noop("Refusals and looks")),
+            ("history_archive", noop("Archive")),
+            ("integrity", noop("Integrity")),
+            ("emergencies", noop("Emergency access")),
         ),
         more=True,
     ),
-    Place("sync", "Sync", "sync", "s", more=True),
+    Place("sync", noop("Sync"), "sync", "s", more=True),
 )
 SETTINGS = Place(
-    "settings", "Settings", "gear", "l", (("realms", "Realms"), ("accounts", "Accounts")), more=True
+    "settings",
+    noop("Settings"),
+    "gear",
+    "l",
+    (("realms", noop("Realms")), ("accounts", noop("Accounts"))),
+    more=True,
 )
 EVERY = (*PLACES, SETTINGS)
 _PLACE_OF = {"emergency": "audit", **{code: place.code for place in EVERY for code, _ in place.rooms}}
@@ -112,9 +118,9 @@ class Doors:
         return self._of(SETTINGS) if SETTINGS.code in self.places else None
 
     def _of(self, place: Place) -> Place:
-        rooms = tuple(room for room in place.rooms if room[0] in self.rooms)
+        rooms = tuple((code, gettext(label)) for code, label in place.rooms if code in self.rooms)
         waiting = self.waiting.get(place.code, "")
-        return replace(place, rooms=rooms, waiting=waiting)
+        return replace(place, name=gettext(place.name), rooms=rooms, waiting=waiting)
 
     def tabs(self, room: str) -> Tabs | None:
         """The rooms of the place that a page is one of; None where there is no other."""

@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as noop
 
 from accounts.models import User
 from authzsite.console.kit import languages, navigation
@@ -26,7 +27,7 @@ SHEETS = tuple(
     )
 )
 TOAST = "toast"
-KINDS = {"metalake": "Metalake", "herd": "Herd", "instance": "CDAP instance"}
+KINDS = {"metalake": noop("Metalake"), "herd": "Herd", "instance": noop("CDAP instance")}
 """What a realm is called in its own kind's words, by the type of its root."""
 KEYS_OFF = "keys_off"
 
@@ -47,7 +48,7 @@ def page(
     shell = surroundings(request, revision) | {
         "section": section,
         "place": navigation.place_of(section),
-        "realm": f"{KINDS[kind]} {realm}" if realm else "",
+        "realm": f"{_(KINDS[kind])} {realm}" if realm else "",
         "revision": words.number(revision),
         "banner": banner or banner_of(realm, revision),
     }

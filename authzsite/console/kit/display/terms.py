@@ -10,6 +10,7 @@ from typing import Any
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as noop
 
 from accounts.models import Principal
 from authzsite.console.kit.display import words
@@ -55,13 +56,42 @@ DRAWN = {
 }
 
 _DONE = {
-    "read": "Read",
-    "write": "Write",
-    "drop": "Drop",
-    "grant": "Manage grants",
-    "set_owner": "Set owner",
-    "alter": "Alter",
+    "read": noop("Read"),
+    "write": noop("Write"),
+    "drop": noop("Drop"),
+    "grant": noop("Manage grants"),
+    "set_owner": noop("Set owner"),
+    "alter": noop("Alter"),
 }
+_KINDS = (
+    noop("Metalake"),
+    noop("Catalog"),
+    noop("Schema"),
+    noop("Table"),
+    noop("View"),
+    noop("Column"),
+    noop("Fileset"),
+    noop("Topic"),
+    noop("Model"),
+    noop("Function"),
+    noop("Role"),
+    noop("Tag"),
+    noop("Policy"),
+    noop("Herd"),
+    noop("Namespace"),
+    noop("Instance"),
+    noop("Application"),
+    noop("Program"),
+    noop("Artifact"),
+    noop("Dataset"),
+    noop("Stream"),
+    noop("Securekey"),
+    noop("Kerberosprincipal"),
+    noop("Job template"),
+    noop("Job"),
+    noop("User"),
+)
+"""What `kind_of` makes of the types of the laws, for the catalogues."""
 _ORDER = ("use", "read", "write", "create", "manage")
 _TOLD = ("use", "read", "write", "grant")
 """What is said of people in one row; the rest follows from ownership or is said on the Rules tab."""
@@ -69,7 +99,7 @@ _TOLD = ("use", "read", "write", "grant")
 
 def kind_of(type_: str) -> str:
     """job_template -> Job template."""
-    return type_.replace("_", " ").capitalize()
+    return _(type_.replace("_", " ").capitalize())
 
 
 def icon_of(type_: str) -> str:
@@ -133,7 +163,7 @@ DUTIES = {
 def right(code: str, type_: str, kind: str = "gravitino") -> str:
     """SELECT_TABLE -> Read on a table, Read tables on what holds tables."""
     if code == OWNER:
-        return "Everything"
+        return _("Everything")
     known = dialects.get(kind).privilege(code)
     if known is None:
         return code
@@ -148,15 +178,15 @@ def action(name: str, type_: str) -> str:
         return _("Use %(replace)s") % {"replace": type_.replace("_", " ")}
     if name.startswith("create_"):
         return _("Create %(replace)ss") % {"replace": name[7:].replace("_", " ")}
-    return _DONE.get(name, name)
+    return _(_DONE.get(name, name))
 
 
 def can(actions: Collection[str], type_: str, *, owns: bool) -> str:
     """Read, write; Everything for an owner; Nothing."""
     if owns and "drop" in actions:
-        return "Everything"
+        return _("Everything")
     told = dict.fromkeys(action(name, type_) for name in _TOLD if name in actions)
-    return sentence_list(list(told)) or "Nothing"
+    return sentence_list(list(told)) or _("Nothing")
 
 
 def given(rules: Iterable[Rule], type_: str, kind: str) -> str:
@@ -164,7 +194,7 @@ def given(rules: Iterable[Rule], type_: str, kind: str) -> str:
     allowed, denied = [], set()
     for rule in rules:
         if rule.privilege == OWNER:
-            return "Everything"
+            return _("Everything")
         if rule.allow:
             allowed.append(rule.privilege)
         else:
@@ -173,7 +203,9 @@ def given(rules: Iterable[Rule], type_: str, kind: str) -> str:
     ordered = sorted(
         (bit for bit in bits.values() if bit), key=lambda one: (_ORDER.index(one.category), one.bit)
     )
-    return sentence_list(list(dict.fromkeys(right(item.code, type_, kind) for item in ordered))) or "Nothing"
+    return sentence_list(list(dict.fromkeys(right(item.code, type_, kind) for item in ordered))) or _(
+        "Nothing"
+    )
 
 
 def sentence_list(items: list[str]) -> str:
