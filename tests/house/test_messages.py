@@ -56,7 +56,7 @@ SAID = {
     "objects": ("objekt",),
     "owner": ("eigentüm", "eigentum", "datenverantwortlich"),
     "realm": ("bereich",),
-    "request": ("antrag", "anträg", "beantrag"),
+    "request": ("antrag", "anträg", "beantrag", "anfrage"),  # a call by HTTP is an Anfrage
     "requests": ("antrag", "anträg", "beantrag"),
     "review": ("überprüf", "prüf"),
     "revoke": ("entzieh", "entzogen", "widerruf"),
