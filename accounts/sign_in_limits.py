@@ -15,6 +15,7 @@ from django.contrib.auth.hashers import Argon2PasswordHasher
 from django.db.models import Count, Sum
 from django.http import HttpRequest
 
+from accounts import sign_in_rate
 from accounts.addresses import address_of
 
 NAMES_OF_ADDRESS = 10
@@ -32,6 +33,11 @@ class Busy(Exception):
 
 class Limits(AxesDatabaseHandler):  # type: ignore[misc]  # axes is not typed
     """The limit of axes for a name at an address, and one each for the address and for the name alone."""
+
+    def is_allowed(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> bool:
+        """Whether a password may be looked at; asked once before each.  Raises NotNow."""
+        sign_in_rate.admit(request, (credentials or {}).get("username") or "")
+        return bool(super().is_allowed(request, credentials))
 
     def get_failures(self, request: HttpRequest, credentials: dict[str, Any] | None = None) -> int:
         """How many tries count against this one; the limit at least where another limit is reached."""

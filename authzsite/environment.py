@@ -94,6 +94,8 @@ class Environment:
     session_hours: int = 12
     calls_a_minute: int = 60_000
     authorizers: Mapping[str, Configured] = field(default_factory=dict)
+    directories: frozenset[str] = frozenset()
+    sign_ins_a_minute: int = 600
 
 
 def dangers(authenticators: Collection[str], hosts: Collection[str], *, debug: bool) -> list[str]:
@@ -137,6 +139,7 @@ def read() -> Environment:
         redis_url=_redis(env.str("REDIS_URL", "")),
         authenticators=_authenticators(env),
         service_admins=frozenset(_listed(env, "LAKEWARDEN_SERVICE_ADMINS", "", _NAME)),
+        directories=frozenset(_listed(env, "LAKEWARDEN_DIRECTORIES", "", _NAME)),
         herd_realm=_matching(env, "LAKEWARDEN_HERD_REALM", "herd", _REALM, "the name of a realm"),
         cdap_realm=_matching(env, "LAKEWARDEN_CDAP_REALM", "cdap", _REALM, "the name of a realm"),
         connect_allow=_networks(env),
@@ -169,6 +172,7 @@ def read() -> Environment:
         session_hours=_hours(env, "LAKEWARDEN_SESSION_HOURS", 12),
         calls_a_minute=_calls(env, "LAKEWARDEN_CALLS_A_MINUTE", 60_000),
         authorizers=_told(authorizers.read, env.str("LAKEWARDEN_AUTHORIZERS", "")),
+        sign_ins_a_minute=_calls(env, "LAKEWARDEN_SIGN_INS_A_MINUTE", 600),
         second_factor=_matching(
             env, "LAKEWARDEN_SECOND_FACTOR", "", re.compile("^(|duties|everybody)$"), "duties or everybody"
         ),

@@ -46,3 +46,4 @@ LAKEWARDEN_STEP_UP = 0
 LAKEWARDEN_STREAM_SECONDS = 3
 # most tests call without a Redis, and some call often
 LAKEWARDEN_CALLS_A_MINUTE = 0
+LAKEWARDEN_SIGN_INS_A_MINUTE = 0

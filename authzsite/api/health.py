@@ -65,11 +65,11 @@ def ready(request: HttpRequest) -> HttpResponse:
 
     Why is for monitors alone.
     """
-    findings = list(_findings())
-    status = 503 if any(finding.good is False for finding in findings) else 200
+    reports = list(findings())
+    status = 503 if any(finding.good is False for finding in reports) else 200
     lines = "ready\n" if status == 200 else "not ready\n"
-    if comes_from_a_monitor(request) or (findings[0].good and _has_a_token(request)):
-        lines = "".join(f"{finding}\n" for finding in findings)
+    if comes_from_a_monitor(request) or (reports[0].good and _has_a_token(request)):
+        lines = "".join(f"{finding}\n" for finding in reports)
     return HttpResponse(lines, status=status, content_type="text/plain; charset=utf-8")
 
 
@@ -84,7 +84,7 @@ def _has_a_token(request: HttpRequest) -> bool:
 Seen = tuple[bool | None, str] | tuple[bool | None, str, str]
 
 
-def _findings() -> Iterator[Finding]:
+def findings() -> Iterator[Finding]:
     """The database is asked over a new line first, as the one that was kept may hang by itself."""
     until = time.monotonic() + WITHIN
     reached, redis_ = _begun(_reach), _begun(_redis)

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from django.http import HttpRequest, HttpResponse
 
 from accounts.sign_in_limits import Busy
+from accounts.sign_in_rate import NotNow
 
 BUSY = "Many people sign in at this moment. Nothing was changed. Try again in a few seconds."
 Answer = Callable[[HttpRequest], HttpResponse]
@@ -25,7 +26,7 @@ def page_headers(get_response: Answer) -> Answer:
 
 
 class BusyAnswers:
-    """A password sent while too many are checked is answered with "try again", on any page."""
+    """A password sent while too many are checked or tried is answered with "try again", on any page."""
 
     def __init__(self, get_response: Answer) -> None:
         self.get_response = get_response
@@ -34,10 +35,14 @@ class BusyAnswers:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        if not isinstance(exception, Busy):
+        if isinstance(exception, Busy):
+            status, text, seconds = 503, BUSY, 5
+        elif isinstance(exception, NotNow):
+            status, text, seconds = exception.status, str(exception), exception.seconds
+        else:
             return None
         from authzsite.console.kit.error_pages import show  # loads models, which this module must not
 
-        answer = show(request, 503, heading="Try again in a moment", text=BUSY)  # type: ignore[arg-type]
-        answer.headers["Retry-After"] = "5"
+        answer = show(request, status, heading="Try again in a moment", text=text)  # type: ignore[arg-type]
+        answer.headers["Retry-After"] = str(seconds)
         return answer

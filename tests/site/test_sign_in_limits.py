@@ -8,11 +8,13 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
+import redis
 from axes.models import AccessAttempt
+from django.contrib.auth.backends import ModelBackend
 from django.contrib.auth.hashers import check_password, make_password
 from django.test import Client, RequestFactory
 
-from accounts import people, sign_in_limits
+from accounts import people, sign_in_limits, sign_in_rate
 from accounts.addresses import address_of, is_near
 
 RIGHT, WRONG = "correct horse", "wrong"
@@ -145,3 +147,54 @@ def test_who_is_sent_away_is_told_to_come_again(real_hasher: None) -> None:
     assert (answer.status_code, answer["Retry-After"]) == (503, "5")
     assert "Try again in a few seconds" in answer.content.decode()
     assert not AccessAttempt.objects.exists()
+
+
+@pytest.fixture
+def counted(settings: Any, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    settings.LAKEWARDEN_SIGN_INS_A_MINUTE = 40  # 8 from an address, 2 for a name
+    redis.Redis.from_url(redis_url).flushdb()
+    now = time.time()
+    monkeypatch.setattr(sign_in_rate.time, "time", lambda: now)  # no minute begins meanwhile
+
+
+@pytest.fixture
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """The passwords that were looked at."""
+    seen: list[str] = []
+    real = ModelBackend.authenticate
+
+    def authenticate(self: Any, request: Any, **typed: Any) -> Any:
+        seen.append(typed["password"])
+        return real(self, request, **typed)
+
+    monkeypatch.setattr(ModelBackend, "authenticate", authenticate)
+    return seen
+
+
+def test_a_name_is_tried_so_often_a_minute_from_wherever(counted: None, looked_at: list[str]) -> None:
+    assert [tries("ana", RIGHT, at=f"10.0.3.{at}") for at in range(4)] == [302, 302, 429, 429]
+    assert tries("ANA", RIGHT, at="10.0.3.9") == 429
+    assert len(looked_at) == 2
+
+
+def test_an_address_tries_so_often_a_minute_by_whatever_proxy(counted: None, settings: Any) -> None:
+    settings.LAKEWARDEN_PROXY_ADDRESSES = ("10.9.0.0/16",)
+    near = [tries(f"u{at}", at=f"10.9.0.{at}", **{"X-Forwarded-For": "10.0.4.1"}) for at in range(10)]
+    assert near[8:] == [429, 429] and 429 not in near[:8]
+    assert tries("ana", RIGHT, at="10.9.0.1", **{"X-Forwarded-For": "10.0.4.2"}) == 302
+    # who is stopped by the address used up nothing of the name
+    assert tries("u9", at="10.0.5.1") == 200
+
+
+def test_the_whole_site_tries_so_often_a_minute(counted: None, looked_at: list[str], settings: Any) -> None:
+    settings.LAKEWARDEN_SIGN_INS_A_MINUTE = 5
+    tried = [tries(f"u{at}", at=f"10.1.{at}.1") for at in range(7)]
+    assert tried == [200] * 5 + [429] * 2
+    assert len(looked_at) == 5
+
+
+def test_without_redis_no_password_is_looked_at(settings: Any, looked_at: list[str]) -> None:
+    settings.LAKEWARDEN_SIGN_INS_A_MINUTE, settings.REDIS_URL = 40, "redis://127.0.0.1:1/0"
+    answer: Any = Client().post("/sign-in", {"username": "ana", "password": RIGHT})
+    assert (answer.status_code, answer.headers["Retry-After"]) == (503, "5")
+    assert looked_at == []

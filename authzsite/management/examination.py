@@ -1,0 +1,270 @@
+"""What `manage.py doctor` looks at: each look says what it found in words, and what to do about it.
+
+Nothing is changed, and no secret, no address with a password and no text of an error of a driver is told.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import stat
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import redis
+from django.conf import settings
+from django.core.mail import get_connection
+from django.db import connection
+from django.utils import timezone
+
+from accounts.entering import any_password
+from accounts.models import User
+from authzsite.api import health
+from authzsite.environment import dangers
+from policies import signing
+from policies.models import Backend
+from policies.record import checkpoint_places
+from policies.record.checkpoint_places import FilePlace, MailPlace
+
+GOOD, WARNING, WRONG = "good", "warning", "wrong"
+OLDEST_DATABASE = 140000
+APART = 2.0
+"""Seconds by which the clocks of this machine and of its database may differ."""
+LEAST_FREE = 1_000_000_000
+"""Bytes."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that was looked at; `advice` is empty where nothing is to be done."""
+
+    name: str
+    state: str
+    text: str
+    advice: str = ""
+
+    def __str__(self) -> str:
+        line = f"{self.state:<8} {self.name}: {self.text}"
+        return f"{line}\n         -> {self.advice}" if self.advice else line
+
+    def as_json(self) -> dict[str, str]:
+        return asdict(self)
+
+
+def examine() -> list[Finding]:
+    """Everything, the database first; where it is away, what rests on it is left out."""
+    findings = [*_health()]
+    reached = findings[0].state == GOOD
+    for name, look in (*_IN_DATABASE.items(), *_BESIDE.items()) if reached else _BESIDE.items():
+        try:
+            findings += look()
+        except Exception as problem:  # noqa: BLE001 -- one look that fails hides no other
+            text = f"could not be looked at ({type(problem).__name__})"
+            findings.append(Finding(name, WRONG, text, "Mend what stands above first, then look again."))
+    return findings
+
+
+ADVICE = {
+    "database": "Start PostgreSQL, and see that DATABASE_URL names it and that its user may sign in.",
+    "migrations": "Run `manage.py migrate`.",
+    "outbox": "See that a worker runs and that its backends answer; the page Sync says which do not.",
+    "facts": "Run `manage.py facts`: it lists them and says how each is set right.",
+    "record": "Run `manage.py verify_audit` and keep what it prints; the page History says what to do.",
+    "sync": "Open the page Sync; after a restore run `manage.py restored`.",
+    "workers": "Start a worker: celery -A authzsite worker. docs/operators.md has its queues.",
+    "beat": "Start the beat: celery -A authzsite beat. One is enough.",
+    "redis": "Start Redis, and see that REDIS_URL names it. Until then nobody signs in with a password.",
+}
+
+
+def _health() -> Iterator[Finding]:
+    """What /health/ready says, with what to do."""
+    for item in health.findings():
+        state = {True: GOOD, False: WRONG, None: WARNING}[item.good]
+        yield Finding(item.name, state, item.text, "" if item.good else ADVICE[item.name])
+
+
+# In the database
+
+
+def _version() -> Iterator[Finding]:
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT current_setting('server_version_num')::int")
+        [version] = cursor.fetchone()
+    shown = f"PostgreSQL {version // 10000}.{version % 10000}"
+    if version < OLDEST_DATABASE:
+        yield Finding("database version", WRONG, shown, "Upgrade PostgreSQL to 14 or newer.")
+    else:
+        yield Finding("database version", GOOD, shown)
+
+
+def _rights() -> Iterator[Finding]:
+    """The user of the site should own its tables, and nothing more."""
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT rolsuper, rolcreaterole, pg_is_in_recovery(),"
+            " has_schema_privilege(current_schema(), 'CREATE'),"
+            " has_table_privilege('policies_change', 'INSERT')"
+            " FROM pg_roles WHERE rolname = current_user"
+        )
+        superuser, roles, standby, makes, writes = cursor.fetchone()
+    if standby:
+        yield Finding("database", WRONG, "it is a standby", "Name the primary in DATABASE_URL.")
+    if not (makes and writes):
+        lacks = "its user may not make tables or write the record"
+        yield Finding("database rights", WRONG, lacks, "Make the user the owner of the site's database.")
+    elif (superuser or roles) and settings.PUBLIC:
+        more = "its user is a superuser or makes roles"
+        advice = "Use a user that owns the database and is NOSUPERUSER NOCREATEROLE."
+        yield Finding("database rights", WARNING, more, advice)
+    else:
+        yield Finding("database rights", GOOD, "its user may do what the site needs")
+
+
+def _clock() -> Iterator[Finding]:
+    before = timezone.now()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT clock_timestamp()")
+        [there] = cursor.fetchone()
+    middle = before + (timezone.now() - before) / 2
+    apart = abs((there - middle).total_seconds())
+    text = f"this machine and the database are {apart:.1f} s apart"
+    if apart > APART:
+        yield Finding("clocks", WRONG, text, "Have both follow a time server: windows of access hang on it.")
+    else:
+        yield Finding("clocks", GOOD, text)
+
+
+def _people() -> Iterator[Finding]:
+    names = settings.LAKEWARDEN_SERVICE_ADMINS
+    closed = User.objects.filter(username__in=names, is_active=False).values_list("username", flat=True)
+    for name in sorted(closed):
+        advice = "Take the name out of LAKEWARDEN_SERVICE_ADMINS."
+        yield Finding("site admins", WARNING, f"the account of {name} is disabled", advice)
+    if not names:
+        advice = "Name somebody in LAKEWARDEN_SERVICE_ADMINS, then run `manage.py invite NAME`."
+        yield Finding("site admins", WARNING, "nobody is named", advice)
+    elif not any_password() and not {"oidc", "proxy"} & set(settings.LAKEWARDEN_AUTHENTICATORS):
+        yield Finding("site admins", WARNING, "nobody can sign in yet", "Run `manage.py invite NAME`.")
+    else:
+        yield Finding("site admins", GOOD, f"{len(names)} named")
+
+
+def _backends() -> Iterator[Finding]:
+    rows = Backend.objects.order_by("pk")
+    for row in rows.filter(state=Backend.State.SILENT):
+        text = f"connection {row.pk} ({row.get_kind_display()}) does not answer"
+        yield Finding("backends", WARNING, text, "Its page under Sync says since when, and why.")
+    yield Finding("backends", GOOD, f"{rows.count()} connected")
+
+
+# Beside it
+
+
+def _redis_memory() -> Iterator[Finding]:
+    """What is kept in Redis must not be thrown away for room."""
+    try:
+        with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1) as client:
+            policy = dict(client.config_get("maxmemory-policy")).get("maxmemory-policy", "")
+    except redis.ResponseError:  # hosted ones do not tell
+        return
+    except (redis.RedisError, OSError):
+        return  # told above
+    if str(policy) not in ("noeviction", ""):
+        advice = "Set maxmemory-policy to noeviction: tasks and counts of sign-ins live there."
+        yield Finding("redis memory", WARNING, f"maxmemory-policy is {policy}", advice)
+
+
+def _keys() -> Iterator[Finding]:
+    made = [name for name in ("secret_key", "connection_key") if (settings.VAR / name).exists()]
+    for name in made:
+        mode = stat.S_IMODE((settings.VAR / name).stat().st_mode)
+        if mode & 0o077:
+            yield Finding("keys", WRONG, f"others can read var/{name}", f"Run chmod 600 on var/{name}.")
+    if settings.PUBLIC and not os.environ.get("LAKEWARDEN_SECRET_KEYS"):
+        advice = "Put LAKEWARDEN_SECRET_KEYS where you keep secrets, apart from the database and its backups."
+        yield Finding("keys", WARNING, "the keys of connections and seals lie in var/", advice)
+    yield Finding("keys", GOOD, f"{len(settings.LAKEWARDEN_SECRET_KEYS)} for connections and seals")
+    signing.sign(b"manage.py doctor")
+    yield Finding("signing keys", GOOD, f"{len(signing.public_keys())} known, the newest signs")
+
+
+def _checkpoints() -> Iterator[Finding]:
+    places = checkpoint_places.configured()
+    if not any(not isinstance(place, FilePlace) for place in places):
+        advice = (
+            "Add a place outside to LAKEWARDEN_CHECKPOINTS: who owns this machine can change a file on it."
+        )
+        yield Finding("checkpoints", WARNING, "they stay on this machine", advice)
+    for place in places:
+        if isinstance(place, FilePlace):
+            folder = next(parent for parent in place.path.parents if parent.exists())
+            there = place.path.exists()
+            if not (there or folder.is_dir()) or not os.access(place.path if there else folder, os.W_OK):
+                advice = "Let the site's user write there."
+                yield Finding("checkpoints", WRONG, f"{place.path} cannot be written", advice)
+    kinds = [
+        "file" if isinstance(p, FilePlace) else "mail" if isinstance(p, MailPlace) else "store"
+        for p in places
+    ]
+    yield Finding("checkpoints", GOOD, f"places: {', '.join(kinds) or 'none'}")
+
+
+def _mail() -> Iterator[Finding]:
+    if not settings.EMAIL_BACKEND.endswith("smtp.EmailBackend"):
+        state, advice = (WARNING, "Set EMAIL_URL to a mail server.") if settings.PUBLIC else (GOOD, "")
+        yield Finding("mail", state, "letters go into files or to the console", advice)
+        return
+    try:
+        with get_connection(timeout=3):
+            yield Finding("mail", GOOD, "the mail server takes us")
+    except OSError as problem:
+        text = f"the mail server does not take us ({type(problem).__name__})"
+        yield Finding(
+            "mail", WRONG, text, "See host, port, user and password in EMAIL_URL, and the firewall."
+        )
+
+
+def _disk() -> Iterator[Finding]:
+    folder = next(place for place in (settings.VAR, *Path(settings.VAR).parents) if place.exists())
+    free = shutil.disk_usage(folder).free
+    text = f"{free / 1e9:.1f} GB free where var/ lies"
+    if not os.access(folder, os.W_OK):
+        yield Finding("disk", WRONG, "var/ cannot be written", "Let the site's user write there.")
+    elif free < LEAST_FREE:
+        yield Finding("disk", WARNING, text, "Make room, or move LAKEWARDEN_VAR.")
+    else:
+        yield Finding("disk", GOOD, text)
+
+
+def _settings() -> Iterator[Finding]:
+    troubles = dangers(settings.LAKEWARDEN_AUTHENTICATORS, settings.ALLOWED_HOSTS, debug=settings.DEBUG)
+    for text in troubles:
+        yield Finding("settings", WRONG, text.partition(";")[0], "Change the setting and restart.")
+    if settings.PUBLIC and not settings.LAKEWARDEN_SIGN_INS_A_MINUTE:
+        advice = "Set LAKEWARDEN_SIGN_INS_A_MINUTE."
+        yield Finding("settings", WARNING, "passwords can be tried without a limit a minute", advice)
+    if settings.PUBLIC and not str(settings.LAKEWARDEN_URL).startswith("https://"):
+        advice = "Serve the site by HTTPS and set LAKEWARDEN_URL."
+        yield Finding("settings", WARNING, "links in mail do not begin with https://", advice)
+    if not troubles:
+        yield Finding("settings", GOOD, "nothing lets strangers in")
+
+
+Look = Callable[[], Iterator[Finding]]
+_IN_DATABASE: dict[str, Look] = {
+    "database version": _version,
+    "database rights": _rights,
+    "clocks": _clock,
+    "site admins": _people,
+    "backends": _backends,
+}
+_BESIDE: dict[str, Look] = {
+    "redis memory": _redis_memory,
+    "keys": _keys,
+    "checkpoints": _checkpoints,
+    "mail": _mail,
+    "disk": _disk,
+    "settings": _settings,
+}

@@ -1,0 +1,98 @@
+"""`manage.py doctor`: what is wrong, what to do, and never a secret."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from accounts import people
+from authzsite.management import examination
+from policies.services import accounts
+from tests.commands.test_commands import Shell
+from tests.factories import AUTHORITY, BY
+
+PASSWORD = "very-secret-indeed"
+
+
+@pytest.fixture
+def shell(capsys: pytest.CaptureFixture[str]) -> Shell:
+    return Shell(capsys)
+
+
+def examined(shell: Shell, options: str = "") -> tuple[int, dict[str, list[dict[str, str]]]]:
+    code, out, _ = shell(f"doctor --json {options}")
+    found: dict[str, list[dict[str, str]]] = {}
+    for item in json.loads(out):
+        found.setdefault(item["name"], []).append(item)
+    return code, found
+
+
+def test_a_site_that_is_well_says_so(db: None, shell: Shell, settings: Any, redis_url: str) -> None:
+    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
+    people.make_account("sam", password=PASSWORD)
+    code, found = examined(shell)
+    assert code == 0
+    for name in (
+        "database",
+        "migrations",
+        "database version",
+        "database rights",
+        "clocks",
+        "redis",
+        "keys",
+        "disk",
+        "settings",
+        "site admins",
+    ):
+        assert [item["state"] for item in found[name]] == ["good"], found[name]
+    assert all(item["advice"] for items in found.values() for item in items if item["state"] != "good")
+
+
+def test_each_trouble_is_told_with_what_to_do(
+    db: None, shell: Shell, settings: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Any
+) -> None:
+    settings.REDIS_URL = f"redis://:{PASSWORD}@127.0.0.1:1/0"
+    settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"
+    settings.EMAIL_HOST, settings.EMAIL_PORT, settings.EMAIL_HOST_PASSWORD = "127.0.0.1", 1, PASSWORD
+    settings.LAKEWARDEN_CHECKPOINTS = (f"file:{tmp_path}/secret_key/notes.txt",)
+    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
+    settings.ALLOWED_HOSTS, settings.DEBUG = ["lake.example.org"], True
+    settings.VAR = tmp_path
+    (tmp_path / "secret_key").write_text(PASSWORD)
+    (tmp_path / "secret_key").chmod(0o644)
+    accounts.close(people.make_account("sam"), by=BY, authority=AUTHORITY)
+    monkeypatch.setattr(examination, "APART", -1.0)
+    monkeypatch.setattr(examination, "LEAST_FREE", 10**18)
+    monkeypatch.setattr(examination, "OLDEST_DATABASE", 10**9)
+    code, found = examined(shell, "--quiet")
+    assert code == 1
+    told = {name: items[0]["state"] for name, items in found.items()}
+    expected = {
+        "redis": "warning", "mail": "wrong", "checkpoints": "warning", "clocks": "wrong", "disk": "warning",
+        "database version": "wrong", "settings": "wrong", "keys": "wrong", "site admins": "warning",
+    }  # fmt: skip
+    assert expected.items() <= told.items()
+    assert "wrong" in [item["state"] for item in found["checkpoints"]]
+    assert all(item["advice"] for items in found.values() for item in items)
+    code, out, err = shell("doctor")
+    assert code == 1 and "-> Run chmod 600 on var/secret_key." in out
+    assert PASSWORD not in json.dumps(found) + out + err
+
+
+def test_a_look_that_fails_hides_no_other(db: None, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails() -> Any:
+        raise RuntimeError(PASSWORD)
+
+    monkeypatch.setitem(examination._BESIDE, "keys", fails)
+    code, found = examined(shell)
+    assert (code, found["keys"][0]["state"]) == (1, "wrong")
+    assert found["settings"]
+    assert PASSWORD not in json.dumps(found)
+
+
+def test_warnings_count_where_that_is_asked_for(db: None, shell: Shell, settings: Any) -> None:
+    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset()
+    assert examined(shell)[0] == 0
+    assert examined(shell, "--strict")[0] == 1

@@ -1,0 +1,80 @@
+"""What runs the site elsewhere: complete, unprivileged, and with the commands that `make run` uses."""
+
+from __future__ import annotations
+
+import configparser
+import re
+import shlex
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from authzsite.runtime import processes
+
+ROOT = Path(__file__).resolve().parents[2]
+DEPLOY = ROOT / "deploy"
+PARTS = ("web", "urgent", "worker", "beat")
+
+
+def services() -> dict[str, Any]:
+    return dict(yaml.safe_load((DEPLOY / "compose.yaml").read_text())["services"])
+
+
+def unit(name: str) -> configparser.SectionProxy:
+    read = configparser.RawConfigParser(strict=True, delimiters=("=",))
+    read.optionxform = str  # type: ignore[assignment,method-assign]
+    read.read_string((DEPLOY / "systemd" / f"lakewarden-{name}.service").read_text())
+    return read["Service"]
+
+
+def told(command: list[str]) -> set[str]:
+    """The options that say what a process is for."""
+    wanted = ("--queues", "--concurrency", "--pool", "--worker-class", "--threads")
+    return {item for item in command if item.startswith(wanted)} | set(command) & {"worker", "beat"}
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_everybody_runs_the_same_processes(part: str) -> None:
+    ours = told(processes._commands(8000)[part])
+    started = shlex.split(unit(part)["ExecStart"])
+    image = re.search(r"^CMD (\[.*?\])$", (DEPLOY / "Containerfile").read_text(), re.M | re.S)
+    assert image is not None
+    command = services()[part].get("command") or re.findall(r'"([^"]+)"', image[1])
+    assert told(started) == ours == told(command)
+    assert Path(started[0]).name == command[0]
+
+
+def test_containers_have_no_rights() -> None:
+    text = (DEPLOY / "Containerfile").read_text()
+    assert re.findall(r"^USER (.*)$", text, re.M) == ["10001"]
+    assert "HEALTHCHECK" in text
+    for part in (*PARTS, "migrate"):
+        service = services()[part]
+        assert service["read_only"] and service["cap_drop"] == ["ALL"], part
+        assert service["security_opt"] == ["no-new-privileges:true"], part
+    assert services()["web"]["ports"] == ["127.0.0.1:8000:8000"]
+    assert "noeviction" in services()["redis"]["command"]
+
+
+@pytest.mark.parametrize("part", PARTS)
+def test_units_have_no_rights(part: str) -> None:
+    service = unit(part)
+    assert service["User"] == "lakewarden"
+    assert (service["NoNewPrivileges"], service["ProtectSystem"]) == ("yes", "strict")
+    assert service["CapabilityBoundingSet"] == ""
+
+
+def test_no_secret_stands_in_the_files() -> None:
+    for part in (*PARTS, "migrate", "db"):
+        for name, value in services()[part]["environment"].items():
+            if re.search("KEY|PASSWORD", name):
+                assert re.fullmatch(r"\$\{[A-Z_]+:\?\}", value), name
+
+
+def test_the_image_takes_along_what_the_site_reads() -> None:
+    left_out = (ROOT / ".containerignore").read_text().split()
+    assert left_out == (ROOT / ".dockerignore").read_text().split()
+    assert not {"static", "templates", "manage.py", "authzsite", "locale"} & set(left_out)
+    assert {".git", "var", ".venv*"} <= set(left_out)
