@@ -1,5 +1,6 @@
 """Principals, the users behind them, memberships, tokens, and sign-ins."""
 
+from accounts.models.directory import DirectoryEntry, DirectoryMember
 from accounts.models.external_sign_ins import ExternalSignIn
 from accounts.models.keeping import Keeping
 from accounts.models.membership import Membership
@@ -8,4 +9,14 @@ from accounts.models.sign_ins import SignIn
 from accounts.models.tokens import Token
 from accounts.models.users import User
 
-__all__ = ["ExternalSignIn", "Keeping", "Membership", "Principal", "SignIn", "Token", "User"]
+__all__ = [
+    "DirectoryEntry",
+    "DirectoryMember",
+    "ExternalSignIn",
+    "Keeping",
+    "Membership",
+    "Principal",
+    "SignIn",
+    "Token",
+    "User",
+]

@@ -7,7 +7,7 @@ from django.db import models
 
 from accounts.models.principals import Principal
 
-SCOPES = ("check", "report", "request", "manage", "audit")
+SCOPES = ("check", "report", "request", "manage", "audit", "directory")
 
 
 class Token(models.Model):

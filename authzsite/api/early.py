@@ -11,6 +11,7 @@ from authzsite.api import outage
 from authzsite.api.gravitino import entry as gravitino
 from authzsite.api.herd import bodies
 from authzsite.api.herd.problems import information
+from authzsite.api.scim import views as scim
 from authzsite.api.surface import respond
 from authzsite.api.v1.call import problem
 from authzsite.console.kit import error_pages
@@ -43,6 +44,8 @@ def in_form(request: HttpRequest, status: int, text: str) -> HttpResponse | None
         return HttpResponse(body, status=status, content_type=bodies.JSON)
     if path.startswith(("/v1/execute/", "/v3/")):
         return HttpResponse(text, status=status, content_type="text/plain; charset=utf-8")
+    if path.startswith("/scim/"):
+        return scim.in_form(status, text)
     if path.startswith("/v1/data/"):
         return respond({"code": "refused", "message": text}, status)
     if path.startswith(("/access/", "/.well-known/")):

@@ -12,5 +12,6 @@ urlpatterns = [
     path("", include("authzsite.api.herd.urls")),
     path("", include("authzsite.api.cdap.urls")),
     path("", include("authzsite.api.trino.urls")),
+    path("", include("authzsite.api.scim.urls")),
     path("", include("authzsite.api.v1.urls")),
 ]

@@ -24,7 +24,7 @@ from catalog.models import Realm
 from lakewarden.law import dialects, engine
 from lakewarden.law.dialects.cdap import by_settings
 from lakewarden.law.facts import OWNER, Key, Rule, Slice, Station, Window, contains
-from policies.decisions import authorizers, live_history, role_facts
+from policies.decisions import authorizers, leavers, live_history, role_facts
 from policies.decisions.cache_versions import principal_key, realm_key, role_key
 from policies.decisions.role_facts import ALWAYS, GrantRow, RoleFacts, overlap, rules_from
 from policies.decisions.seals import unsealed
@@ -113,7 +113,7 @@ SELECT 'owner', o.owner_id, o.securable_id, NULL, NULL, o.valid_from, o.valid_un
        o.closed, o.seal, o.origin, NULL, NULL
   FROM policies_ownership o JOIN holders ON holders.id = o.owner_id
   JOIN catalog_securable s ON s.id = o.securable_id AND s.realm_id = %(realm)s
- WHERE {o}{on_o}{asked}
+ WHERE {o}{on_o}{asked}{left}
 """
 
 
@@ -136,6 +136,7 @@ def _statement(*, past: bool, narrowed: bool, sharing: bool = False) -> str:
         "unheld": role_facts.UNHELD if sharing else "",
         "roles": "unheld roles" if sharing else "roles",
         "asked": role_facts.TOLD.format(nothing=nothing) if sharing else "",
+        "left": "" if past else leavers.STATEMENT.format(nothing=nothing),
     }
     parts |= {f"on_{alias}": on(alias) for alias in "gdo"} | {alias: true(alias) for alias in "macgdnot"}
     return _STATEMENT.format(nothing=nothing, **parts)
@@ -152,7 +153,8 @@ class Loaded:
     """What one statement brought, still by holder; `slice_of` turns it into one principal's slice.
 
     Rows without a good seal were written past the console.  Nobody can say what was there before, perhaps a
-    denial, so whoever such a row is about is `shut`: for them every answer is no.
+    denial, so whoever such a row is about is `shut`: for them every answer is no.  So are those who `left`:
+    what they own, names like theirs and settings give them nothing.
     """
 
     realm: Realm
@@ -175,6 +177,7 @@ class Loaded:
     root: int = 0
     settings: dict[str, Any] = field(default_factory=dict)
     unsealed: list[SealedRow] = field(default_factory=list)
+    left: set[int] = field(default_factory=set)
     shut: dict[int, frozenset[str]] = field(default_factory=dict)
     touched: dict[int, int] = field(default_factory=dict)
     unheld: set[int] = field(default_factory=set)
@@ -215,7 +218,7 @@ class Loaded:
             else:
                 self._sort(row)
         self._admit()
-        if self.unsealed:
+        if self.unsealed or self.left:
             self._shut({key_of_row(row) for row in self.unsealed})
 
     def _sort(self, row: SealedRow) -> None:
@@ -247,6 +250,8 @@ class Loaded:
                 into[row.one].append((on, row.text, allow, window, row.opened, row.pk))
             case "alias":
                 self.aliases[row.one].append((row.other, row.effect, row.text))
+            case "left":
+                self.left.add(row.one)
             case "owner":
                 self.owned[row.one].append((row.other, window, row.opened, row.pk))
 
@@ -259,10 +264,10 @@ class Loaded:
             groups[:] = [group for group in groups if group[0] in self.admitted]
 
     def _shut(self, doubted: set[str]) -> None:
-        """Take everything from those whom a row without a good seal is about."""
+        """Take everything from those whom a row without a good seal is about, and from those who left."""
         for principal in self.asked:
             keys = self.keys_of(principal)
-            if keys & doubted:
+            if keys & doubted or principal in self.left:
                 self.shut[principal] = keys
         for principal in self.shut:
             self.members.discard(principal)
@@ -287,7 +292,7 @@ class Loaded:
                 *self._by_office(principal, number),
             ),
             member=number in self.members,
-            service_admin=is_service_admin(principal),
+            service_admin=is_service_admin(principal) and number not in self.left,
             mode=self._mode_for(number),
             selves=frozenset(self._selves(number)),
             now=self.now,

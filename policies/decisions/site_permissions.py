@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from django.conf import settings
 from django.utils import timezone
 
 from accounts.models import Keeping, Membership, Principal
@@ -16,6 +17,7 @@ from policies.decisions import slices
 from policies.decisions.facts import is_service_admin
 
 ADMIN, REALM, KEEPER, SWITCH = "service_admin", "realm_office", "keeper", "realm_switch"
+DIRECTORY = "directory"
 ONLY_ADMINS = "Only site admins may do this."
 
 
@@ -73,6 +75,19 @@ def is_operator(actor: Actor) -> bool:
     """Whether they run the site: at its machine's own shell, or as one of its site admins."""
     who = actor.decides_as
     return actor.via == OPERATOR.via if who is None else bool(ask_admin(who))
+
+
+def ask_directory(principal: Principal | None) -> Decision:
+    """Do they keep people and groups for the directory: a service account that the settings name?"""
+    is_service = principal is not None and principal.kind == Principal.Kind.SERVICE
+    named = principal is not None and principal.name in settings.LAKEWARDEN_DIRECTORIES
+    return _decided(is_service and named, DIRECTORY, 0)
+
+
+def of_directory(actor: Actor) -> Authority:
+    """The authority of who keeps people and groups for the directory.  Raises Refused."""
+    refusal = "This service account does not keep the directory: LAKEWARDEN_DIRECTORIES does not name it."
+    return require(ask_directory(actor.principal), actor, otherwise=refusal)
 
 
 def of_operations(actor: Actor) -> Authority:

@@ -14,7 +14,7 @@ from django.db import connection
 from django.db.models import Q
 
 from accounts import sessions
-from accounts.models import Keeping, Membership, Principal, Token, User
+from accounts.models import DirectoryEntry, Keeping, Membership, Principal, Token, User
 from catalog.models import Placement
 from policies.authority import Actor, Authority
 from policies.decisions import personal_role_names
@@ -38,6 +38,7 @@ def _counts(person: Principal) -> Iterator[tuple[str, int]]:
     yield "grants", Grant.objects.open().filter(holder=person).count()
     yield "objects owned", Ownership.objects.open().filter(owner=person).count()
     yield "duties", UserDuty.objects.filter(user__principal=person).count()
+    yield "entries of the directory", DirectoryEntry.objects.filter(principal=person, ended=None).count()
     yield "service accounts to answer for", Keeping.objects.open().filter(keeper=person).count()
 
 

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
 
-from accounts import people
+from accounts import directory, people
 from accounts.identities import Identity, Subject
 from accounts.marks import subject_mark
 from accounts.models import ExternalSignIn, Membership, Principal, User
@@ -162,16 +162,18 @@ def _is_mail(text: str) -> bool:
 def _follow_groups(person: Principal, names: Sequence[str]) -> None:
     """Put them into the groups that are named and out of those that were and are no more.
 
-    Whom somebody put into a group here stays in it.
+    Whom somebody put into a group here stays in it; of groups that the directory keeps by itself it says who
+    is in them, and nobody else.
     """
     held = {
         row.group.name: row for row in Membership.objects.open().filter(member=person).select_related("group")
     }
+    kept = directory.names_kept([*held, *names])
     for name, row in held.items():
-        if row.origin == Origin.DIRECTORY and name not in names:
+        if name not in kept and row.origin == Origin.DIRECTORY and name not in names:
             members.leave_group(row.group, person, by=DIRECTORY, authority=of_system(GROUND))
     for name in names:
-        if name not in held:
+        if name not in held and name not in kept:
             _put_in(name, person)
 
 

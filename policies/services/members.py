@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from accounts import people
+from accounts import directory, people
 from accounts.models import Membership, Principal, User
 from accounts.people import django_group
 from catalog.nodes import Node
-from policies.authority import Actor, Authority, origin_of
+from policies.authority import DIRECTORY, Actor, Authority, origin_of
 from policies.decisions import personal_role_names
 from policies.errors import AlreadyExists, Invalid
 from policies.events import (
@@ -85,9 +85,10 @@ def make_group(name: str, *, by: Actor, authority: Authority, reason: str = "") 
 
 
 def join_group(group: Principal, member: Principal, *, by: Actor, authority: Authority) -> bool:
-    """Put a person or service account into a group; False when it was in it."""
+    """Put a person or service account into a group; False when it was in it.  Raises Invalid."""
     if group.kind != Principal.Kind.GROUP or member.kind == Principal.Kind.GROUP:
         raise Invalid("Only people and service accounts can be put into a group.")
+    _refuse_what_the_directory_keeps(group, by)
     with change(GROUP_JOINED, realm=None, by=by) as current:
         if Membership.objects.open().filter(group=group, member=member).exists():
             return False
@@ -98,13 +99,25 @@ def join_group(group: Principal, member: Principal, *, by: Actor, authority: Aut
 
 
 def leave_group(group: Principal, member: Principal, *, by: Actor, authority: Authority) -> bool:
-    """Take someone out of a group; False when it was not in it."""
+    """Take someone out of a group; False when it was not in it.  Raises Invalid."""
+    _refuse_what_the_directory_keeps(group, by)
     with change(GROUP_LEFT, realm=None, by=by) as current:
-        rows = list(Membership.objects.open().filter(group=group, member=member))
-        for row in rows:
-            current.end(row, make_event(GROUP_LEFT, None, member, group, group=group.pseudonym), by=authority)
-        _project(group, member)
-    return bool(rows)
+        rows = Membership.objects.open().filter(group=group, member=member).select_related("group", "member")
+        for row in (found := list(rows)):
+            take_out(current, row, by=authority)
+    return bool(found)
+
+
+def take_out(current: ChangeInProgress, row: Membership, *, by: Authority) -> None:
+    """End that somebody is in a group."""
+    told = make_event(GROUP_LEFT, None, row.member, row.group, group=row.group.pseudonym)
+    current.end(row, told, by=by)
+    _project(row.group, row.member)
+
+
+def _refuse_what_the_directory_keeps(group: Principal, by: Actor) -> None:
+    if by.via != DIRECTORY.via and directory.keeps(group):
+        raise Invalid(f"The directory keeps group {group.label}. Change there who is in it.")
 
 
 def _project(group: Principal, member: Principal) -> None:

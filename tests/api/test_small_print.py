@@ -12,7 +12,7 @@ from accounts import people, tokens
 from authzsite.downloads import csv_file
 from tests.herd.world import a_herd, namespaces
 
-SCOPES = ("check", "report", "request", "manage", "audit")
+SCOPES = ("check", "report", "request", "manage", "audit", "directory")
 READS = {
     "/herd-app/rest/namespaces": {"check", "manage", "audit"},
     "/herd-app/rest/namespaces/SALES": {"check", "manage", "audit"},

@@ -27,6 +27,7 @@ TOLD = {
     "request": "ask for access",
     "manage": "change access, as {who} may",
     "audit": "read the history, as {who} may",
+    "directory": "keep people and groups for the company's directory, if {who} does",
 }
 SHOWN = 100
 

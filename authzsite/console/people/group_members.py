@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from django.http import Http404
+from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from accounts import directory
 from accounts.models import Membership, Principal
 from authzsite.console.accounts.admin_change import AdminChangeView
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.parts import Diff, DiffLine, Note
+from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Note, Verdict
 from authzsite.console.kit.forms import (
     REASON_HELP,
     ConfirmForm,
@@ -22,6 +23,7 @@ from authzsite.console.kit.forms import (
     TextField,
 )
 from authzsite.console.kit.inputs.visible_principals import somebody
+from authzsite.console.kit.page import page
 from authzsite.console.kit.replay import Proposal
 from authzsite.console.roles.effects import Foretold
 from authzsite.console.separation import warnings
@@ -46,6 +48,7 @@ DUTY = {
     "break_glass": "take access in an emergency to",
 }
 """What each of the console's own duties lets one do, as it stands before an object's name."""
+DIRECTORY_KEEPS = "The directory keeps this group. Change there who is in it."
 
 
 def _group(id: int) -> Principal:
@@ -66,6 +69,13 @@ class GroupChangeView(AdminChangeView):
 
     def back(self) -> str:
         return reverse("console:person_groups", args=[self.object.pk])
+
+    def refusal(self) -> HttpResponse | None:
+        if self.object is None or not directory.keeps(self.object):
+            return None
+        verdict = Verdict("no", self.cannot, DIRECTORY_KEEPS, level=1)
+        context = {"verdict": verdict, "actions": (Action("Back to the group", self.back()),)}
+        return page(self.request, "errors/refused.html", context, section=self.section, status=403)
 
 
 class NewGroupForm(ConsoleForm):

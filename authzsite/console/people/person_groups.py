@@ -10,6 +10,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
 
+from accounts import directory
 from accounts.models import Membership, Principal
 from authzsite.console.accounts import site_admins
 from authzsite.console.kit.auth import login_required
@@ -19,6 +20,7 @@ from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Action, Chip, Face, Reason, Who
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads
+from authzsite.console.people.group_members import DIRECTORY_KEEPS
 from authzsite.console.people.person_access import NO_GIVING, PersonAccess, get_person_or_404
 from catalog.nodes import Node
 from catalog.queries import nodes
@@ -45,15 +47,17 @@ def membership_list(request: Request, id: int) -> HttpResponse:
     """The groups somebody is in, or the people in a group, and the roles held."""
     seen = get_person_or_404(request, id, "person_groups")
     group = seen.person.kind == Principal.Kind.GROUP
-    shown, pager = _inside(seen, number_in(request.GET.get("after", ""))) if group else (_around(seen), None)
+    kept = group and directory.keeps(seen.person)
+    after = number_in(request.GET.get("after", ""))
+    shown, pager = _inside(seen, after, kept=kept) if group else (_around(seen), None)
     return seen.page(
         request,
         "console/people/person_groups.html",
         {
             "groups": shown,
             "pager": pager,
-            "groups_action": _joining(seen) if group else None,
-            "groups_reason": _no_joining(seen) if group else None,
+            "groups_action": _joining(seen) if group and not kept else None,
+            "groups_reason": _no_joining(seen, kept=kept) if group and not kept else None,
             "groups_heading": _("People in it") if group else "Groups",
             "groups_empty": _("Nobody you can see is in it.")
             if group
@@ -73,14 +77,14 @@ def _around(seen: PersonAccess) -> list[MembershipRow]:
     return [_held(row.group, row) for row in rows.select_related("group").order_by("group__name")]
 
 
-def _inside(seen: PersonAccess, after: int | None) -> tuple[list[MembershipRow], Pager | None]:
+def _inside(seen: PersonAccess, after: int | None, *, kept: bool) -> tuple[list[MembershipRow], Pager | None]:
     """One page of the people in a group, by name."""
     known = seen.circle.people().values("pk")
     rows = Membership.objects.open().filter(group=seen.person, member__in=known).select_related("member")
     shown = keyset_page(rows, ("member__display_name", "member__name"), after, SHOWN)
     bounds = shown.bounds(lambda row: row.member.label)
     pager = shown.pager(bounds, lambda after: f"?after={after}" if after else "?")
-    held = [_held(row.member, row, _leaving(seen, row.member)) for row in shown.rows]
+    held = [_held(row.member, row, None if kept else _leaving(seen, row.member)) for row in shown.rows]
     return held, pager if shown.following or after else None
 
 
@@ -95,7 +99,9 @@ def _joining(seen: PersonAccess) -> Action:
     return Action(_("Put somebody in"), url, reason="" if seen.circle.runs_the_site else "why-not-join")
 
 
-def _no_joining(seen: PersonAccess) -> Reason | None:
+def _no_joining(seen: PersonAccess, *, kept: bool) -> Reason | None:
+    if kept:
+        return Reason("why-not-join", DIRECTORY_KEEPS)
     if seen.circle.runs_the_site:
         return None
     text = _("Only a site admin can change who is in a group. %(admin_names)s") % {
