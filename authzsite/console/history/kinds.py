@@ -74,6 +74,7 @@ KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             *("account.joined", "account.parted", "account.factor_added", "account.factor_removed"),
             *("account.link", "account.password", "keeper.set", "keeper.ended", "person.erased"),
             *("token.created", "token.revoked"),
+            *("directory.person", "directory.left", "directory.group", "directory.group_ended"),
         ),
     ),
     (
