@@ -63,9 +63,10 @@ def run(*command: str | Path, stdin: str = "", **variables: str) -> tuple[int, s
 
 def test_the_wheel_works_where_nothing_else_is_installed(packed: Path, tmp_path: Path, console: Peer) -> None:
     [wheel] = packed.glob("*.whl")
-    assert run(sys.executable, "-m", "venv", tmp_path / "venv")[0] == 0
+    assert run(sys.executable, "-m", "venv", "--without-pip", tmp_path / "venv")[0] == 0
     python, command = (tmp_path / "venv" / "bin" / name for name in ("python", "lakewarden"))
-    code, told = run(python, "-m", "pip", "install", "--quiet", "--no-index", wheel)
+    install = ("install", "--quiet", "--no-index", "--disable-pip-version-check", wheel)
+    code, told = run(sys.executable, "-m", "pip", "--python", python, *install)
     assert code == 0, told
     code, told = run(python, "-I", "-c", IMPORT_ALL)
     assert (code, told.split(maxsplit=1)[1]) == (0, "[]\n")
