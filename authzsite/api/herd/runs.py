@@ -108,7 +108,7 @@ class Job(HerdCall):
 
 
 def _definition(office: Office, namespace: str, name: str) -> Node:
-    """The definition to start, for who has EXECUTE on its namespace.  Raises Problem."""
+    """The definition to start, for callers who have EXECUTE on its namespace.  Raises Problem."""
     node = office.need("EXECUTE", namespace)
     code, wanted = checks.namespace(namespace), checks.job_name(name)
     if node is None:
