@@ -6,15 +6,10 @@ from authzsite.console.downloads import views as downloads_views
 
 urlpatterns = [
     path("sync.csv", downloads_views.of_findings, name="sync_csv"),
-    path("objects/<number:id>/duties.csv", downloads_views.of_duties, name="duties_csv"),
-    path("people.csv", downloads_views.of_people, name="people_csv"),
     path("accounts.csv", downloads_views.of_accounts, name="accounts_csv"),
     path("people/<number:id>/sees.csv", downloads_views.of_what_is_seen, name="person_sees_csv"),
     path("roles/compare.csv", downloads_views.of_comparison, name="role_compare_csv"),
     path("people/<number:id>/groups.csv", downloads_views.of_members, name="groups_csv"),
-    path("owners.csv", downloads_views.of_owned, name="owners_csv"),
-    path("roles.csv", downloads_views.of_roles, name="roles_csv"),
     path("roles/<number:id>/holders.csv", downloads_views.of_holders, name="role_holders_csv"),
     path("roles/<number:id>/gives.csv", downloads_views.of_gifts, name="role_gives_csv"),
-    path("objects/<number:id>/rules.csv", downloads_views.of_rules, name="rules_csv"),
 ]

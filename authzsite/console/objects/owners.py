@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from itertools import repeat
+from typing import Any, ClassVar
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse, QueryDict
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.kit.auth import login_required
@@ -19,16 +22,19 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.keyset import KeysetPage, keyset_page, page_bounds
 from authzsite.console.kit.display.lists import Toggle
 from authzsite.console.kit.display.parts import Action, Count, Diff, DiffLine, Empty, Face, Note, Tally, Who
+from authzsite.console.kit.display.tables import Column, Table, Tick, in_chunks
 from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, PrincipalField, ReasonField
 from authzsite.console.kit.http import Request, number_in, numbers_in
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of, somebody
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
+from authzsite.downloads.csv_file import CHUNK
 from catalog.nodes import Node
 from policies.authority import Actor
 from policies.decisions import ownership
 from policies.decisions.lookups.visible_objects import admitted
 from policies.decisions.ownership import GONE, NOBODY, OwnershipFilter
+from policies.record import access_log
 from policies.services import owners
 from policies.services.grants import revision_now
 
@@ -104,10 +110,58 @@ class Chosen:
 
 @dataclass(frozen=True)
 class OwnerRow:
-    id: int
-    who: Who
-    owner: Who | None
+    """An object, its owner, and whether the viewer may hand it over."""
+
+    node: Node
+    owner: Principal | None
+    settable: bool
+
+    @property
+    def who(self) -> Who:
+        node = self.node
+        place = " / ".join(node.names[:-1]) or terms.kind_of(node.type)
+        return Who(
+            node.name, Face("thing", terms.icon_of(node.type)), place, terms.page_of(node.id, node.type)
+        )
+
+    @property
+    def owned_by(self) -> OwnerCell:
+        owner = self.owner
+        url = reverse("console:person", args=[owner.pk]) if owner else ""
+        note = "" if self.settable else _("you cannot hand these over")
+        return OwnerCell(terms.who(owner, owner.name, url) if owner else None, note)
+
+
+@dataclass(frozen=True)
+class OwnerCell:
+    template: ClassVar[str] = "console/objects/owner_cell.html"
+    who: Who | None
     note: str
+
+
+TABLE: Table[OwnerRow] = Table(
+    gettext_lazy("Objects and their owners"),
+    (
+        Column(
+            gettext_lazy("Choose"),
+            lambda row: Tick("o", row.node.id, row.node.name, locked=not row.settable),
+            width="tick",
+        ),
+        Column(
+            gettext_lazy("Object"),
+            lambda row: row.who,
+            {"object": lambda row: row.node.ref.id, "type": lambda row: row.node.type},
+        ),
+        Column(
+            gettext_lazy("Owner"),
+            lambda row: row.owned_by,
+            {
+                "owner": lambda row: row.owner or "",
+                "shown as": lambda row: row.owner.label if row.owner else "",
+            },
+        ),
+    ),
+)
 
 
 # The list
@@ -133,7 +187,7 @@ def owner_list(request: Request) -> HttpResponse:
         "realms": chosen.realms,
         "types": TYPES,
         "toggles": _toggles(chosen),
-        "rows": _lines(chosen, shown),
+        "table": TABLE.page(_rows(shown, owners.settable(shown, chosen.circle.asker))),
         "hand_over_url": reverse("console:owners_hand_over"),
         "kept": [(name, chosen.data.get(name, "")) for name in ("of", "how", "type", "q")],
         "pager": found.pager(_span(shown), lambda after: chosen.url(after=after), csv),
@@ -175,17 +229,20 @@ def _toggles(chosen: Chosen) -> tuple[Toggle, ...]:
     return tuple(offered)
 
 
-def _lines(chosen: Chosen, shown: Sequence[Node]) -> list[OwnerRow]:
+@reads
+@login_required
+def as_csv(request: Request) -> HttpResponseBase:
+    """What the viewer may know of by owner, to its end."""
+    chosen = Chosen(circle_of(request), request.GET)
+    if chosen.root and chosen.circle.gives_access:
+        access_log.looked(chosen.circle.asker, "owners as a file", chosen.root, via="console")
+    places = chosen.rows.iterator(CHUNK) if chosen.asked else ()
+    return TABLE.file("owners", in_chunks(places, lambda some: _rows(ownership.in_order(some))))
+
+
+def _rows(shown: Sequence[Node], settable: Iterable[bool] = repeat(True)) -> list[OwnerRow]:
     owned_by = ownership.owners_of([node.id for node in shown])
-    may = owners.settable(shown, chosen.circle.asker)
-    return [_line(node, owned_by.get(node.id), settable=yes) for node, yes in zip(shown, may, strict=True)]
-
-
-def _line(node: Node, owner: Principal | None, *, settable: bool) -> OwnerRow:
-    place = " / ".join(node.names[:-1]) or terms.kind_of(node.type)
-    thing = Who(node.name, Face("thing", terms.icon_of(node.type)), place, terms.page_of(node.id, node.type))
-    who = terms.who(owner, owner.name, reverse("console:person", args=[owner.pk])) if owner else None
-    return OwnerRow(node.id, thing, who, "" if settable else _("you cannot hand these over"))
+    return [OwnerRow(node, owned_by.get(node.id), yes) for node, yes in zip(shown, settable, strict=False)]
 
 
 def _empty(chosen: Chosen) -> Empty:

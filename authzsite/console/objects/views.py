@@ -21,6 +21,7 @@ from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Action, Empty, Reason, State
+from authzsite.console.kit.display.tables import in_chunks
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
@@ -205,10 +206,11 @@ def rules_tab(request: Request, id: int) -> HttpResponse:
     if not place.may_look:
         return _page(request, "console/objects/hidden.html", head, {"hidden": _hidden(head, _("The rules"))})
     after = _asked(request).after
-    shown, many = rules.rows(place.node, after)
+    grants = rules.grants_on(place.node)
+    many, shown = len(grants), rules.rows(place.node, grants[after : after + rules.SHOWN])
     next_ = f"?after={after + rules.SHOWN}" if after + rules.SHOWN < many else ""
     context = {
-        "rows": shown,
+        "table": rules.TABLE.page(shown),
         "pager": Pager(
             _("%(many)s, nearest first") % {"many": words.count(many, "rule")},
             "?" if after else "",
@@ -289,6 +291,18 @@ def _next_url(request: Request, asked: int) -> str:
     more = request.GET.copy()
     more["n"] = str(asked)
     return f"{request.path}?{more.urlencode()}"
+
+
+@reads
+@login_required
+def rules_csv(request: Request, id: int) -> HttpResponseBase:
+    """Every rule on an object and above it, with its holder."""
+    place = get_object_or_404(request, id)
+    if not place.may_look:
+        raise Http404
+    access_log.looked(place.asker, "rules as a file", place.node, via="console")
+    grants = rules.grants_on(place.node)
+    return rules.TABLE.file(f"rules-{id}", in_chunks(grants, lambda some: rules.rows(place.node, some)))
 
 
 @reads

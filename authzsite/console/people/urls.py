@@ -7,6 +7,7 @@ from authzsite.console.people import views as people_views
 
 urlpatterns = [
     path("people", people_views.people_list, name="people"),
+    path("people.csv", people_views.as_csv, name="people_csv"),
     path("people/<number:id>", person.person, name="person"),
     path("people/<number:id>/reach.csv", person.person_csv, name="person_csv"),
     path("people/<number:id>/groups", person_groups.membership_list, name="person_groups"),

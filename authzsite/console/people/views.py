@@ -8,9 +8,11 @@ from urllib.parse import urlencode
 
 from django.db.models import Count
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Membership, Principal
 from authzsite.console.kit.auth import login_required
@@ -18,6 +20,7 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.keyset import keyset_page
 from authzsite.console.kit.display.lists import Toggle
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Face, Reason, Who
+from authzsite.console.kit.display.tables import Column, Table, in_chunks
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.inputs.visible_principals import (
     VisiblePrincipals,
@@ -29,6 +32,7 @@ from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.console.people.person_access import PersonAccess, get_person_or_404
 from authzsite.console.people.person_groups import MembershipRow
+from authzsite.downloads.csv_file import CHUNK
 from catalog.nodes import Node
 from policies.decisions import ask, slices
 from policies.services.grants import revision_now
@@ -40,10 +44,46 @@ NO_ADD = "why-no-member"
 
 @dataclass(frozen=True)
 class PersonRow:
-    who: Who
-    kind: str
-    groups: str
-    action: Action
+    """Somebody in the list, and the labels of their groups."""
+
+    person: Principal
+    groups: list[str]
+    you: bool
+
+    @property
+    def who(self) -> Who:
+        note = "you" if self.you else self.person.name
+        return terms.who(self.person, note, reverse("console:person", args=[self.person.pk]))
+
+    @property
+    def kind(self) -> str:
+        return str(self.person.get_kind_display()).capitalize()
+
+    @property
+    def ask_why(self) -> Action:
+        url = f"{reverse('console:why')}?{urlencode({'who': str(self.person)})}"
+        return Action(_("Ask why"), url, "mini", more=_("about %(label)s") % {"label": self.person.label})
+
+
+TABLE: Table[PersonRow] = Table(
+    gettext_lazy("People, groups and service accounts, by name"),
+    (
+        Column(
+            gettext_lazy("Name"),
+            lambda row: row.who,
+            {"name": lambda row: row.person.name, "shown as": lambda row: row.person.label},
+            sort=("display_name", "name"),
+        ),
+        Column(gettext_lazy("Kind"), lambda row: row.kind, {"kind": lambda row: row.person.kind}),
+        Column(
+            gettext_lazy("In groups"),
+            lambda row: words.listed(row.groups, 4),
+            {"groups": lambda row: "; ".join(row.groups)},
+        ),
+        Column(gettext_lazy("Actions"), lambda row: row.ask_why, width="acts"),
+    ),
+    in_file=("kind", "name", "shown as", "groups"),
+)
 
 
 # The list
@@ -56,7 +96,7 @@ def people_list(request: Request) -> HttpResponse:
     circle = circle_of(request)
     text, kind = asked_in(request)
     after = number_in(request.GET.get("after", ""))
-    shown = keyset_page(circle.people(text, kind), ("display_name", "name"), after, LISTED)
+    shown = keyset_page(circle.people(text, kind), TABLE.order, after, LISTED)
     adding = list(_adding(circle))
     context = {
         "heading": _("People"),
@@ -65,7 +105,7 @@ def people_list(request: Request) -> HttpResponse:
         "asked": text,
         "kind": kind,
         "toggles": _kinds(circle, text, kind),
-        "rows": _lines(circle, shown.rows),
+        "table": TABLE.page(_rows(circle, shown.rows)),
         "pager": shown.pager(shown.bounds(lambda row: row.label), lambda after: _url(text, kind, after)),
         "csv": reverse("console:people_csv") + _url(text, kind),
         "empty": _nobody(text),
@@ -139,9 +179,18 @@ def _url(text: str, kind: str, after: int = 0) -> str:
     return "?" + urlencode({name: value for name, value in asked.items() if value})
 
 
-def _lines(circle: VisiblePrincipals, rows: list[Principal]) -> list[PersonRow]:
-    groups = groups_of(circle, rows)
-    return [_line(circle, row, groups.get(row.pk, [])) for row in rows]
+@reads
+@login_required
+def as_csv(request: Request) -> HttpResponseBase:
+    """Whom the viewer may look up, with their groups."""
+    circle = circle_of(request)
+    people = circle.people(*asked_in(request)).order_by(*TABLE.order, "pk")
+    return TABLE.file("people", in_chunks(people.iterator(CHUNK), lambda some: _rows(circle, some)))
+
+
+def _rows(circle: VisiblePrincipals, people: list[Principal]) -> list[PersonRow]:
+    groups = groups_of(circle, people)
+    return [PersonRow(row, groups.get(row.pk, []), row.pk == circle.asker.pk) for row in people]
 
 
 def groups_of(circle: VisiblePrincipals, rows: list[Principal]) -> dict[int, list[str]]:
@@ -152,20 +201,6 @@ def groups_of(circle: VisiblePrincipals, rows: list[Principal]) -> dict[int, lis
     for row in found.select_related("group").order_by("group__display_name", "group__name"):
         groups.setdefault(row.member_id, []).append(row.group.label)
     return groups
-
-
-def _line(circle: VisiblePrincipals, row: Principal, groups: list[str]) -> PersonRow:
-    url = reverse("console:person", args=[row.pk])
-    note = "you" if row.pk == circle.asker.pk else row.name
-    why = Action(
-        _("Ask why"),
-        f"{reverse('console:why')}?{urlencode({'who': str(row)})}",
-        "mini",
-        more=_("about %(label)s") % {"label": row.label},
-    )
-    return PersonRow(
-        terms.who(row, note, url), row.get_kind_display().capitalize(), words.listed(groups, 4), why
-    )
 
 
 def _nobody(text: str) -> Empty:

@@ -9,8 +9,9 @@ from urllib.parse import urlencode
 
 from django.db.models import Count, Q, QuerySet
 from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts.text import holdable
 from authzsite.console.kit.auth import login_required
@@ -18,6 +19,7 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.keyset import keyset_page
 from authzsite.console.kit.display.lists import Toggle
 from authzsite.console.kit.display.parts import Action, Empty, Face, Reason, Who
+from authzsite.console.kit.display.tables import Column, Table, Text, in_chunks
 from authzsite.console.kit.forms import ConsoleForm, ReasonField, TextField
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
@@ -26,6 +28,7 @@ from authzsite.console.kit.object_change import ObjectChangeView
 from authzsite.console.kit.page import page
 from authzsite.console.kit.refusal import refused
 from authzsite.console.objects.access import ObjectAccess, get_object_or_404
+from authzsite.downloads.csv_file import CHUNK
 from catalog.models import Placement
 from catalog.nodes import Node
 from policies.authority import Actor
@@ -45,11 +48,48 @@ PERSONAL = Q(name__startswith=MARK)
 
 @dataclass(frozen=True)
 class RoleRow:
-    who: Who
-    holders: str
-    gives: str
-    denies: str
+    """A role in the list: its realm, by how many it is held, on how many objects it allows and denies."""
+
+    place: Placement
+    realm: str
+    holders: int
+    allows: int
+    denies: int
     owner: str
+
+    @property
+    def who(self) -> Who:
+        url = terms.page_of(self.place.securable_id, "role")
+        return Who(self.place.name, Face("thing", "role"), self.realm, url)
+
+
+def _objects(many: int) -> str:
+    return gettext("On %(many)s") % {"many": words.count(many, "object")} if many else "Nothing"
+
+
+TABLE: Table[RoleRow] = Table(
+    gettext_lazy("Roles, by name"),
+    (
+        Column(
+            gettext_lazy("Role"),
+            lambda row: row.who,
+            {"role": lambda row: row.place.name, "realm": lambda row: row.realm},
+            sort=("name",),
+        ),
+        Column(
+            gettext_lazy("Held by"),
+            lambda row: words.count(row.holders, "holder") if row.holders else gettext_lazy("Nobody"),
+            "held by",
+        ),
+        Column(gettext_lazy("Allows"), lambda row: _objects(row.allows), "allows"),
+        Column(gettext_lazy("Denies"), lambda row: _objects(row.denies), "denies"),
+        Column(
+            gettext_lazy("Owner"),
+            lambda row: row.owner or Text(gettext_lazy("No owner"), muted=True),
+            {"owner": lambda row: row.owner},
+        ),
+    ),
+)
 
 
 @reads
@@ -61,7 +101,7 @@ def role_list(request: Request) -> HttpResponse:
     named = _named(circle, text)
     counts = named.aggregate(personal=Count("pk", filter=PERSONAL), roles=Count("pk", filter=~PERSONAL))
     wanted = named.filter(PERSONAL if personal else ~PERSONAL)
-    shown, how = keyset_page(wanted, ("name",), after, SHOWN), "personal" if personal else ""
+    shown, how = keyset_page(wanted, TABLE.order, after, SHOWN), "personal" if personal else ""
     many = words.count(counts["personal" if personal else "roles"], "role")
     create, reason = _creating(circle)
     context = {
@@ -86,7 +126,7 @@ def role_list(request: Request) -> HttpResponse:
                 else []
             ),
         ),
-        "rows": lines(shown.rows, circle.admitting),
+        "table": TABLE.page(_rows(shown.rows, circle.admitting)),
         "pager": shown.pager(
             gettext("%(many)s, by name") % {"many": many}, lambda after: _url(text, how, after)
         ),
@@ -137,12 +177,23 @@ def _creating(circle: VisiblePrincipals) -> tuple[Action | None, Reason | None]:
     )
 
 
-def lines(places: Sequence[Placement], realms: Sequence[Node]) -> list[RoleRow]:
+@reads
+@login_required
+def as_csv(request: Request) -> HttpResponseBase:
+    """The roles the viewer may see, with how many hold each and what it is given on."""
+    circle = circle_of(request)
+    text, personal = asked_in(request)
+    found = _named(circle, text).filter(PERSONAL if personal else ~PERSONAL).order_by(*TABLE.order, "pk")
+    roles_ = in_chunks(found.iterator(CHUNK), lambda some: _rows(some, circle.admitting))
+    return TABLE.file("roles", roles_)
+
+
+def _rows(places: Sequence[Placement], realms: Sequence[Node]) -> list[RoleRow]:
     """Three queries, however many roles."""
     keys = [place.securable_id for place in places]
     held = Counter(Assignment.objects.open().filter(role__in=keys).values_list("role", flat=True))
     given: Counter[tuple[int | None, str]] = Counter()
-    for role, effect, _ in set(
+    for role, effect, _on in set(
         Grant.objects.open().filter(role__in=keys).values_list("role", "effect", "securable")
     ):
         given[role, effect] += 1
@@ -153,25 +204,15 @@ def lines(places: Sequence[Placement], realms: Sequence[Node]) -> list[RoleRow]:
     realm_of = {realm.id: realm.name for realm in realms}
     return [
         RoleRow(
-            Who(
-                place.name,
-                Face("thing", "role"),
-                realm_of.get(place.parent_id or 0, ""),
-                terms.page_of(place.securable_id, "role"),
-            ),
-            words.count(held[place.securable_id], "holder")
-            if held[place.securable_id]
-            else gettext("Nobody"),
-            _objects(given[place.securable_id, "allow"]),
-            _objects(given[place.securable_id, "deny"]),
+            place,
+            realm_of.get(place.parent_id or 0, ""),
+            held[place.securable_id],
+            given[place.securable_id, "allow"],
+            given[place.securable_id, "deny"],
             owners.get(place.securable_id, ""),
         )
         for place in places
     ]
-
-
-def _objects(many: int) -> str:
-    return gettext("On %(many)s") % {"many": words.count(many, "object")} if many else "Nothing"
 
 
 def _empty(text: str) -> Empty:

@@ -10,9 +10,11 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse
+from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.accounts import site_admins
@@ -20,6 +22,7 @@ from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Empty, Note, Reason, Verdict, Who
+from authzsite.console.kit.display.tables import Column, Table, Text
 from authzsite.console.kit.forms import (
     REASON_HELP,
     ChoicesField,
@@ -57,12 +60,59 @@ OTHERS = "Other people's duties are shown to people who give access here."
 
 @dataclass(frozen=True)
 class DutyRow:
-    who: Who
-    duty: str
-    text: str
-    where: str
-    where_url: str
-    action: Action | None
+    """Who has a duty on an object, from it or from above it; `may` they who look take it back."""
+
+    place: ObjectAccess
+    held: HeldDuty
+    may: bool
+
+    @property
+    def who(self) -> Who:
+        holder = self.held.holder
+        return terms.who(holder, holder.name, reverse("console:person", args=[holder.pk]))
+
+    @property
+    def duty(self) -> Text:
+        duty = self.held.duty
+        return Text(terms.DUTIES.get(duty, duty), note=NAMES[duty])
+
+    @property
+    def here(self) -> bool:
+        return self.held.node.id == self.place.node.id
+
+    @property
+    def where(self) -> Text:
+        if self.here:
+            return Text(_("Here"))
+        return Text(
+            _("From %(name)s") % {"name": self.held.node.name},
+            reverse("console:object_duties", args=[self.held.node.id]),
+        )
+
+    @property
+    def take_back(self) -> Action | None:
+        if not self.here:
+            return None
+        asked = urlencode({"who": str(self.held.holder), "duty": self.held.duty})
+        url = f"{reverse('console:object_duty_take', args=[self.place.node.id])}?{asked}"
+        more = _("%(duty)s from %(label)s") % {"duty": self.duty.text, "label": self.held.holder.label}
+        return Action(_("Take back"), url, "mini", more=more, reason="" if self.may else NO)
+
+
+TABLE: Table[DutyRow] = Table(
+    gettext_lazy("Holders of duties, here and from parent objects"),
+    (
+        Column(file={"object": lambda row: row.place.node.ref.id}),
+        Column(
+            gettext_lazy("Who"),
+            lambda row: row.who,
+            {"holder": lambda row: row.held.holder, "shown as": lambda row: row.held.holder.label},
+        ),
+        Column(gettext_lazy("Duty"), lambda row: row.duty, {"duty": lambda row: row.held.duty}),
+        Column(gettext_lazy("Given"), lambda row: row.where, {"given on": lambda row: row.held.node.ref.id}),
+        Column(gettext_lazy("Actions"), lambda row: row.take_back, width="acts"),
+    ),
+)
 
 
 @dataclass(frozen=True)
@@ -99,34 +149,7 @@ class Office:
         return Reason(NO, _("Duties in %(name)s are given by %(who)s") % {"name": self.root.name, "who": who})
 
     def lines(self) -> list[DutyRow]:
-        return [self._line(row) for row in self.rows]
-
-    def _line(self, held_duty: HeldDuty) -> DutyRow:
-        here = held_duty.node.id == self.place.node.id
-        who = terms.who(
-            held_duty.holder, held_duty.holder.name, reverse("console:person", args=[held_duty.holder.pk])
-        )
-        url = "" if here else reverse("console:object_duties", args=[held_duty.node.id])
-        where = "Here" if here else _("From %(name)s") % {"name": held_duty.node.name}
-        return DutyRow(
-            who,
-            terms.DUTIES.get(held_duty.duty, held_duty.duty),
-            NAMES[held_duty.duty],
-            where,
-            url,
-            self._take(held_duty, here=here),
-        )
-
-    def _take(self, held_duty: HeldDuty, *, here: bool) -> Action | None:
-        if not here:
-            return None
-        asked = urlencode({"who": str(held_duty.holder), "duty": held_duty.duty})
-        url = f"{reverse('console:object_duty_take', args=[self.place.node.id])}?{asked}"
-        more = _("%(duty)s from %(label)s") % {
-            "duty": terms.DUTIES.get(held_duty.duty, held_duty.duty),
-            "label": held_duty.holder.label,
-        }
-        return Action(_("Take back"), url, "mini", more=more, reason="" if self.may else NO)
+        return [DutyRow(self.place, row, self.may) for row in self.rows]
 
 
 def visit_office(request: Request, id: int) -> Office:
@@ -148,7 +171,7 @@ def duty_list(request: Request, id: int) -> HttpResponse:
     inside = place.slice.member or place.may_look
     context = {
         **(head.context() if inside else _bare(place)),
-        "rows": office.lines(),
+        "table": TABLE.page(office.lines()),
         "csv": reverse("console:duties_csv", args=[place.node.id]),
         "give": Action(
             _("Give a duty"),
@@ -166,6 +189,15 @@ def duty_list(request: Request, id: int) -> HttpResponse:
     }
     template = "console/objects/duties.html" if inside else "console/objects/duties_bare.html"
     return _page(request, template, place, context)
+
+
+@reads
+@login_required
+def as_csv(request: Request, id: int) -> HttpResponseBase:
+    """Who has which duty on an object, from it or from above it, as far as the viewer may know."""
+    office = visit_office(request, id)
+    access_log.looked(office.place.asker, "duties", office.place.node, via="console")
+    return TABLE.file(f"duties-{id}", office.lines())
 
 
 def _bare(place: ObjectAccess) -> dict[str, Any]:

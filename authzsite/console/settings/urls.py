@@ -6,6 +6,7 @@ from authzsite.console.settings import duties, members, realm, realm_settings, r
 
 urlpatterns = [
     path("objects/<number:id>/duties", duties.duty_list, name="object_duties"),
+    path("objects/<number:id>/duties.csv", duties.as_csv, name="duties_csv"),
     path("objects/<number:id>/duties/give", duties.GiveView.as_view(), name="object_duty_give"),
     path("objects/<number:id>/duties/take", duties.TakeView.as_view(), name="object_duty_take"),
     path("realms", realms.realm_list, name="realms"),
