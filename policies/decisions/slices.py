@@ -1,13 +1,16 @@
 """Slices kept in this process as long as none of their holders was touched.
 
 There is no time to live: each use asks the database, in one query, whether a holder was touched since.
+A change, which alone may write, keeps its own until it ends, but for those that its writes concern.
 """
 
 from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeVar, cast
@@ -41,6 +44,7 @@ class _Kept:
     until: float | None
 
 
+_of_change: ContextVar[dict[tuple[int, int], _Kept] | None] = ContextVar("slices_of_change", default=None)
 _kept: OrderedDict[tuple[int, int], _Kept] = OrderedDict()
 _met: OrderedDict[tuple[int, int], int] = OrderedDict()
 _rules = 0
@@ -62,6 +66,25 @@ def about(principal: Principal, node: Node, objects: Iterable[int], *, now: date
     return loaded.slice_of(principal)
 
 
+@contextmanager
+def kept_for_a_change() -> Iterator[None]:
+    """Load each slice once while a change runs under the writers' lock."""
+    token = _of_change.set({})
+    try:
+        yield
+    finally:
+        _of_change.reset(token)
+
+
+def drop_stale(keys: Iterable[str]) -> None:
+    """What the change in progress has just written concerns these keys: load anew what follows from them."""
+    kept = _of_change.get()
+    if kept:
+        moved = frozenset(keys)
+        for number in [number for number, entry in kept.items() if not moved.isdisjoint(entry.keys)]:
+            del kept[number]
+
+
 def currents(
     principals: list[Principal],
     node: Node,
@@ -76,7 +99,11 @@ def currents(
     """
     now = now or timezone.now()
     kept = {principal.pk: _take(node.realm_id, principal.pk) for principal in principals}
-    good = _still_good({pk: entry for pk, entry in kept.items() if entry and _lasts(entry, now)})
+    lasting = {pk: entry for pk, entry in kept.items() if entry and _lasts(entry, now)}
+    if _of_change.get() is None:
+        good = _still_good(lasting)
+    else:
+        good = {pk: entry.slice for pk, entry in lasting.items()}
     stale = [principal for principal in principals if principal.pk not in good]
     # where names themselves give rights, facts on other objects count too
     if stale and objects is not None and not dialects.get(node.kind).by_text:
@@ -149,11 +176,16 @@ set right."""
 def _load(principals: list[Principal], node: Node, now: datetime) -> dict[int, Slice]:
     loaded = _read([principal.pk for principal in principals], node, now)
     slices = {principal.pk: loaded.slice_of(principal) for principal in principals}
-    if not _inside_a_change():
+    own = _of_change.get()
+    if own is not None or not _inside_a_change():
         for pk, slice_ in slices.items():
             if pk in loaded.shut:  # it opens when the rows are set right, and nothing is touched by that
                 continue
-            _keep(node.realm_id, pk, _Kept(slice_, loaded.keys_of(pk), loaded.good_until(pk)))
+            entry = _Kept(slice_, loaded.keys_of(pk), loaded.good_until(pk))
+            if own is None:
+                _keep(node.realm_id, pk, entry)
+            else:
+                own[node.realm_id, pk] = entry
     return slices
 
 
@@ -190,6 +222,9 @@ def _inside_a_change() -> bool:
 
 
 def _take(realm: int, principal: int) -> _Kept | None:
+    own = _of_change.get()
+    if own is not None:
+        return own.get((realm, principal))
     if _inside_a_change():
         return None
     with _lock:

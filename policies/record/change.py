@@ -14,6 +14,7 @@ from accounts.text import recordable
 from catalog.models import Realm
 from lakewarden.record import chain
 from policies.authority import Actor
+from policies.decisions import slices
 from policies.decisions.cache_versions import touched_by
 from policies.events import EventDraft
 from policies.models import Change, Counter, Event, Touch
@@ -41,7 +42,8 @@ def change(kind: str, *, realm: Realm | None, by: Actor, reason: str = "") -> It
         current = ChangeInProgress(kind, realm, by, reason, counter.revision + 1)
         token = _current.set(current)
         try:
-            yield current
+            with slices.kept_for_a_change():
+                yield current
         finally:
             _current.reset(token)
         if current.events:

@@ -13,6 +13,8 @@ from accounts.record import Fact
 from accounts.seals import is_fact_sealed, seal_fact
 from catalog.models import Realm
 from policies.authority import Actor, Authority
+from policies.decisions import slices
+from policies.decisions.cache_versions import touched_by
 from policies.errors import Unsealed
 from policies.events import EventDraft
 
@@ -49,6 +51,7 @@ class ChangeInProgress:
             seal_fact(row)
         if rows:
             type(rows[0]).objects.bulk_create(rows, batch_size=1000)
+        _drop_stale(rows)
         for fact, said in facts:
             self.begun.append(fact)
             state = {**fact_values(fact), **(told or {})}
@@ -69,6 +72,7 @@ class ChangeInProgress:
             seal_fact(fact)
         if _close([fact for fact, _ in facts]) != len(facts):
             raise RuntimeError(f"{fact_code(facts[0][0])} or one of those ended with it is not open")
+        _drop_stale([fact for fact, _ in facts])
         for fact, said in facts:
             self.ended.append(fact)
             self._note(said, {"fact": fact_code(fact), "by": by.ground})
@@ -80,10 +84,15 @@ class ChangeInProgress:
     def touch(self, key: str) -> None:
         """Make stale what was answered from this key, beside the holders that the facts concern."""
         self.touches.add(key)
+        slices.drop_stale([key])
 
     def _note(self, said: EventDraft, extra: dict[str, Any]) -> None:
         self.events.append((said, extra))
         self.places.add(said.lineage)
+
+
+def _drop_stale(rows: Sequence[Fact]) -> None:
+    slices.drop_stale(key for row in rows for key in touched_by(row))
 
 
 def _numbers_for(rows: Sequence[Fact]) -> list[int]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.db.models import Q, QuerySet
@@ -90,16 +90,37 @@ def add(
         raise Invalid(problem)
     with change(GRANT_ADDED, realm=realm_of(wish.node), by=by, reason=reason) as current:
         authority = authority or authority_to_grant(wish.node, by, now=now)
-        _unchanged_since(wish.node, wish.holders, seen)
-        for holder in wish.holders:
-            must_be_member(wish.node, holder)
+        _check_holders(wish, seen)
         return sum(_give(current, wish, gift, authority) for gift in gifts(wish, by, now=now))
 
 
+def _check_holders(wish: GrantRequest, seen: int | None) -> None:
+    _unchanged_since(wish.node, wish.holders, seen)
+    for holder in wish.holders:
+        must_be_member(wish.node, holder)
+
+
 def add_all(wishes: Sequence[GrantRequest], *, by: Actor, reason: str = "", seen: int | None = None) -> int:
-    """Several wishes in one realm as one change: all of them, or none.  Raises as `add` does."""
-    with change(GRANT_ADDED, realm=realm_of(wishes[0].node), by=by, reason=reason):
-        return sum(add(wish, by=by, reason=reason, seen=seen) for wish in wishes)
+    """Several wishes in one realm as one change: all of them, or none.  Raises as `add` does.
+
+    Where they give to the same people for the same time, the facts of the giver and of those people are
+    loaded once for all of them.
+    """
+    first, now = wishes[0], timezone.now()
+    with change(GRANT_ADDED, realm=realm_of(first.node), by=by, reason=reason) as current:
+        if any(replace(wish, node=first.node, privileges=first.privileges) != first for wish in wishes):
+            return sum(add(wish, by=by, reason=reason, seen=seen) for wish in wishes)
+        authorities = {}
+        for wish in wishes:
+            if problem := wish.problem(now):
+                raise Invalid(problem)
+            authorities[wish.node.id] = authority_to_grant(wish.node, by, now=now)
+            _check_holders(wish, seen)
+        authority = authorities[first.node.id]
+        return sum(
+            _give(current, first, gift, authorities.get(gift.node.id, authority))
+            for gift in gifts_of(wishes, by, now=now)
+        )
 
 
 def gifts(wish: GrantRequest, by: Actor, *, now: datetime) -> list[Grantable]:
