@@ -104,7 +104,10 @@ def recognise(text: str) -> Bearer | None:
         return None
     if row.run and (row.realm is None or row.starter is None):
         return None  # half a run must not pass for something wider
-    _note_use(row, now)
+    # once a minute is enough to say when a token was last used, and keeps asking free of writes
+    if row.last_used is None or now - row.last_used > timedelta(minutes=1):
+        stale = Q(last_used__isnull=True) | Q(last_used__lt=now - timedelta(minutes=1))
+        Token.objects.filter(stale, pk=row.pk).update(last_used=now)
     if row.view:
         return Bearer(row.principal, frozenset(row.scopes), row.pk, reading=_reading_of(row))
     return Bearer(row.principal, frozenset(row.scopes), row.pk, _run_of(row))
@@ -168,10 +171,3 @@ def revoke_all(principal: Principal) -> list[Token]:
 
 def _digest(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()
-
-
-def _note_use(row: Token, now: datetime) -> None:
-    # once a minute is enough to say when a token was last used, and keeps asking free of writes
-    if row.last_used is None or now - row.last_used > timedelta(minutes=1):
-        stale = Q(last_used__isnull=True) | Q(last_used__lt=now - timedelta(minutes=1))
-        Token.objects.filter(stale, pk=row.pk).update(last_used=now)

@@ -34,15 +34,14 @@ def _single(now: datetime) -> int:
     with transaction.atomic():
         waiting = Notice.objects.filter(OPEN, how=How.MAIL, letter__isnull=True)
         rows = list(waiting.order_by("pk").select_for_update(skip_locked=True)[:AT_ONCE])
-        letters = [_letter(f"notice-{row.pk}", row.recipient_id, now) for row in rows]
+        letters = [
+            Letter(channel=MAIL, key=f"notice-{row.pk}", recipient_id=row.recipient_id, due=now, made=now)
+            for row in rows
+        ]
         for row, letter in zip(rows, Letter.objects.bulk_create(letters), strict=True):
             row.letter = letter
         Notice.objects.bulk_update(rows, ["letter"])
     return len(rows)
-
-
-def _letter(key: str, recipient: int, now: datetime) -> Letter:
-    return Letter(channel=MAIL, key=key, recipient_id=recipient, due=now, made=now)
 
 
 def _digests(now: datetime) -> Iterator[tuple[int, datetime]]:

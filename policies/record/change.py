@@ -38,7 +38,8 @@ def change(kind: str, *, realm: Realm | None, by: Actor, reason: str = "") -> It
         yield outer
         return
     with transaction.atomic(durable=True):
-        counter = _lock_counter()
+        locked(WRITERS_LOCK)
+        counter = Counter.objects.get()
         current = ChangeInProgress(kind, realm, by, reason, counter.revision + 1)
         token = _current.set(current)
         try:
@@ -48,11 +49,6 @@ def change(kind: str, *, realm: Realm | None, by: Actor, reason: str = "") -> It
             _current.reset(token)
         if current.events:
             _write(current, counter)
-
-
-def _lock_counter() -> Counter:
-    locked(WRITERS_LOCK)
-    return Counter.objects.get()
 
 
 def locked(number: int) -> None:
@@ -79,7 +75,13 @@ def _write(current: ChangeInProgress, counter: Counter) -> None:
     row.digest = digest_of(row, events)
     row.save(force_insert=True)
     Event.objects.bulk_create(events, batch_size=1000)
-    _touch(current)
+    keys = {key for fact in (*current.begun, *current.ended) for key in touched_by(fact)} | current.touches
+    Touch.objects.bulk_create(
+        [Touch(key=key, revision=current.revision) for key in sorted(keys)],
+        update_conflicts=True,
+        unique_fields=["key"],
+        update_fields=["revision"],
+    )
     outbox.enqueue(current)
     Counter.objects.filter(pk=counter.pk).update(revision=row.revision, digest=row.digest)
 
@@ -95,16 +97,6 @@ def _event(change_row: Change, number: int, said: EventDraft, extra: dict[str, A
         lineage=list(said.lineage),
         people=list(said.people),
         data={**said.data, **extra},
-    )
-
-
-def _touch(current: ChangeInProgress) -> None:
-    keys = {key for fact in (*current.begun, *current.ended) for key in touched_by(fact)} | current.touches
-    Touch.objects.bulk_create(
-        [Touch(key=key, revision=current.revision) for key in sorted(keys)],
-        update_conflicts=True,
-        unique_fields=["key"],
-        update_fields=["revision"],
     )
 
 

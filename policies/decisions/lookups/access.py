@@ -171,13 +171,12 @@ class AccessMap:
     def access_of(self, principal: Principal) -> Access:
         """What one of the people or holders, or the person asked about, can do."""
         if principal.pk not in self._accesses:
-            self._accesses[principal.pk] = self._access_of(principal)
+            slice_, can = self.loaded.slice_of(principal), self._decided(principal)
+            paths = tuple(self._paths(slice_.rules))
+            self._accesses[principal.pk] = Access(
+                principal, can, any(path.owner for path in paths), paths, slice_
+            )
         return self._accesses[principal.pk]
-
-    def _access_of(self, principal: Principal) -> Access:
-        slice_, can = self.loaded.slice_of(principal), self._decided(principal)
-        paths = tuple(self._paths(slice_.rules))
-        return Access(principal, can, any(path.owner for path in paths), paths, slice_)
 
     def rows(self) -> list[Access]:
         """One row for each holder, nearest path first, then by name; groups stand for their people."""
@@ -205,11 +204,10 @@ class AccessMap:
         # those who hold the same here are decided once
         signature = (self.loaded.class_of(principal.pk), facts.is_service_admin(principal))
         if signature not in self._by_signature:
-            self._by_signature[signature] = self._allowed(self.loaded.slice_of(principal))
+            self._by_signature[signature] = engine.abilities(
+                self.loaded.slice_of(principal), self.node.levels, now=self.now.timestamp()
+            )
         return self._by_signature[signature]
-
-    def _allowed(self, slice_: Slice) -> frozenset[str]:
-        return engine.abilities(slice_, self.node.levels, now=self.now.timestamp())
 
     def coming(self) -> list[tuple[Principal, tuple[Path, ...]]]:
         """To whom something is given that has not begun, by name, with the ways it will come."""

@@ -76,11 +76,7 @@ class Finder:
         rest = every.filter(self.wanted).exclude(likely).annotate(begins=Value(False, BooleanField()))
         several = [item.order_by("folded", "pk")[:limit] for item in _behind(first, rest, after)]
         found = several[0].union(*several[1:], all=True)[:limit] if several[1:] else several[0]
-        return [_hit(row) for row in found]
-
-
-def _hit(row: Any) -> Hit:
-    return Hit(row, After(row.begins, row.folded, row.pk))
+        return [Hit(row, After(row.begins, row.folded, row.pk)) for row in found]
 
 
 def _behind(first: QuerySet[Any], rest: QuerySet[Any], after: After | None) -> list[QuerySet[Any]]:

@@ -11,7 +11,7 @@ from typing import Any
 from django.utils import timezone
 
 from catalog.models import Placement
-from lakewarden.backends.base import Outcome, Plan, Right, Step
+from lakewarden.backends.base import Outcome, Plan, Step
 from lakewarden.backends.errors import kind_of
 from policies.models import Backend, SyncItem, SyncRun
 from policies.sync.safeguards import loss_limit
@@ -112,7 +112,7 @@ def _values(step: Step, labels: Mapping[str, str]) -> dict[str, Any]:
         "removes": step.removes,
         "places": sorted({".".join(right.path) for right in step.rights}),
         "what": {
-            "rights": [_said(right) for right in islice(step.rights, 20)],
+            "rights": [[right.kind, ".".join(right.path), right.right] for right in islice(step.rights, 20)],
             "many": len(step.rights),
             "joins": [labels.get(key, key) for key in step.joins],
             "leaves": [labels.get(key, key) for key in step.leaves],
@@ -129,7 +129,3 @@ def _left_over(plan: Plan, labels: Mapping[str, str]) -> dict[str, str]:
     told = {key: f"role {names[pk]}" for key, pk in numbers.items() if not names.get(pk, "~").startswith("~")}
     people = {key: key[7:] for key in keys if key.startswith("person:")}
     return {**dict.fromkeys(keys, "a role no longer needed"), **people, **told}
-
-
-def _said(right: Right) -> list[str]:
-    return [right.kind, ".".join(right.path), right.right]
