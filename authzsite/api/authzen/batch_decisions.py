@@ -115,7 +115,7 @@ class Inquiry:
             if answer:
                 return Answer(True, {"revision": slice_.revision})
         seen = self._deepest_seen(case, slice_)
-        return Refusal(case, slice_, seen, self._revision(slice_), self.inside(case))
+        return Refusal(case, slice_, seen, slice_.revision if slice_ else self._counter, self.inside(case))
 
     def inside(self, case: Case) -> Sequence[Lineage] | None:
         """Everything in the object, for operations that ask about all of it: two queries an object."""
@@ -220,9 +220,6 @@ class Inquiry:
             return 0
         viewers = (slice_, self._slices[case.places[0].realm_id, self.asker.pk])
         return resolve_path.seen(case.places, viewers, now=self.now)
-
-    def _revision(self, slice_: Slice | None) -> int:
-        return slice_.revision if slice_ else self._counter
 
     @cached_property
     def _counter(self) -> int:

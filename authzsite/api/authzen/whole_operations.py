@@ -38,7 +38,10 @@ def expanded(question: Question) -> WholeQuestion | None:
     except BadPart as problem:
         raise BadQuestion(str(problem)) from None
     master = _master(realm)
-    who = {item.subject: _user(item.subject, subject.id, impersonated, master) for item in asked}
+    who = {
+        item.subject: user_of(item.subject, requesting=subject.id, impersonated=impersonated, master=master)
+        for item in asked
+    }
     questions = tuple(_question(item, who[item.subject], realm) for item in asked)
     return WholeQuestion(tuple(asked), questions)
 
@@ -76,10 +79,6 @@ def _question(part: PartQuestion, who: str, realm: str) -> Question:
 
 def _id(entity: Authorizable) -> str:
     return ".".join(entity.parts)
-
-
-def _user(subject: str, requesting: str, impersonated: str, master: str) -> str:
-    return user_of(subject, requesting=requesting, impersonated=impersonated, master=master)
 
 
 def _master(realm: str) -> str:

@@ -15,7 +15,6 @@ from authzsite.api.herd.context import Office
 from catalog.queries import below
 from lakewarden.law.dialects.herd.permissions import DATA_OWNER, ON_NAMESPACE
 from lakewarden.law.engine import permitted
-from lakewarden.law.facts import Rule
 
 
 class CurrentUser(HerdCall):
@@ -28,15 +27,14 @@ class CurrentUser(HerdCall):
             bodies.CURRENT_USER,
             {
                 "userId": office.caller.name,
-                "namespaceAuthorizations": [_wire(name, codes) for name, _, codes in sorted(rows)],
+                "namespaceAuthorizations": [
+                    {"namespace": name, "namespacePermissions": ordered(codes)}
+                    for name, _, codes in sorted(rows)
+                ],
                 "securityRoles": [DATA_OWNER] if _is_data_owner(office) else [],
                 "securityFunctions": [],
             },
         )
-
-
-def _wire(name: str, codes: Iterable[str]) -> dict[str, Any]:
-    return {"namespace": name, "namespacePermissions": ordered(codes)}
 
 
 def _is_data_owner(office: Office) -> bool:
@@ -48,10 +46,6 @@ def _own(office: Office, names: dict[int, str]) -> Iterable[tuple[str, str, tupl
     found: dict[tuple[Any, str], list[str]] = {}
     for rule in office.slice.rules:
         if rule.object in names and rule.holds_at(office.now.timestamp()):
-            found.setdefault((rule.object, _through(rule)), []).append(rule.privilege)
+            found.setdefault((rule.object, rule.via[0].name if rule.via else ""), []).append(rule.privilege)
     for (key, through), codes in found.items():
         yield names[key], through, tuple(codes)
-
-
-def _through(rule: Rule) -> str:
-    return rule.via[0].name if rule.via else ""

@@ -8,7 +8,7 @@ from typing import Any
 
 from catalog.nodes import Node as Place
 from lakewarden.law.explain import Lack, Node
-from lakewarden.law.facts import Key, Rule, Station
+from lakewarden.law.facts import Key, Rule
 from lakewarden.law.objects import ObjectRef
 
 Names = Mapping[Key, ObjectRef]
@@ -45,7 +45,7 @@ def rule(one: Rule, names: Names) -> dict[str, Any]:
         "privilege": one.privilege,
         "allow": one.allow,
         "object": place(one.object, names),
-        "via": [_station(station) for station in one.via],
+        "via": [{"kind": station.kind, "name": station.name} for station in one.via],
         "valid_from": _moment(one.valid_from),
         "valid_until": _moment(one.valid_until),
         "since_revision": one.opened,
@@ -65,10 +65,6 @@ def place(key: Key, names: Names) -> dict[str, str] | None:
     if ref is None and isinstance(key, str):
         return {"entity": key}  # a text, which is like any number of objects
     return {"type": ref.type, "id": ref.id} if ref else None
-
-
-def _station(station: Station) -> dict[str, str]:
-    return {"kind": station.kind, "name": station.name}
 
 
 def _moment(seconds: float | None) -> str | None:

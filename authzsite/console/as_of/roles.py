@@ -63,7 +63,11 @@ def role_as_of(request: Request, id: int) -> HttpResponse:
         access_log.looked(seen.place.asker, "access in the past", seen.node, via="console")
         held = [_holder(row.holder) for row in held_then(seen, then)]
         sheet = f"{reverse('console:role_then_csv', args=[id])}?{urlencode({'at': at})}"
-        context |= {"past": _said(then), "gave": _gave(seen, then), "held": held}
+        context |= {
+            "past": _said(then),
+            "gave": [_row(*item) for item in gave_then(seen, then)],
+            "held": held,
+        }
         context |= {"gave_csv": sheet, "held_csv": f"{sheet}&show=held"}
     return page(request, "console/roles/as_of.html", context, section="roles", realm=seen.node.realm)
 
@@ -74,10 +78,6 @@ def _said(then: Past) -> Note:
         "revision": words.number(then.revision),
     }
     return Note("warn", _("This is the past"), text, "?", _("Back to choosing a moment"))
-
-
-def _gave(seen: VisibleRole, then: Past) -> list[RoleContents]:
-    return [_row(*item) for item in gave_then(seen, then)]
 
 
 def gave_then(seen: VisibleRole, then: Past) -> list[tuple[Node, list[Grant]]]:

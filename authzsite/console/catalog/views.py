@@ -159,7 +159,12 @@ def _owners_of(keys: Sequence[int]) -> dict[int, Principal]:
 
 
 def _row(place: ObjectAccess, row: Placement, owner: Principal | None, comment: str) -> CatalogRow:
-    able = _able(place, row)
+    node = child_of(place.node, row)
+    able = [
+        name
+        for name in ("use", "read", "write", "drop", "grant")
+        if ask.answer(place.slice, name, node, now=place.now)
+    ]
     url, icon = terms.page_of(row.securable_id, row.type), terms.icon_of(row.type)
     return CatalogRow(
         what=Who(row.name, Face("thing", icon), terms.kind_of(row.type), url),
@@ -169,15 +174,6 @@ def _row(place: ObjectAccess, row: Placement, owner: Principal | None, comment: 
         id=row.securable_id,
         may_grant="grant" in able,
     )
-
-
-def _able(place: ObjectAccess, row: Placement) -> list[str]:
-    node = child_of(place.node, row)
-    return [
-        name
-        for name in ("use", "read", "write", "drop", "grant")
-        if ask.answer(place.slice, name, node, now=place.now)
-    ]
 
 
 def child_of(node: Node, row: Placement) -> Node:

@@ -76,26 +76,22 @@ class Board:
         """One more than is shown, to know whether there are more."""
         found = self.whole()
         if self.asked.after:
-            found = found.filter(self._beyond())
+            found = found.filter(
+                Q(pk__gt=self.asked.after) if self.asked.tab == "decide" else Q(pk__lt=self.asked.after)
+            )
         return list(found[: SHOWN + 1])
 
     def whole(self) -> QuerySet[AccessRequest]:
         """The list that is asked for, to its end, in its order."""
-        rows = self._filtered(self._listed()).select_related("asker", "holder", "realm")
-        order = "pk" if self.asked.tab == "decide" else "-pk"
-        return rows.prefetch_related("wants", "parts").order_by(order)
-
-    def _beyond(self) -> Q:
-        return Q(pk__gt=self.asked.after) if self.asked.tab == "decide" else Q(pk__lt=self.asked.after)
-
-    def _listed(self) -> QuerySet[AccessRequest]:
         lists: dict[str, Callable[[], QuerySet[AccessRequest]]] = {
             "decide": lambda: self.to_decide,
             "mine": lambda: visibility.made_by(self.viewer),
             "all": lambda: visibility.visible_to(self.viewer),
             "ended": lambda: visibility.visible_to(self.viewer).exclude(state__in=WAITING),
         }
-        return lists[self.asked.tab]()
+        rows = self._filtered(lists[self.asked.tab]()).select_related("asker", "holder", "realm")
+        order = "pk" if self.asked.tab == "decide" else "-pk"
+        return rows.prefetch_related("wants", "parts").order_by(order)
 
     def _filtered(self, rows: QuerySet[AccessRequest]) -> QuerySet[AccessRequest]:
         text = self.asked.text

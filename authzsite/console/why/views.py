@@ -233,7 +233,11 @@ def _answer(asked: Question, place: ObjectAccess, person: Principal, request: Re
     if person != place.asker:
         access_log.looked(place.asker, f"why {answer.operation}", node, via="console")
     speak = Words(
-        person, node, owners_along(node), _groups(explanation), timeline.moments_of(_opened(explanation))
+        person,
+        node,
+        owners_along(node),
+        _groups(explanation),
+        timeline.moments_of({rule.opened for rule in _rules(explanation) if rule.opened}),
     )
     can = "can" if answer else "cannot"
     name = node.ref.full_name or node.name
@@ -253,10 +257,6 @@ def _answer(asked: Question, place: ObjectAccess, person: Principal, request: Re
 def _groups(explanation: Explanation) -> dict[Any, str]:
     keys = {station.key for rule in _rules(explanation) for station in rule.via if station.kind == "group"}
     return {row.pk: row.label for row in Principal.objects.filter(pk__in=keys)} if keys else {}
-
-
-def _opened(explanation: Explanation) -> set[int]:
-    return {rule.opened for rule in _rules(explanation) if rule.opened}
 
 
 def _rules(explanation: Explanation) -> Iterable[Any]:
