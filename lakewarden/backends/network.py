@@ -37,7 +37,7 @@ class Network:
 
         Raises Misconfigured when it may not reach all of them, Transient when the host cannot be looked up.
         """
-        named = self._is_named(host)
+        named = any(_name(entry) == _name(host) for entry in self.allow)
         try:
             found = _resolved(host)
         except OSError:
@@ -134,9 +134,6 @@ class Network:
 
     def _folders(self) -> list[Path]:
         return [Path(entry).resolve() for entry in self.allow if entry.startswith("/")]
-
-    def _is_named(self, host: str) -> bool:
-        return any(_name(entry) == _name(host) for entry in self.allow)
 
 
 def _hosts(parts: Mapping[str, str]) -> list[str]:

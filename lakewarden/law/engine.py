@@ -243,7 +243,16 @@ def _reason(slice: Slice, law: Dialect, test: Test, lineage: Lineage, also: Line
             return _unguarded(slice, asked)
     if asked.beside and not any(level.type == asked.beside for level in (*lineage, *also)):
         return INCOMPLETE
-    return _weighed(slice, law, test, found, lineage)
+    allow, deny, owned = found
+    ways = test.ways
+    if test.whole:
+        key = lineage[-1].key if lineage else _NOBODY
+        if holds(ways, word(slice, law, found, key)):
+            return ALLOWED
+        return DENIED if holds(ways, word(slice, law, (allow, 0, owned), key)) else MISSING
+    if holds(ways, allow & ~deny | owned):
+        return ALLOWED
+    return DENIED if holds(ways, allow | owned) else MISSING
 
 
 def _reason_by_text(
@@ -281,19 +290,6 @@ def bare(slice: Slice, law: Dialect) -> int:
     """What the principal is, as bits; for what is asked of no object."""
     kinds = ((MEMBER, slice.member), (SERVICE_ADMIN, slice.service_admin))
     return sum(law.numbers[Atom(kind)] for kind, true in kinds if true)
-
-
-def _weighed(slice: Slice, law: Dialect, test: Test, found: Reach, lineage: Lineage) -> str:
-    allow, deny, owned = found
-    ways = test.ways
-    if test.whole:
-        key = lineage[-1].key if lineage else _NOBODY
-        if holds(ways, word(slice, law, found, key)):
-            return ALLOWED
-        return DENIED if holds(ways, word(slice, law, (allow, 0, owned), key)) else MISSING
-    if holds(ways, allow & ~deny | owned):
-        return ALLOWED
-    return DENIED if holds(ways, allow | owned) else MISSING
 
 
 def _unguarded(slice: Slice, asked: Operation) -> str:

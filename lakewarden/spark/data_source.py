@@ -65,19 +65,15 @@ def batch(wanted: ReadOptions, rows: list[dict[str, Any]]) -> Any:
     import pyarrow as pa
 
     kinds = [(name, VIEWS[wanted.view][name]) for name in wanted.columns]
-    types = _types(pa)
-    arrays = [pa.array([_READ[kind](row.get(name)) for row in rows], types[kind]) for name, kind in kinds]
-    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([(name, types[kind]) for name, kind in kinds]))
-
-
-def _types(pa: Any) -> dict[str, Any]:
-    return {
+    types = {
         TEXT: pa.string(),
         TEXTS: pa.list_(pa.field("element", pa.string())),
         NUMBER: pa.int64(),
         TRUTH: pa.bool_(),
         MOMENT: pa.timestamp("us", tz="UTC"),
     }
+    arrays = [pa.array([_READ[kind](row.get(name)) for row in rows], types[kind]) for name, kind in kinds]
+    return pa.RecordBatch.from_arrays(arrays, schema=pa.schema([(name, types[kind]) for name, kind in kinds]))
 
 
 def _same(value: Any) -> Any:

@@ -110,7 +110,8 @@ class Watching:
         try:
             touches = self.touches(session, plan, self._folders())
         except AccessDenied:  # of what had to be analysed to know it
-            if self._is_part():
+            frames = self._frames()
+            if any(part in frames for part in (*_PARTS, ".classic.Catalog.listTables(")):
                 return
             raise
         asked = questions(touches, snapshot, self.catalogs)
@@ -187,10 +188,6 @@ class Watching:
         changed: set[tuple[str, ...]] = getattr(self._threads, "changed", set())
         own = all(touch.action == READ and touch.name in changed for touch in touches if not touch.inside)
         return own and any(part in frames for part in _RUNNING)
-
-    def _is_part(self) -> bool:
-        frames = self._frames()
-        return any(part in frames for part in (*_PARTS, ".classic.Catalog.listTables("))
 
     def _frames(self) -> str:
         return str(self._text.exceptionString(self._throwable()))

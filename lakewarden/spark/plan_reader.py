@@ -66,7 +66,10 @@ class PlanWalk:
         if inputs is not None:
             return [below for method in inputs for below in _inputs(node, method)]
         if name == _VIEW:
-            return self._view(node)
+            if not node.isTempView():
+                self.do(READ, [Name(VIEW, found.parts) for found in self.namer.described(node.desc())])
+                self._inside = True
+            return (node.child(),)
         if name in RELATIONS:
             self.do(READ, self.namer.names(node))
             if name.endswith(".ResolvedTempView"):  # somebody asks what it is like
@@ -74,12 +77,6 @@ class PlanWalk:
         else:
             self._command(name, node)
         return ()
-
-    def _view(self, node: Any) -> Iterable[Any]:
-        if not node.isTempView():
-            self.do(READ, [Name(VIEW, found.parts) for found in self.namer.described(node.desc())])
-            self._inside = True
-        return (node.child(),)
 
     def _command(self, name: str, node: Any) -> None:
         if name in NOTHING:

@@ -26,7 +26,14 @@ def plan(desired: Desired, observed: Observation, orders: Iterable[Order] = ()) 
     What is foreign stays, but for what an order names.  Where not all could be read nothing is taken: a role
     that somebody should have left is then given nothing but denials, and nobody joins one that has too much.
     """
-    rights = _rights(desired, observed)
+    rights = {
+        key: _difference(
+            desired.roles.get(key, frozenset()),
+            observed.roles.get(key, frozenset()),
+            observed.amiss_rights.get(key, frozenset()),
+        )
+        for key in sorted({*desired.roles, *desired.members, *observed.roles})
+    }
     memberships = _memberships(desired, observed)
     steps = marked(_steps(desired, observed, rights, memberships), desired, observed)
     differences: list[_Difference[Right] | _Difference[str]] = [*rights.values(), *memberships.values()]
@@ -36,17 +43,6 @@ def plan(desired: Desired, observed: Observation, orders: Iterable[Order] = ()) 
         extra=sum(len(difference.extra) for difference in differences),
         in_sync=sum(len(difference.same) for difference in differences),
     )
-
-
-def _rights(desired: Desired, observed: Observation) -> dict[str, _Difference[Right]]:
-    return {
-        key: _difference(
-            desired.roles.get(key, frozenset()),
-            observed.roles.get(key, frozenset()),
-            observed.amiss_rights.get(key, frozenset()),
-        )
-        for key in sorted({*desired.roles, *desired.members, *observed.roles})
-    }
 
 
 def _memberships(desired: Desired, observed: Observation) -> dict[str, _Difference[str]]:

@@ -114,7 +114,10 @@ def batches_of(world: World, batches: Iterable[Any]) -> Iterator[Any]:
     asked = world.asked()
     reaching = AccessCollector(asked, world.units)
     sample = Sample(asked, world.pairs)
-    schema = _schema(pa)
+    number, text, truth, texts = pa.int64(), pa.string(), pa.bool_(), pa.list_(pa.string())
+    counts = pa.list_(pa.struct([("action", text), ("people", number), ("services", number)]))
+    types = (text, number, number, text, truth, text, number, texts, texts, truth, number, counts, text)
+    schema = pa.schema(list(zip(ResultRow._fields, types)))
     for batch in batches:
         places = list(places_of(batch))
         yield _batch(pa, schema, list(reaching.rows(places)))
@@ -126,13 +129,6 @@ def _sampled(sample: Sample, reaching: AccessCollector, places: Iterable[ObjectF
     for place in places:
         for trouble in sample.differences(place, reaching.able):
             yield ResultRow(SAMPLE, place.key, trouble=trouble)
-
-
-def _schema(pa: Any) -> Any:
-    number, text, truth, texts = pa.int64(), pa.string(), pa.bool_(), pa.list_(pa.string())
-    counts = pa.list_(pa.struct([("action", text), ("people", number), ("services", number)]))
-    types = (text, number, number, text, truth, text, number, texts, texts, truth, number, counts, text)
-    return pa.schema(list(zip(ResultRow._fields, types)))
 
 
 def _batch(pa: Any, schema: Any, rows: list[ResultRow]) -> Any:

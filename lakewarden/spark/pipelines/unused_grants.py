@@ -110,7 +110,13 @@ def _mapped(spark: Any, least: Least, frame: Any) -> Any:
         finding = sent.value
         for batch in batches:
             rows = [_row(item) for place, below in _read(batch) for item in finding.found(place, below)]
-            yield pa.RecordBatch.from_arrays(_arrays(pa, rows), names=list(Hint._fields))
+            number, text = pa.int64(), pa.string()
+            types = (text, number, number, number, number, number, text, text, number, text)
+            columns = list(zip(*rows)) or [()] * len(types)
+            yield pa.RecordBatch.from_arrays(
+                [pa.array(list(column), type) for column, type in zip(columns, types)],
+                names=list(Hint._fields),
+            )
 
     return frame.mapInArrow(find, COLUMNS)
 
@@ -123,13 +129,6 @@ def _read(batch: Any) -> Iterator[tuple[ObjectFacts, Beneath]]:
 
 def _row(found: Hint) -> tuple[Any, ...]:
     return (*found[:-1], json.dumps(found.data, sort_keys=True))
-
-
-def _arrays(pa: Any, rows: list[tuple[Any, ...]]) -> list[Any]:
-    number, text = pa.int64(), pa.string()
-    types = (text, number, number, number, number, number, text, text, number, text)
-    columns = list(zip(*rows)) or [()] * len(types)
-    return [pa.array(list(column), type) for column, type in zip(columns, types)]
 
 
 def _least(snapshot: Snapshot, places: Any, uses: Any, after: int) -> Least:
