@@ -91,20 +91,20 @@ class Server:
     def log(self) -> Path:
         return self.home / "out.log"
 
-    def run(self, command: list[str], **environment: str) -> None:
-        """Begin it; what it says is in the log."""
+    def run(self, command: list[str], *, talks: bool = False, **environment: str) -> subprocess.Popen[bytes]:
+        """Begin it; what it says is in the log, or in its pipe when one `talks` with it."""
         with self.log.open("ab") as log:
-            self.running.append(
-                subprocess.Popen(
-                    command,
-                    cwd=self.home,
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                    stdin=subprocess.DEVNULL,
-                    env=_clean(environment),
-                    preexec_fn=_in_a_group_that_dies_with_us,
-                )
+            process = subprocess.Popen(
+                command,
+                cwd=self.home,
+                stdin=subprocess.PIPE if talks else subprocess.DEVNULL,
+                stdout=subprocess.PIPE if talks else log,
+                stderr=log,
+                env=_clean(environment),
+                preexec_fn=_in_a_group_that_dies_with_us,
             )
+        self.running.append(process)
+        return process
 
     def once(self, command: list[str], **environment: str) -> None:
         """Run something to its end that must succeed."""
@@ -140,6 +140,9 @@ class Server:
                 process.wait(20)
             _signal(process, signal.SIGKILL)
             process.wait(20)
+            for pipe in (process.stdin, process.stdout):
+                if pipe is not None:
+                    pipe.close()
         shutil.rmtree(self.home, ignore_errors=True)
 
 
