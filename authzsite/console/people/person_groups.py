@@ -57,7 +57,7 @@ def membership_list(request: Request, id: int) -> HttpResponse:
             "groups": shown,
             "pager": pager,
             "groups_action": _joining(seen) if group and not kept else None,
-            "groups_reason": _no_joining(seen, kept=kept) if group and not kept else None,
+            "groups_reason": _no_joining(seen, kept=kept) if group else None,
             "groups_heading": _("People in it") if group else "Groups",
             "groups_empty": _("Nobody you can see is in it.")
             if group
