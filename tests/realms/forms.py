@@ -72,6 +72,8 @@ class Form:
     """Where it goes, if not to its page."""
     by: str = ""
     """Who fills it in, if not the room's person."""
+    after: Form | None = None
+    """What is sent before, by who fills that in."""
     drawn: bool = True
     """Whether a page draws it; a form of a message that passes is sent as it would be."""
 
@@ -108,7 +110,7 @@ class Form:
 WHY = {"reason": "Asked for by the board"}
 LATER = {"date": "{next_month}"}
 ABOVE, ADMIN, ANYBODY = ("owner above",), ("admin",), ("anybody",)
-FORMS = (
+FORMS: tuple[Form, ...] = (
     Form("Inbox", {"do": "all"}, others=ANYBODY),
     Form("Inbox, settings", {"address": "new@example.org"}, others=ANYBODY),
     Form("Settings", {"do": "token"}, others=ANYBODY),
@@ -181,6 +183,30 @@ FORMS = (
     Form("CDAP, entities", {"entity": "dataset:ns1.fresh"}, page="/instances/{cdap}/entities/new"),
     Form("CDAP, entities", WHY, page="/instances/{cdap}/entities/delete?text=dataset:ns1.items"),
 )
+_DISMISS = Form("Hint, dismiss", WHY)
+_DECIDE = Form("Review, one row", {"d-{row_id}": "keep", "r-{row_id}": "Still works here", "step": "submit"})
+_EXCEPT = Form("Separation, an exception", {"owner": "marek", **LATER, **WHY})
+_START = Form("Overview of a realm", to="/pipelines/start")
+AFTER_ANOTHER = (
+    Form("Hint, dismiss", to="/hints/{hint}/back", drawn=False, others=ABOVE, after=_DISMISS),
+    Form(
+        "Review, one row",
+        {"version": "1"},
+        to="/reviews/{review}/rows/{row}/back",
+        drawn=False,
+        after=_DECIDE,
+    ),
+    Form(
+        "Separation, an exception",
+        WHY,
+        page="/separation/{rule}/let/end?who=user:ana",
+        others=ADMIN,
+        after=_EXCEPT,
+    ),
+    Form("Overview of a realm", to="/pipelines/runs/{new_run}/stop", drawn=False, others=ADMIN, after=_START),
+)
+"""They take back what a form did before."""
+FORMS += AFTER_ANOTHER
 """Rightly sent by others too: the auditor owns the data of a namespace, the owner keeps the service."""
 
 SAVE_NOTHING = {
@@ -192,8 +218,9 @@ SAVE_NOTHING = {
     "object_evidence",
     "review_evidence",
     "integrity_verify",
+    "review_row_also",
 }
-"""Previews, downloads, and a reading of the record."""
+"""Previews, downloads, a reading of the record, and choices that are not submitted yet."""
 OF_ONES_OWN = {
     *("sign_in", "sign_out", "resume", "preferences", "welcome"),
     *("again", "oidc_begin", "second_factor", "second_step"),
@@ -211,14 +238,6 @@ OUT_THERE = {
     "sync_retry",
 }
 """They need a backend."""
-AFTER_ANOTHER = {
-    "hint_back",
-    "pipeline_stop",
-    "review_row_also",
-    "review_row_back",
-    "separation_let_end",
-}
-"""They take back what a form above did, and ask for the same right."""
 
 
 IGNORED = {"policies_accessrecord", "policies_accesscounter", "policies_accessrepeat", "accounts_signin"}

@@ -2,23 +2,36 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from collections.abc import Callable
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db.models import F, Value
+from django.db.models.functions import Concat
 from django.test import Client
+from django.utils import timezone
 
 from accounts import tokens
+from accounts.models import User
 from accounts.people import ensure
-from policies.models import AccessRecord
+from policies.models import AccessRecord, Notice
+from policies.notices import delivery, mail
+from policies.requests import submission
+from policies.requests.needs import WantedAction
+from policies.requests.submission import Asking
 from policies.services import members
 from tests.console.site_pages import ADMIN
-from tests.factories import AUTHORITY, BY, a_person
+from tests.factories import AUTHORITY, BY, a_person, acting
 from tests.kept import kept
+from tests.policies.test_posting import office
+from tests.post_office import PostOffice
 from tests.realms.world import HIDDEN, STRANGERS, several_realms
 
 Enter = Callable[[str], Client]
+__all__ = ["office"]  # a fixture
 
 site = kept(several_realms)
 ROOMS = ("objects", "roles", "realms", "sync", "people", "groups", "services")
@@ -90,6 +103,26 @@ def test_events_of_the_site_are_for_its_admins(site: dict[str, int], signed_in: 
         told = body(signed_in(name).get("/history"))
         assert ("falcon_merger" in told) is sees, name
     assert "falcon_merger" in body(signed_in("erik").get("/history")), "it concerns erik"
+
+
+def test_no_mail_and_no_notice_names_it_to_others(
+    site: dict[str, int], office: PostOffice, caplog: pytest.LogCaptureFixture
+) -> None:
+    User.objects.update(email=Concat(F("username"), Value("@lake.example")))
+    wanted = WantedAction("table", "zebra_lake/zebra_catalog.zebra_schema.zebra_table", "grant")
+    with caplog.at_level(logging.DEBUG, "policies"), caplog.at_level(logging.DEBUG, "authzsite"):
+        clerk = ensure("user", "zebra_clerk")
+        asked = Asking((wanted,), clerk, reason="A reason that is long", lasts="P30D")
+        submission.ask(asked, by=acting("zebra_clerk"))
+        delivery.post()
+        mail.gather(timezone.now() + timedelta(days=1))
+        delivery.post(timezone.now() + timedelta(days=1))
+    theirs = [item for item in office.taken if not item["To"].startswith(HIDDEN)]
+    assert len(theirs) < len(office.taken), "the owner of it is told"
+    assert [item["To"] for item in theirs if HIDDEN in item.as_string().lower()] == []
+    others = Notice.objects.exclude(recipient__name__startswith=HIDDEN)
+    assert [str(item) for item in others if HIDDEN in item.sentence.lower()] == []
+    assert HIDDEN not in caplog.text.lower()
 
 
 def test_an_auditor_still_reads_what_was_asked_for_in_vain_in_their_realm(
