@@ -66,8 +66,8 @@ bench: .venv/ready-dev ## ratios that must hold
 screenshots: .venv/ready-dev system ## var/screenshots/index.html: every room, light and dark, narrow and wide
 	@exec $(PYTHON) -m pytest -q -m slow tests/console/test_screenshots.py
 
-seeds: .venv/ready-dev system ## docs/seeds.md: which requirement is shown by which passing test
-	@exec $(PYTHON) -m tests.seeds.report
+seeds: .venv/ready-dev system ## docs/seeds.md: which requirement is shown by which passing test; JUNIT=file reads a run
+	@exec $(PYTHON) -m tests.seeds.report $(JUNIT:%=--junit %)
 
 mutants: .venv/ready-dev system ## weaker and stronger laws in each row's place: does a test named for the row notice?
 	@exec $(PYTHON) -m tests.seeds.mutants

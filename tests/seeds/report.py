@@ -1,16 +1,20 @@
 """`make seeds`: runs the tests that name requirements and writes docs/seeds.md.
 
-A row counts as shown when tests name it and all of those that ran have passed.
+A row counts as shown when tests name it and all of those that ran have passed.  With JUnit files of runs that
+are over (`make seeds JUNIT=var/tests.xml`) nothing is run again: the outcomes are read there.
 """
 
 from __future__ import annotations
 
+import re
 import sys
+from argparse import ArgumentParser
 from collections import defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
+from defusedxml.ElementTree import parse
 
 from tests.seeds import Row, reasons, rows
 
@@ -38,6 +42,21 @@ class Recorder:
         elif report.when == "call" and report.passed:
             self.passed.add(report.nodeid)
 
+    def read_junit(self, path: Path) -> None:
+        """Take the outcomes from the JUnit file of another run; a later file counts before an earlier one."""
+        known = {_plain(nodeid): nodeid for nodeid in self.named}
+        for case in parse(path).iter("testcase"):
+            nodeid = known.get(_plain(f"{case.get('classname')}.{case.get('name')}"))
+            if nodeid is None:
+                continue
+            outcomes = {child.tag for child in case}
+            self.failed.discard(nodeid)
+            self.passed.discard(nodeid)
+            if outcomes & {"failure", "error"}:
+                self.failed.add(nodeid)
+            elif "skipped" not in outcomes:
+                self.passed.add(nodeid)
+
     def shown(self) -> dict[str, list[str]]:
         """Row id to the tests that show it."""
         tests, spoilt = defaultdict(set), set()
@@ -48,6 +67,11 @@ class Recorder:
                 elif nodeid in self.passed:
                     tests[row].add(nodeid.partition("[")[0])
         return {row: sorted(found) for row, found in tests.items() if row not in spoilt}
+
+
+def _plain(nodeid: str) -> str:
+    """A test's name in which files, classes and functions are parted alike, as JUnit files part them."""
+    return re.sub(r"\.py::|::|/", ".", nodeid)
 
 
 def write(shown: dict[str, list[str]], known: Iterable[Row]) -> str:
@@ -88,8 +112,14 @@ def _tests(row: str, shown: dict[str, list[str]]) -> str:
 
 
 def main() -> int:
+    parser = ArgumentParser(description=__doc__)
+    parser.add_argument("--junit", action="append", type=Path, default=[], metavar="FILE")
+    asked, others = parser.parse_known_args()
     recorder = Recorder()
-    code = pytest.main(["-q", "-m", "seed", *sys.argv[1:]], plugins=[recorder])
+    only_names = ["--collect-only", "-qq"] if asked.junit else ["-q"]
+    code = pytest.main([*only_names, "-m", "seed", *others], plugins=[recorder])
+    for path in asked.junit:
+        recorder.read_junit(path)
     page = write(recorder.shown(), rows().values())
     REPORT.parent.mkdir(exist_ok=True)
     REPORT.write_text(page, encoding="utf-8")
