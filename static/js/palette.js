@@ -19,13 +19,13 @@ if (palette) {
       if (!answer.ok) throw new Error(String(answer.status));
       list.innerHTML = await answer.text();
       shown = text;
-      status.textContent = options().length ? "" : `Nothing that you may see is called “${text}”.`;
+      status.textContent = options().length ? "" : palette.dataset.nothing.replace("{text}", () => text);
       choose(options()[0]);
     } catch (problem) {
       if (problem.name === "AbortError") return;
       list.replaceChildren();
       shown = null;
-      status.textContent = "Not searched: the console did not answer. Enter opens the search page.";
+      status.textContent = palette.dataset.failed;
     }
   }
 

@@ -27,13 +27,14 @@ for (const form of document.querySelectorAll("[data-review]")) {
       const word = row.querySelector("[type=radio]:checked")?.parentElement.textContent.trim().replace("…", "").toLowerCase();
       if (word) counted.set(word, (counted.get(word) ?? 0) + 1);
     }
-    const many = elsewhere + ready.size, what = many === 1 ? "1 decision" : `${many} decisions`;
+    const many = elsewhere + ready.size, words = said.dataset;
+    const what = many === 1 ? words.one : words.many.replace("{number}", many);
     const kinds = [...counted].map(([word, number]) => `${number} ${word}`).join(", ");
-    said.innerHTML = "";
     const strong = document.createElement("strong");
     strong.textContent = what;
-    said.append(strong, kinds ? ` ready: ${kinds}` : " ready");
-    submit.textContent = `Submit ${what}`;
+    const [before, after] = (kinds ? words.kinds : words.plain).split("{what}");
+    said.replaceChildren(before, strong, after.replace("{kinds}", () => kinds));
+    submit.textContent = submit.dataset.submit.replace("{what}", what);
   }
 
   // what the choice needs besides, and what it does, comes from the server; keeping needs nothing

@@ -7,7 +7,7 @@ for (const form of document.querySelectorAll("[data-ticks]")) {
   let last = null;
   function tell() {
     const many = boxes.filter(box => box.checked).length;
-    if (count) count.textContent = many ? `${many} chosen` : "";
+    if (count) count.textContent = many ? count.dataset.tickCount.replace("{number}", many) : "";
     if (all) { all.checked = many === boxes.length; all.indeterminate = many > 0 && many < boxes.length; }
   }
   if (all && boxes.length) {

@@ -17,7 +17,7 @@ function wait() {
     seconds += 1;
     if (seconds > LONGEST) { done(); return; }
     if (seconds < PATIENCE) return;
-    if (!working.firstChild) working.append("Still working", document.createElement("span"));
+    if (!working.firstChild) working.append(working.dataset.working, document.createElement("span"));
     working.lastChild.ariaHidden = true; // the words are said once, not each second
     working.lastChild.textContent = ` ${seconds} s`;
   }, 1000);
