@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as noop
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -53,7 +54,12 @@ ORDERED = ("foreign.adopted", "foreign.revoked")
 """What is carried out by an order to the backend."""
 LINES, ALONE = 40, 80
 """So many lines of one change stand among others, and so many when it is looked at alone."""
-SIGNS = {"gain": ("+", "Gained"), "lose": ("−", "Lost"), "stop": ("⊘", "Denied"), "change": ("~", "Changed")}
+SIGNS = {
+    "gain": ("+", noop("Gained")),
+    "lose": ("−", noop("Lost")),
+    "stop": ("⊘", noop("Denied")),
+    "change": ("~", noop("Changed")),
+}
 
 
 def kind_of(event_kind: str) -> str:
@@ -94,7 +100,7 @@ class TimelineRow:
 
     @property
     def word(self) -> str:
-        return SIGNS[self.kind][1]
+        return _(SIGNS[self.kind][1])
 
     @property
     def revision(self) -> str:

@@ -10,6 +10,7 @@ from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
+from django.utils.translation import gettext
 
 from authzsite.console.help import glossary
 from authzsite.console.kit.display import words
@@ -32,9 +33,9 @@ def icon(name: str, look: str = "") -> SafeString:
 @register.simple_tag
 def term(code: str) -> SafeString:
     """A question mark beside a concept that leads to its word on the help page."""
-    word = glossary.WORDS[code].word
-    text = '<a class="hint" href="{}#{}">?<span class="sr"> What “{}” means</span></a>'
-    return format_html(text, reverse("console:help"), code, word)
+    meaning = gettext("What “%(word)s” means") % {"word": gettext(glossary.WORDS[code].word)}
+    text = '<a class="hint" href="{}#{}">?<span class="sr"> {}</span></a>'
+    return format_html(text, reverse("console:help"), code, meaning)
 
 
 @register.simple_tag

@@ -8,6 +8,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
+from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as noop
+
 
 @dataclass(frozen=True)
 class Face:
@@ -195,16 +198,16 @@ class DiffLine:
 
     @property
     def word(self) -> str:
-        return _SIGNS[self.kind][1]
+        return gettext(_SIGNS[self.kind][1])
 
 
 _SIGNS = {
-    "gain": ("+", "Gains"),
-    "lose": ("−", "Loses"),
-    "same": ("=", "Unchanged"),
-    "stop": ("⊘", "Stays denied"),
-    "lack": ("!", "Not yet usable"),
-    "change": ("~", "Changes"),
+    "gain": ("+", noop("Gains")),
+    "lose": ("−", noop("Loses")),
+    "same": ("=", noop("Unchanged")),
+    "stop": ("⊘", noop("Stays denied")),
+    "lack": ("!", noop("Not yet usable")),
+    "change": ("~", noop("Changes")),
 }
 
 
@@ -246,15 +249,15 @@ class TreeNode:
 
     @property
     def word(self) -> str:
-        return _MARKS[self.mark]
+        return gettext(_MARKS[self.mark])
 
 
 _MARKS = {
-    "yes": "Holds",
-    "no": "Missing",
-    "deny": "Denied",
-    "na": "Not given, not needed",
-    "unsure": "Unknown",
+    "yes": noop("Holds"),
+    "no": noop("Missing"),
+    "deny": noop("Denied"),
+    "na": noop("Not given, not needed"),
+    "unsure": noop("Unknown"),
 }
 
 
@@ -278,7 +281,7 @@ class Verdict:
 
     @property
     def word(self) -> str:
-        return _MARKS[self.mark]
+        return gettext(_MARKS[self.mark])
 
 
 @dataclass(frozen=True)
