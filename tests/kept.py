@@ -91,11 +91,11 @@ def _wanted(item: pytest.Item) -> list[Make]:
     if (mark and mark.kwargs) or {"transactional_db", "live_server"} & set(names):
         return []
     known = item._fixtureinfo.name2fixturedefs  # type: ignore[attr-defined]
-    found = {name: known[name][-1].func for name in names if name in known}
-    worlds = [_stack(function, found) for function in found.values() if hasattr(function, "makes")]
+    fixtures = {name: known[name][-1].func for name in names if name in known}
+    worlds = [_stack(function, fixtures) for function in fixtures.values() if hasattr(function, "makes")]
     return max(worlds, key=len, default=[])
 
 
-def _stack(function: Any, found: dict[str, Any]) -> list[Make]:
-    below = _stack(found[function.on], found) if function.on else []
+def _stack(function: Any, fixtures: dict[str, Any]) -> list[Make]:
+    below = _stack(fixtures[function.on], fixtures) if function.on else []
     return [*below, function.makes]

@@ -6,7 +6,6 @@ import random
 import re
 from collections.abc import Callable
 
-import pytest
 from django.test import Client
 from django.utils import timezone
 
@@ -16,6 +15,7 @@ from policies.analytics.figures import Measured
 from policies.decisions import slices
 from policies.decisions.lookups.readable import count_readable
 from tests.console.conftest import make_shop
+from tests.drawn import seeds
 from tests.factories import a_person, a_role, admit, the, under
 
 Enter = Callable[[str], Client]
@@ -28,7 +28,6 @@ PLACES = (
     "catalog shop",
 )
 RIGHTS = ("USE_CATALOG", "USE_SCHEMA", "SELECT_TABLE", "MODIFY_TABLE")
-WORLDS = 3
 
 
 def a_world(seed: int) -> Node:
@@ -70,7 +69,7 @@ def number(text: str) -> int:
     return sum(found)
 
 
-@pytest.mark.parametrize("seed", range(WORLDS))
+@seeds(3)
 def test_pages_agree_on_who_can_read(seed: int, db: None, signed_in: Enter) -> None:
     root = a_world(seed)
     measured = Measured(root, now=timezone.now()).figures()

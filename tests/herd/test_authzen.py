@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from accounts.models import Principal
+from tests.drawn import seeds
 from tests.herd.tables import CODE, FREE, PERMISSIONS, SCOPE, Case
 from tests.herd.world import Caller, a_herd, give, namespaces, question, role, take, the_herd
 
@@ -214,7 +215,7 @@ def matches(pattern: str, name: str) -> bool:
     return folded(name) == folded(pattern)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@seeds(4)
 def test_a_wildcard_is_suffix_matching(pdp: Caller, seed: int) -> None:
     dice = random.Random(seed)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import random
 from collections import Counter
 
-import pytest
 from django.utils import timezone
 
 from catalog.nodes import Node
@@ -16,6 +15,7 @@ from lakewarden.spark.pipelines.people_sets import Numbering, Tally, count, one_
 from lakewarden.spark.pipelines.reach_counts import PERSON, TOTAL, AccessCollector, LawAnswers
 from lakewarden.spark.pipelines.sampling import Sample
 from policies.analytics.figures import Measured
+from tests.drawn import seeds
 from tests.pipelines.worlds import a_cdap, a_herd, a_lake, tables_of
 
 
@@ -63,16 +63,16 @@ def check(root: Node) -> int:
     return sum(n for actions in totals.values() for n in actions.values())
 
 
-@pytest.mark.parametrize("seed", range(12))
+@seeds(12, fast=4)
 def test_a_lake_is_worked_out_as_the_law_decides(db: None, seed: int) -> None:
     assert check(a_lake(seed)) > 0
 
 
-@pytest.mark.parametrize("seed", range(4))
+@seeds(4, fast=2)
 def test_a_herd_is_worked_out_as_the_law_decides(db: None, seed: int) -> None:
     assert check(a_herd(seed)) > 0
 
 
-@pytest.mark.parametrize("seed", range(6))
+@seeds(6, fast=2)
 def test_a_cdap_is_worked_out_as_the_law_decides(db: None, seed: int) -> None:
     assert check(a_cdap(seed)) > 0

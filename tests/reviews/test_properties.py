@@ -7,7 +7,6 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from django.utils import timezone
 
 from accounts.models import Principal
@@ -22,6 +21,7 @@ from policies.reviews import completion, decisions, management
 from policies.reviews.decisions import Verdict
 from policies.services import grants, owners
 from policies.services.grants import GrantRequest
+from tests.drawn import seeds
 from tests.factories import AUTHORITY, BY, acting
 from tests.policies.test_agreement import NAMES, a_random_world, everything
 from tests.reviews.world import a_review, acts, can_sign_in, person
@@ -120,7 +120,7 @@ def decide_by_lot(review: Review, chance: random.Random) -> None:
         decisions.decide(review, [verdict], by=acts(reviewer))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@seeds(4)
 def test_after_a_review_access_is_the_population_less_what_was_proved(
     db: None, seed: int, settings: Any
 ) -> None:
