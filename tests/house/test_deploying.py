@@ -78,3 +78,20 @@ def test_the_image_takes_along_what_the_site_reads() -> None:
     assert left_out == (ROOT / ".dockerignore").read_text().split()
     assert not {"static", "templates", "manage.py", "authzsite", "locale"} & set(left_out)
     assert {".git", "var", ".venv*"} <= set(left_out)
+
+
+PIN = re.compile(r"^([A-Za-z0-9._-]+)(?:\[[a-z]+\])?==([^\s\\]+)", re.M)
+
+
+def pins(name: str) -> dict[str, str]:
+    """The packages of a file of requirements, by the name that the index knows."""
+    text = (ROOT / name).read_text()
+    return {re.sub("[-_.]+", "-", package).lower(): version for package, version in PIN.findall(text)}
+
+
+def test_the_image_takes_the_very_files_that_were_pinned() -> None:
+    assert pins("requirements.lock") == pins("requirements.txt")
+    entries = re.split(r"^(?=[A-Za-z0-9])", (ROOT / "requirements.lock").read_text(), flags=re.M)[1:]
+    assert [item.split()[0] for item in entries if "--hash=sha256:" not in item] == []
+    image = (DEPLOY / "Containerfile").read_text()
+    assert "--require-hashes --requirement /requirements.lock" in image
