@@ -30,7 +30,7 @@ def shown() -> dict[str, list[str]]:
 
 
 @cache
-def tests_of(path: str) -> dict[str, ast.FunctionDef | ast.ClassDef]:
+def definitions(path: str) -> dict[str, ast.FunctionDef | ast.ClassDef]:
     """The functions and classes of a file by their names; none where there is no such file."""
     file = ROOT / path
     tree = ast.parse(file.read_text()) if file.exists() else ast.Module([], [])
@@ -48,7 +48,7 @@ def marked() -> Iterator[tuple[str, str]]:
     """Each row that a test names in so many words, with the test."""
     for file in sorted((ROOT / "tests").rglob("test_*.py")):
         path = file.relative_to(ROOT).as_posix()
-        for name, node in tests_of(path).items():
+        for name, node in definitions(path).items():
             if name.startswith("test_"):
                 yield from ((row, f"{path}::{name}") for row in rows_in(node.decorator_list))
 
@@ -60,7 +60,7 @@ def test_the_page_has_every_row_as_it_is() -> None:
 def test_every_test_that_the_page_names_is_there() -> None:
     named = {test for tests in shown().values() for test in tests}
     parts = {test: test.split("::") for test in named}
-    assert not [test for test, (path, name, *_) in parts.items() if name not in tests_of(path)], MEND
+    assert not [test for test, (path, name, *_) in parts.items() if name not in definitions(path)], MEND
 
 
 def test_every_test_that_names_a_row_is_on_the_page() -> None:
