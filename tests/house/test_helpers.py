@@ -18,8 +18,8 @@ PRIVATE = re.compile(r"(?<!\w)_[a-z]\w*")
 SHORT = 6
 """Shorter than so many lines, one belongs in its caller."""
 
-MOST = 21.8
-MOST_SHORT = 7.1
+MOST = 22.0
+MOST_SHORT = 6.9
 """Per cent of all functions.  The aim is ten and none."""
 
 
