@@ -35,7 +35,7 @@ from policies.decisions import ask as decisions_ask
 from policies.decisions import duties, slices
 from policies.decisions.facts import is_service_admin
 from policies.decisions.lookups.visible_objects import admitted, owners_along, realms_of
-from policies.record import access_log, history
+from policies.record import access_log
 from policies.services.grants import revision_now
 
 TYPES = ("metalake", "catalog", "schema", "table", "view", "fileset", "topic", "model", "function", "role")
@@ -86,9 +86,13 @@ class Question:
             yield ObjectRef("metalake", self.what)
 
     @cached_property
+    def circle(self) -> VisiblePrincipals:
+        return VisiblePrincipals(self.asker)
+
+    @cached_property
     def named(self) -> list[Principal]:
         """Those that the name can mean, in any case, by first name too."""
-        return VisiblePrincipals(self.asker).meant(self.who)
+        return self.circle.meant(self.who)
 
     @property
     def person(self) -> Principal | None:
@@ -162,7 +166,7 @@ def _who_words(asked: Question) -> str:
 
 def _people(asked: Question) -> list[tuple[str, str]]:
     """Names to choose from, for those who may look people up."""
-    if not history.sight(asked.asker, asked.realms).objects:
+    if not asked.circle.gives_access:
         return [(str(asked.asker), asked.asker.label)]
     rows = {row.pk: row for realm in asked.realms for row in admitted(realm)[:50]}
     return [(str(row), row.label) for row in rows.values()]
