@@ -39,20 +39,20 @@ class Text(NamedTuple):
     context: str = ""
 
 
-Found = dict[Text, set[str]]
+Uses = dict[Text, set[str]]
 """Each text, and the files that have it."""
 
 
-def texts() -> Found:
+def texts() -> Uses:
     """Every text of the templates and of the code."""
-    found: Found = defaultdict(set)
+    uses: Uses = defaultdict(set)
     for path in sorted((ROOT / "templates").rglob("*.html")):
         for text in of_template(path):
-            found[text].add(path.relative_to(ROOT).as_posix())
+            uses[text].add(path.relative_to(ROOT).as_posix())
     for path in sorted(path for floor in FLOORS for path in (ROOT / floor).rglob("*.py")):
         for text in of_module(path.read_text()):
-            found[text].add(path.relative_to(ROOT).as_posix())
-    return found
+            uses[text].add(path.relative_to(ROOT).as_posix())
+    return uses
 
 
 def of_template(path: Path) -> Iterator[Text]:
@@ -94,7 +94,7 @@ def _constant(node: ast.expr) -> object:
     return node.value if isinstance(node, ast.Constant) else None
 
 
-def catalogue(path: Path, found: Found) -> polib.POFile:
+def catalogue(path: Path, uses: Uses) -> polib.POFile:
     """What is translated already, and the rest without words; what is no more looked up is gone."""
     before = polib.pofile(str(path)) if path.exists() else polib.POFile()
     known = {(entry.msgid, entry.msgctxt or ""): entry for entry in before}
@@ -106,15 +106,15 @@ def catalogue(path: Path, found: Found) -> polib.POFile:
         "Content-Transfer-Encoding": "8bit",
         "Plural-Forms": "nplurals=2; plural=(n != 1);",
     }
-    for text in sorted(found, key=lambda text: (text.msgid.casefold(), text)):
-        if text.plural or Text(text.msgid, _plural_of(text, found), text.context) == text:
-            made.append(_entry(text, known.get((text.msgid, text.context)), found[text]))
+    for text in sorted(uses, key=lambda text: (text.msgid.casefold(), text)):
+        if text.plural or Text(text.msgid, _plural_of(text, uses), text.context) == text:
+            made.append(_entry(text, known.get((text.msgid, text.context)), uses[text]))
     return made
 
 
-def _plural_of(text: Text, found: Found) -> str:
+def _plural_of(text: Text, uses: Uses) -> str:
     """A text that also stands in a plural is one entry with it: gettext looks both up by the same key."""
-    plurals = {item.plural for item in found if item[::2] == text[::2] and item.plural}
+    plurals = {item.plural for item in uses if item[::2] == text[::2] and item.plural}
     return min(plurals, default="")
 
 
@@ -135,14 +135,14 @@ def _entry(text: Text, before: polib.POEntry | None, files: set[str]) -> polib.P
 
 def main(arguments: list[str]) -> int:
     django.setup()
-    found, wrong = texts(), 0
+    uses, wrong = texts(), 0
     if "--count" in arguments:
-        folders = Counter("/".join(file.split("/")[:3]) for files in found.values() for file in files)
+        folders = Counter("/".join(file.split("/")[:3]) for files in uses.values() for file in files)
         for folder, number in sorted(folders.items()):
             print(f"{number:5} {folder}")
-        print(f"{len(found):5} texts")
+        print(f"{len(uses):5} texts")
     for path in sorted(LOCALE.glob("*/LC_MESSAGES/django.po")):
-        made, compiled = catalogue(path, found), path.with_suffix(".mo")
+        made, compiled = catalogue(path, uses), path.with_suffix(".mo")
         if "--count" in arguments:
             print(f"{len(made.translated_entries()):5} of {len(made)} in {path.parents[1].name}")
         elif "--check" in arguments:

@@ -81,20 +81,20 @@ def seal_what_is_told() -> Findings:
     Proves nothing by itself: who calls has read the record and found it whole.  What bore no good seal is
     named in the record, but for the first sealing of all.  Raises ArchiveBroken.
     """
-    found, first = Findings(), is_new()
+    findings, first = Findings(), is_new()
     with transaction.atomic():
         last = _read_the_record()
         for model in fact_models():
             rows = model.objects.exclude(closed__gt=last).filter(opened__lte=last)  # the rest comes sealed
             for facts in _in_parts(rows.order_by("pk").iterator(chunk_size=CHUNK)):
-                _seal(facts, found)
-        _seal_duties(last, found)
-        _seal_connections(found)
-        _seal_reviews(found)
-    if found.unsealed and not first:
-        _record_sealed(found.unsealed)
+                _seal(facts, findings)
+        _seal_duties(last, findings)
+        _seal_connections(findings)
+        _seal_reviews(findings)
+    if findings.unsealed and not first:
+        _record_sealed(findings.unsealed)
     _forget_mended()
-    return found
+    return findings
 
 
 def set_right() -> list[str]:
@@ -194,57 +194,57 @@ def _problem(fact: Fact, told: RecordedFact | None) -> str:
     return f"the record says otherwise of {', '.join(other)}" if other else ""
 
 
-def _seal(facts: list[Fact], found: Findings) -> None:
+def _seal(facts: list[Fact], findings: Findings) -> None:
     told = _told(type(facts[0]), [fact_code(fact) for fact in facts])
     good = []
     for fact in facts:
         if problem := _problem(fact, told.get(fact_code(fact))):
-            found.wrong.append(f"{fact_code(fact)}: {problem}")
+            findings.wrong.append(f"{fact_code(fact)}: {problem}")
         elif not (is_newest(fact.seal) and is_fact_sealed(fact)):
             if not is_fact_sealed(fact):
-                found.unsealed.append(fact_code(fact))
+                findings.unsealed.append(fact_code(fact))
             seal_fact(fact)
             good.append(fact)
     if good:
         _write_seals(good)
-        found.sealed += len(good)
+        findings.sealed += len(good)
 
 
-def _seal_duties(last: int, found: Findings) -> None:
+def _seal_duties(last: int, findings: Findings) -> None:
     for row, is_told in _duties(last):
         if not is_told:
-            found.wrong.append(f"{row._meta.model_name}:{row.pk}: no change gave it")
+            findings.wrong.append(f"{row._meta.model_name}:{row.pk}: no change gave it")
         elif not (is_newest(row.seal) and duty_seals.is_row_sealed(row)):
             if not duty_seals.is_row_sealed(row):
-                found.unsealed.append(f"{row._meta.model_name}:{row.pk}")
+                findings.unsealed.append(f"{row._meta.model_name}:{row.pk}")
             duty_seals.seal_row(row)
-            found.sealed += 1
+            findings.sealed += 1
 
 
-def _seal_connections(found: Findings) -> None:
+def _seal_connections(findings: Findings) -> None:
     """Those with a good seal get one of the newest key; for a connection without one an operator answers."""
     for model in (Backend, ForeignOrder):
         for row in model.objects.order_by("pk"):
             if not row.is_sealed:
-                found.wrong.append(f"{row._meta.model_name}:{row.pk}: it was written past the console")
+                findings.wrong.append(f"{row._meta.model_name}:{row.pk}: it was written past the console")
             elif not row.has_newest_seal:
                 row.put_seal()
-                found.sealed += 1
+                findings.sealed += 1
 
 
-def _seal_reviews(found: Findings) -> None:
+def _seal_reviews(findings: Findings) -> None:
     """Those with a good seal get one of the newest key; nobody can answer for a row without one."""
     for review in Review.objects.exclude(state__in=review_seals.OVER).order_by("pk"):
         if not review.is_sealed:
-            found.wrong.append(f"review:{review.pk}: it was written past the console")
+            findings.wrong.append(f"review:{review.pk}: it was written past the console")
         elif not review.has_newest_seal:
             review.put_seal()
-            found.sealed += 1
+            findings.sealed += 1
     for row in review_seals.unfinished():
         if not review_seals.is_row_sealed(row):
-            found.wrong.append(f"reviewrow:{row.pk}: it was written past the console")
+            findings.wrong.append(f"reviewrow:{row.pk}: it was written past the console")
         else:
-            found.sealed += review_seals.seal_anew(row)
+            findings.sealed += review_seals.seal_anew(row)
 
 
 def _remove_forged_orders() -> list[str]:
@@ -263,8 +263,8 @@ def _duties(last: int) -> list[tuple[duty_seals.Duty, bool]]:
     for key, code, _ in given_duties():
         name, pk = code.split()
         row = models[name].objects.select_related("permission").get(pk=int(pk))
-        found.append((row, key in known.duties))
-    return found
+        findings.append((row, key in known.duties))
+    return findings
 
 
 def _write_seals(facts: list[Fact]) -> None:
@@ -282,8 +282,8 @@ def _set_right(model: type[Fact], touch: Callable[[str], None]) -> Iterator[str]
     for facts in _in_parts(model.objects.order_by("pk").iterator(chunk_size=CHUNK)):
         told = _told(model, [fact_code(fact) for fact in facts])
         found = Findings()
-        _seal(facts, found)
-        yield from (f"{code} (it bore no good seal)" for code in found.unsealed)
+        _seal(facts, findings)
+        yield from (f"{code} (it bore no good seal)" for code in findings.unsealed)
         for fact in facts:
             code = fact_code(fact)
             if problem := _problem(fact, told.get(code)):

@@ -18,14 +18,14 @@ MARKS = re.compile(r"</?\w+[^>]*>")
 
 def translated(path: Path) -> list[tuple[str, str]]:
     """Each text with its translation, of plurals both forms."""
-    found = []
+    texts = []
     for entry in polib.pofile(str(path)).translated_entries():
         if entry.msgid_plural:
             pairs = zip((entry.msgid, entry.msgid_plural), entry.msgstr_plural.values(), strict=True)
-            found += list(pairs)
+            texts += list(pairs)
         else:
-            found.append((entry.msgid, entry.msgstr))
-    return found
+            texts.append((entry.msgid, entry.msgstr))
+    return texts
 
 
 def test_catalogues_and_what_is_compiled_of_them_are_current() -> None:

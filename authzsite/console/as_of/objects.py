@@ -224,8 +224,8 @@ def _state(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> di
         if was.ref != node.ref
         else ""
     )
-    text = _("%(found)s had access.%(named)s") % {
-        "found": words.count(len(found), "person", "people"),
+    text = _("%(people)s had access.%(named)s") % {
+        "people": words.count(len(found), "person", "people"),
         "named": named,
     }
     return {
@@ -295,7 +295,7 @@ def _between(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> 
         return {"empty": Empty(_("That time is too long"), f"{problem}.")}
     times = [row for course in found for row in _times(course, node.type)]
     action = "use" if node.type in terms.CONTAINERS else "read"
-    text = _("%(found)s had access at some time.") % {"found": words.count(len(found), "person", "people")}
+    text = _("%(people)s had access at some time.") % {"people": words.count(len(found), "person", "people")}
     return {
         "chart": line(
             _("People who could %(action)s it") % {"action": action},

@@ -142,7 +142,7 @@ def found_words(told: HintView) -> str:
     first = (
         ""
         if row.found == row.seen
-        else _("; first %(found)s") % {"found": words.when_in_words(words.moment(row.found))}
+        else _("; first %(moment)s") % {"moment": words.when_in_words(words.moment(row.found))}
     )
     return _("Revision %(revision)s, %(seen)s%(first)s") % {
         "revision": words.number(row.revision),

@@ -139,7 +139,7 @@ def _text(row: PipelineRun) -> str:
 def left(row: PipelineRun, last: timedelta | None = None) -> str:
     """about 40 s left; empty where nothing can be said yet."""
     found = control.left(row, last)
-    return _("about %(found)s left") % {"found": spell(found)} if found is not None else ""
+    return _("about %(time)s left") % {"time": spell(found)} if found is not None else ""
 
 
 def spell(time: timedelta) -> str:
