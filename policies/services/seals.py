@@ -259,12 +259,12 @@ def _duties(last: int) -> list[tuple[duty_seals.Duty, bool]]:
     for event in reading.all_events(last):
         known.take(event)
     models: dict[str, Any] = {"userduty": UserDuty, "groupduty": GroupDuty}
-    found = []
+    duties: list[tuple[duty_seals.Duty, bool]] = []
     for key, code, _ in given_duties():
         name, pk = code.split()
         row = models[name].objects.select_related("permission").get(pk=int(pk))
-        findings.append((row, key in known.duties))
-    return findings
+        duties.append((row, key in known.duties))
+    return duties
 
 
 def _write_seals(facts: list[Fact]) -> None:
@@ -281,7 +281,7 @@ def _set_right(model: type[Fact], touch: Callable[[str], None]) -> Iterator[str]
     """Each fact as the record tells it, and none that it does not; what was done, in words."""
     for facts in _in_parts(model.objects.order_by("pk").iterator(chunk_size=CHUNK)):
         told = _told(model, [fact_code(fact) for fact in facts])
-        found = Findings()
+        findings = Findings()
         _seal(facts, findings)
         yield from (f"{code} (it bore no good seal)" for code in findings.unsealed)
         for fact in facts:

@@ -392,11 +392,12 @@ class HandOverView(ChangeView):
     def form_valid(self, form: HandOverForm) -> HttpResponse:
         mine = self.hand_over.mine
         self.batch, self.rest, self.done = mine[:BATCH], mine[BATCH:], form.done + len(mine[:BATCH])
+        self.reason = form.cleaned_data["reason"]
         return super().form_valid(form)
 
     def save(self, form: HandOverForm, actor: Actor) -> None:
-        (to,), reason = form.cleaned_data["who"], form.cleaned_data["reason"]
-        owners.hand_over(self.batch, to, by=actor, reason=reason, now_owned_by=self.object.of)
+        (to,) = form.cleaned_data["who"]
+        owners.hand_over(self.batch, to, by=actor, reason=self.reason, now_owned_by=self.object.of)
 
     def success_message(self, form: HandOverForm) -> str:
         if self.rest:
@@ -431,7 +432,7 @@ class HandOverView(ChangeView):
             "total": self.done + left,
             "here": self.request.get_full_path(),
             "to": str(self.hand_over.to),
-            "reason": self.request.POST.get("reason", ""),
+            "reason": self.reason,
             "nonce": ConsoleForm().nonce,
             "next": words.number(min(left, BATCH)),
         }
