@@ -21,7 +21,6 @@ EXCUSED = {
     "accounts/profile.py": ({"place", "way"}, "the row whose button was pressed"),
     "accounts/second_factor.py": ({"factor"}, "the row whose button was pressed"),
     "insights/pipelines.py": ({"realm", "name"}, "the row whose button was pressed"),
-    "objects/owners.py": ({"reason"}, "sent on as it came, with the next of many objects"),
     "requests/substitutes.py": ({"number"}, "the row whose button was pressed"),
     "reviews/item.py": ({"version"}, "the row whose button was pressed"),
     "reviews/worklist.py": ({"reason"}, "read with the draft decisions of many rows"),

@@ -31,7 +31,7 @@ def names_on(client: Client, address: str) -> list[str]:
 
 def following(client: Client, address: str) -> list[str]:
     page, base = client.get(address).content.decode(), address.partition("?")[0]
-    [next_] = re.findall(r'href="([^"]*)" rel="next"', page) or [""]
+    [next_] = re.findall(r'href="([^"]*)"\s+rel="next"', page) or [""]
     here = names_on(client, address)
     return here + (following(client, base + next_.replace("&amp;", "&")) if next_ else [])
 
