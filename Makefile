@@ -57,7 +57,7 @@ drawing: .venv/ready-dev ## ARCHITECTURE.md: the floors and packages, drawn from
 words: .venv/ready-dev ## docs/development/words.md: the table of words, from the console's glossary
 	@exec $(PYTHON) scripts/words.py
 
-messages: .venv/ready-dev ## locale/: the texts to translate, collected from the code, and compiled
+messages: .venv/ready-dev ## authzsite/locale/: the texts to translate, collected from the code, and compiled
 	@exec $(PYTHON) scripts/messages.py
 
 bench: .venv/ready-dev ## ratios that must hold

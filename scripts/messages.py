@@ -1,4 +1,4 @@
-"""Collects the texts that are marked for translation into locale/*/LC_MESSAGES/django.po, and compiles them.
+"""Collects the texts that are marked for translation into authzsite/locale/*/LC_MESSAGES/django.po, and compiles them.
 
 python scripts/messages.py             write the catalogues and what is compiled of them
 python scripts/messages.py --check     only say whether they are as the code has it
@@ -23,7 +23,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "authzsite.settings")
 import django  # noqa: E402
 import polib  # noqa: E402
 
-LOCALE = ROOT / "locale"
+LOCALE = ROOT / "authzsite" / "locale"
 FLOORS = ("accounts", "authzsite", "catalog", "policies")
 PLAIN = {"_", "gettext", "gettext_lazy", "gettext_noop", "noop"}
 PLURAL = {"ngettext", "ngettext_lazy"}

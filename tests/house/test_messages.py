@@ -11,7 +11,7 @@ import polib
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
-CATALOGUES = sorted((ROOT / "locale").glob("*/LC_MESSAGES/django.po"))
+CATALOGUES = sorted((ROOT / "authzsite" / "locale").glob("*/LC_MESSAGES/django.po"))
 FILLED_IN = re.compile(r"%\(\w+\)s|%%|\{\w+\}")
 MARKS = re.compile(r"</?\w+[^>]*>")
 
@@ -72,7 +72,7 @@ SAID = {
 def test_german_has_the_words_of_the_glossary() -> None:
     """As the column German of docs/development/words.md has them; and no text says du."""
     wrong = []
-    for text, said in translated(ROOT / "locale/de/LC_MESSAGES/django.po"):
+    for text, said in translated(ROOT / "authzsite/locale/de/LC_MESSAGES/django.po"):
         plain = FILLED_IN.sub(" ", MARKS.sub(" ", text)).lower()
         for word, ways in SAID.items():
             if re.search(rf"\b{word}\b", plain) and not any(way in said.lower() for way in ways):
