@@ -254,7 +254,7 @@ def test_a_form_older_than_the_sign_in_is_kept_too(orders: Node) -> None:
     client.force_login(account, backend="django.contrib.auth.backends.ModelBackend")
     answer = client.post(form(orders), ANA)
     assert answer.status_code == 403
-    assert b"older than your sign-in" in answer.content
+    assert b"Not saved: the form expired" in answer.content
     token = hidden(answer.content, "csrfmiddlewaretoken")
     back = client.post("/resume", {"kept": hidden(answer.content, "kept"), "csrfmiddlewaretoken": token})
     assert back["Location"] == form(orders)

@@ -291,7 +291,7 @@ WALKS = (
         "sam",
         "/accounts",
         "link Make an account > textbox Name to sign in with: noah > button Make the account > "
-        "button Make a link to set a password > see /welcome/",
+        "button Make a password link > see /welcome/",
         lambda: User.objects.filter(username="noah").exists(),
     ),
     Walk(

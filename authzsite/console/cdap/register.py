@@ -99,7 +99,7 @@ class RegisterEntityView(EntityChangeView):
     def lead(self) -> str:
         if self.desk.by_pattern:
             return _("It takes rights on its name, which are given before it is there.")
-        return _("It takes Write on what it stands in. Whoever makes it gets Everything on it.")
+        return _("You need Write on the object that it is in, and get Everything on the new one.")
 
     def button(self, form: RegisterForm) -> str:
         return "Register"

@@ -114,7 +114,7 @@ def test_an_admin_makes_an_account_and_its_owner_enters(
     page.get_by_label("Name to sign in with").fill("noah")
     page.get_by_label("Name that people know").fill("Noah Novak")
     page.get_by_role("button", name="Make the account").click()
-    page.get_by_role("button", name="Make a link to set a password").click()
+    page.get_by_role("button", name="Make a password link").click()
     link = page.locator("code.token-text").inner_text()
     new = visit("", scripts=scripts)
     new.goto(link.replace(site, ""))

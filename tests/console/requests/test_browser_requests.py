@@ -125,4 +125,4 @@ def test_what_it_takes_follows_the_form(visit: Callable[..., Any]) -> None:
     page.get_by_label("Manage grants on").check()
     page.locator("#preview").get_by_text("Manage grants").wait_for()
     page.get_by_label("A date").first.check()
-    assert page.get_by_label("Date and time of the end").is_visible()
+    assert page.get_by_label("End date and time").is_visible()

@@ -211,7 +211,7 @@ def test_the_other_path_is_offered_too(sales: Node, signed_in: Enter) -> None:
     review, olivia = a_review(), signed_in("olivia")
     row = rows(review)[ANA]
     address = f"/reviews/{review.pk}/rows/{row.number}"
-    assert "The other paths, in this review" in text(olivia, address)
+    assert "Other paths in this review" in text(olivia, address)
     olivia.post(f"{address}/also")
     assert "2 decisions" in text(olivia, f"/reviews/{review.pk}")
     assert choice_of(review, ANA) == ""  # ready, and not submitted
