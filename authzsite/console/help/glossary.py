@@ -400,7 +400,7 @@ GERMAN = {
     "inherited": "geerbt",
     "member": "Mitglied",
     "metalake": "Metalake",
-    "notice": "Benachrichtigung",
+    "notice": "Posteingang; Benachrichtigung",
     "object": "Objekt",
     "owner": "Eigentümer",
     "pipeline": "Pipeline",
