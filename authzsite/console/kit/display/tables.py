@@ -11,7 +11,7 @@ from django.utils.functional import Promise
 
 from authzsite.downloads import csv_file
 
-Row = TypeVar("Row")
+Item = TypeVar("Item")
 StrOrPromise: TypeAlias = "str | Promise"
 """Plain words, also such as are translated when they are drawn."""
 
@@ -40,7 +40,7 @@ class Tick:
 
 
 @dataclass(frozen=True)
-class Column(Generic[Row]):
+class Column(Generic[Item]):
     """What a page shows of a row under a label: plain words or a part; and by which names a file holds it.
 
     `file` answers the values by the names of the file's columns; its text alone, where that is a name.
@@ -48,8 +48,8 @@ class Column(Generic[Row]):
     """
 
     label: StrOrPromise = ""
-    show: Callable[[Row], Any] = lambda row: ""
-    file: str | Mapping[str, Callable[[Row], object]] = field(default_factory=dict)
+    show: Callable[[Item], Any] = lambda row: ""
+    file: str | Mapping[str, Callable[[Item], object]] = field(default_factory=dict)
     width: str = ""
     """The class of its cells; `tick` and `acts` are the boxes and the buttons."""
     sort: tuple[str, ...] = ()
@@ -57,7 +57,7 @@ class Column(Generic[Row]):
     term: str = ""
     """The word of the help page that explains the label."""
 
-    def values(self) -> Mapping[str, Callable[[Row], object]]:
+    def values(self) -> Mapping[str, Callable[[Item], object]]:
         return {self.file: self.show} if isinstance(self.file, str) else self.file
 
 
@@ -91,11 +91,11 @@ class PageOfTable:
 
 
 @dataclass(frozen=True)
-class Table(Generic[Row]):
+class Table(Generic[Item]):
     """The columns of a list, in the order of its page; `in_file` gives those of its file their own order."""
 
     caption: StrOrPromise
-    columns: Sequence[Column[Row]]
+    columns: Sequence[Column[Item]]
     in_file: Sequence[str] = ()
 
     @property
@@ -103,13 +103,13 @@ class Table(Generic[Row]):
         """By which columns of the database the list is in order."""
         return next((column.sort for column in self.columns if column.sort), ())
 
-    def page(self, rows: Iterable[Row]) -> PageOfTable:
+    def page(self, rows: Iterable[Item]) -> PageOfTable:
         columns = [column for column in self.columns if column.label]
         lead = next(column for column in columns if column.width != "tick")
         drawn = [[Cell(column, column.show(row), column is lead) for column in columns] for row in rows]
         return PageOfTable(self.caption, columns, drawn)
 
-    def file(self, name: str, rows: Iterable[Row]) -> StreamingHttpResponse:
+    def file(self, name: str, rows: Iterable[Item]) -> StreamingHttpResponse:
         """The same columns of rows that are read while they are sent."""
         values = {name: value for column in self.columns for name, value in column.values().items()}
         head = self.in_file or list(values)
@@ -117,7 +117,7 @@ class Table(Generic[Row]):
         return csv_file.answer(name, head, lines)
 
 
-def in_chunks(rows: Iterable[Any], made: Callable[[list[Any]], Iterable[Row]]) -> Iterator[Row]:
+def in_chunks(rows: Iterable[Any], made: Callable[[list[Any]], Iterable[Item]]) -> Iterator[Item]:
     """Rows of a table made of a long list, so that what belongs to each is read for many at once."""
     for some in csv_file.chunks(rows):
         yield from made(some)
