@@ -1,4 +1,4 @@
-"""Collects the texts that are marked for translation into authzsite/locale/*/LC_MESSAGES/django.po, and compiles them.
+"""Collects the texts to translate into authzsite/locale/*/LC_MESSAGES/django.po, and compiles them.
 
 python scripts/messages.py             write the catalogues and what is compiled of them
 python scripts/messages.py --check     only say whether they are as the code has it
@@ -28,6 +28,7 @@ FLOORS = ("accounts", "authzsite", "catalog", "policies")
 PLAIN = {"_", "gettext", "gettext_lazy", "gettext_noop", "noop"}
 PLURAL = {"ngettext", "ngettext_lazy"}
 CONTEXT = {"pgettext", "pgettext_lazy"}
+COUNTED = {"count", "waits"}
 ARGUMENT = re.compile(r'_\("([^"]+)"\)')
 
 
@@ -72,7 +73,7 @@ def of_template(path: Path) -> Iterator[Text]:
 
 
 def of_module(source: str) -> Iterator[Text]:
-    """Calls with plain texts; `count(many, "person", "people")` of the console's words is a plural too."""
+    """Calls with plain texts; `count(many, "person", "people")` and `waits(10, "request")` are plurals."""
     for node in ast.walk(ast.parse(source)):
         if not isinstance(node, ast.Call):
             continue
@@ -86,7 +87,7 @@ def of_module(source: str) -> Iterator[Text]:
             yield Text(*given)
         elif name in CONTEXT and len(given) == 2:
             yield Text(given[1], "", given[0])
-        elif name == "count" and given and len(node.args) > 1 and given[0] == _constant(node.args[1]):
+        elif name in COUNTED and given and len(node.args) > 1 and given[0] == _constant(node.args[1]):
             yield Text(given[0], given[1] if len(given) > 1 else f"{given[0]}s")
 
 

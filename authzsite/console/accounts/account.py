@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 from django.views.decorators.cache import never_cache
 
 from accounts import sessions
@@ -296,11 +297,9 @@ def _bound(account: User, new: Principal) -> Iterable[DiffLine]:
         return
     if one is not None:
         held = Token.objects.filter(principal=one, revoked__isnull=True).count()
-        revoked = _(" %(held)s of %(label)s %(part)s revoked.") % {
-            "held": words.count(held, "token"),
-            "label": one.label,
-            "part": "is" if held == 1 else "are",
-        }
+        revoked = ngettext(
+            " %(held)s token of %(label)s is revoked.", " %(held)s tokens of %(label)s are revoked.", held
+        ) % {"held": words.number(held), "label": one.label}
         signed_out = _("It is signed out everywhere.") + (revoked if held else "")
         yield DiffLine("lose", name, _("no longer acts as %(label)s") % {"label": one.label}, signed_out)
     yield DiffLine(

@@ -298,7 +298,7 @@ def _between(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> 
     text = _("%(people)s had access at some time.") % {"people": words.count(len(found), "person", "people")}
     return {
         "chart": line(
-            _("People who could %(action)s it") % {"action": action},
+            _("People who could use it") if action == "use" else _("People who could read it"),
             list(_numbers(found, action, then, until)),
         ),
         "times": times[asked.after : asked.after + SHOWN],

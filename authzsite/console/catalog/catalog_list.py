@@ -12,6 +12,7 @@ from django.db.models import CharField, Count, Exists, OuterRef, QuerySet, Value
 from django.db.models.functions import Collate, Left, Upper
 from django.http import QueryDict
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from authzsite.console.catalog.tree import SHOWN, after, inside, mark_of, shown_types
 from authzsite.console.kit.display import terms, words
@@ -96,14 +97,23 @@ class CatalogList:
         return sum(self.by_letter.values())
 
     def count_words(self) -> str:
+        many = self.count
+        values = {"count": words.number(many), "text": self.text, "name": self.place.node.name}
         if self.text:
-            return f"{words.number(self.count)} {'matches' if self.count == 1 else 'match'} “{self.text}”"
-        what = {"mine": " of yours", "ownerless": " without an owner"}.get(self.how, "")
-        return _("%(count)s%(what)s in %(name)s") % {
-            "count": words.count(self.count, "object"),
-            "what": what,
-            "name": self.place.node.name,
-        }
+            text = ngettext("%(count)s matches “%(text)s”", "%(count)s match “%(text)s”", many)
+        elif self.how == "mine":
+            text = ngettext(
+                "%(count)s object of yours in %(name)s", "%(count)s objects of yours in %(name)s", many
+            )
+        elif self.how == "ownerless":
+            text = ngettext(
+                "%(count)s object without an owner in %(name)s",
+                "%(count)s objects without an owner in %(name)s",
+                many,
+            )
+        else:
+            text = ngettext("%(count)s object in %(name)s", "%(count)s objects in %(name)s", many)
+        return text % values
 
     def letters(self) -> Letters | None:
         """The bars to jump by, where there is more than a page."""

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from authzsite.console.cdap.context import InstanceContext, noun_of
 from authzsite.console.cdap.links import text_of
@@ -97,14 +98,17 @@ class PatternEffects:
         if effect.kind == "same":
             if not self.foretold.entities:
                 return _("loses nothing that is there") if self.removal else _("gains what is made later")
-            kept = "keep" if people > 1 else "keeps"
             return (
-                _("%(kept)s it by another name") % {"kept": kept}
+                ngettext("keeps it by another name", "keep it by another name", people)
                 if self.removal
                 else _("can do that already")
             )
-        verb = {"gain": ("gain", "gains"), "lose": ("lose", "loses")}[effect.kind][people == 1]
-        return f"{verb} {words.listed(list(self._changes(effect)))}"
+        text = (
+            ngettext("gains %(changes)s", "gain %(changes)s", people)
+            if effect.kind == "gain"
+            else ngettext("loses %(changes)s", "lose %(changes)s", people)
+        )
+        return text % {"changes": words.listed(list(self._changes(effect)))}
 
     def _changes(self, effect: Effect) -> Iterable[str]:
         for code, before, after in zip(self.foretold.codes, effect.before, effect.after, strict=True):

@@ -191,7 +191,7 @@ class PatternGrantView(ChangeView):
     def save(self, form: PatternGrantForm, actor: Actor) -> None:
         root, reason, may = self.object.root, form.cleaned_data["reason"], form.privileges
         if form.target is None:
-            raise TypeError(_("a form without a name is not saved"))
+            raise TypeError("a form without a name is not saved")
         with change(GRANT_ADDED, realm=realm_of(root), by=actor, reason=reason):
             for holder in form.holders:
                 patterns.grant(root, form.target, holder, may, by=actor, reason=reason)

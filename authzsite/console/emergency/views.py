@@ -240,7 +240,7 @@ def lines(rows: Iterable[Emergency], places: dict[int, Node]) -> Iterable[Emerge
 def as_csv(request: Request) -> HttpResponseBase:
     """What waits for one's review, then all that one opened."""
     asker = asker_of(request)
-    head = ["who", _("shown as"), "object", "type", "rights", "why", "opened", "until", "state"]
+    head = ["who", "shown as", "object", "type", "rights", "why", "opened", "until", "state"]
     own = emergency_access.of_person(asker).iterator(csv_file.CHUNK)
     return csv_file.answer("emergencies", head, _told(chain(to_review(asker), own)))
 

@@ -8,6 +8,7 @@ from functools import cached_property
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from authzsite.console.herd.context import GRANTING, HerdContext
 from authzsite.console.kit.display import terms, words
@@ -132,16 +133,15 @@ class EntryEffects:
                 if outcome.pattern is not None and turned:
                     by_pattern.setdefault((outcome.pattern.name, turned), []).append(outcome.holder.label)
             for (pattern, codes), names in by_pattern.items():
-                verb = (
-                    _("lose %(codes)s") % {"codes": labels(codes)}
+                text = (
+                    ngettext("loses %(codes)s on %(name)s", "lose %(codes)s on %(name)s", len(names))
                     if kind == "lose"
-                    else _("gain %(codes)s") % {"codes": labels(codes)}
+                    else ngettext("gains %(codes)s on %(name)s", "gain %(codes)s on %(name)s", len(names))
                 )
-                verb = verb if len(names) > 1 else verb.replace(" ", "s ", 1)
                 yield DiffLine(
                     kind,
                     words.listed(names, NAMES),
-                    _("%(verb)s on %(name)s") % {"verb": verb, "name": self.desk.node.name},
+                    text % {"codes": labels(codes), "name": self.desk.node.name},
                     _("Through %(pattern)s.") % {"pattern": pattern},
                 )
 

@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts import people
 from accounts.models import Principal
@@ -94,11 +95,8 @@ class RolesView(HerdChangeView):
         with authorized(ROLE_ASSIGNED, self.desk.herd, ASSIGN, by=actor, reason=reason) as authority:
             holder = _holder(form.cleaned_data["who"])
             new = roles.assign(self.desk.roles[self.asked_role], holder, by=actor, authority=authority)
-        return _("%(label)s holds %(asked_role)s%(part)s") % {
-            "label": holder.label,
-            "asked_role": self.asked_role,
-            "part": "" if new else " already",
-        }
+        text = _("%(label)s holds %(role)s") if new else _("%(label)s holds %(role)s already")
+        return text % {"label": holder.label, "role": self.asked_role}
 
     def success_message(self, form: AssignForm) -> str:
         return self.result or ""
@@ -271,7 +269,5 @@ def _losses(desk: HerdContext, role: Node, holder: Principal) -> Iterable[DiffLi
     yield DiffLine("lose", holder.label, told)
     alone = [place.name for place in places if [who.pk for who in known[place.id]] == [holder.pk]]
     if alone:
-        verb = "is" if len(alone) == 1 else "are"
-        yield DiffLine(
-            "lack", words.listed(alone, 12), _("%(verb)s left without a data owner") % {"verb": verb}
-        )
+        left = ngettext("is left without a data owner", "are left without a data owner", len(alone))
+        yield DiffLine("lack", words.listed(alone, 12), left)

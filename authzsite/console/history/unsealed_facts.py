@@ -7,6 +7,7 @@ from datetime import datetime
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Note
@@ -31,11 +32,14 @@ def note() -> Note | None:
     many = unsealed.standing().count()
     if not many:
         return None
-    was = "was" if many == 1 else "were"
     return Note(
         "bad",
-        _("%(many)s %(was)s written into the database past the console.")
-        % {"many": words.count(many, "fact"), "was": was},
+        ngettext(
+            "%(many)s fact was written into the database past the console.",
+            "%(many)s facts were written into the database past the console.",
+            many,
+        )
+        % {"many": words.number(many)},
         _("Nothing is decided on them."),
         reverse("console:integrity"),
         _("See which"),

@@ -8,6 +8,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from authzsite.console.home.entitlements import extend, holder_of, right_words
 from authzsite.console.home.summary import HomeSummary
@@ -58,15 +59,15 @@ class Attention:
                 else 0
             )
             if many:
-                belongs = "belongs" if many == 1 else "belong"
                 url = f"{reverse('console:owners')}?{urlencode({'how': GONE, 'in': realm.id})}"
                 look = Action(
                     _("Hand over"), url, "mini", more=_("objects in %(name)s") % {"name": realm.name}
                 )
-                text = _("%(many)s %(belongs)s to who cannot sign in") % {
-                    "many": words.count(many, "object"),
-                    "belongs": belongs,
-                }
+                text = ngettext(
+                    "%(many)s object belongs to who cannot sign in",
+                    "%(many)s objects belong to who cannot sign in",
+                    many,
+                ) % {"many": words.number(many)}
                 note = _("Nobody can give access to them · they wait for another owner")
                 yield Item(Face("thing", "key"), realm.name, f": {text}", note, look)
 

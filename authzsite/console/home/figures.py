@@ -72,10 +72,8 @@ class Numbers:
 def _more(now: int, before: int) -> str:
     if now == before:
         return _("as many as a week ago")
-    return _("%(abs)s %(part)s than a week ago") % {
-        "abs": words.number(abs(now - before)),
-        "part": "more" if now > before else "fewer",
-    }
+    text = _("%(many)s more than a week ago") if now > before else _("%(many)s fewer than a week ago")
+    return text % {"many": words.number(abs(now - before))}
 
 
 def spark(numbers: Sequence[int], now: datetime) -> Spark:

@@ -9,6 +9,7 @@ from django.conf import settings
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.entering import able
 from accounts.models import Principal, User
@@ -85,13 +86,12 @@ class First:
 
     def _admin(self, state: str) -> Step:
         names = words.listed([admin.label for admin in self.admins])
-        verb = "runs" if len(self.admins) == 1 else "run"
-        more = _(" A second one helps when the first is away.") if len(self.admins) == 1 else ""
-        return Step(
-            _("Somebody runs the site"),
-            state,
-            _("%(names)s %(verb)s it.%(more)s") % {"names": names, "verb": verb, "more": more},
+        text = ngettext(
+            "%(names)s runs it. A second one helps when the first is away.",
+            "%(names)s run it.",
+            len(self.admins),
         )
+        return Step(_("Somebody runs the site"), state, text % {"names": names})
 
     def _realm(self, state: str) -> Step:
         title = _("Make the first realm")

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.models import Principal
 from authzsite.console.kit.display import words
@@ -95,7 +96,5 @@ def heading(some: Sequence[Area], others: int) -> str:
     if not many:
         return _("Nothing waits for you")
     one, several = (some[0].one, some[0].several) if len(some) == 1 and not others else ("thing", "things")
-    return _("%(many)s %(part)s for you") % {
-        "many": words.spelled(many),
-        "part": f"{one} waits" if many == 1 else f"{several} wait",
-    }
+    what = f"{words.spelled(many)} {ngettext(one, several, many)}"
+    return ngettext("%(what)s waits for you", "%(what)s wait for you", many) % {"what": what}

@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
@@ -68,10 +69,8 @@ def notice_list(request: Request) -> HttpResponse:
 def _heading(waiting: int) -> str:
     if not waiting:
         return _("Nothing new")
-    return _("%(waiting)s new %(part)s") % {
-        "waiting": words.spelled(waiting),
-        "part": "notice" if waiting == 1 else "notices",
-    }
+    text = ngettext("%(waiting)s new notice", "%(waiting)s new notices", waiting)
+    return text % {"waiting": words.spelled(waiting)}
 
 
 def _empty(everything: bool) -> Empty:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.kit.display.parts import Action, Verdict
@@ -21,7 +22,9 @@ from policies.models import PipelineRun
 from policies.record import access_log
 from policies.sync.actions import operations
 
-STARTERS = "its owner, who operates its sync, and site admins"
+STARTERS = gettext_lazy(
+    "A pipeline over a realm is started by its owner, who operates its sync, and site admins."
+)
 
 
 @dataclass(frozen=True)

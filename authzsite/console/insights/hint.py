@@ -8,6 +8,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.access.effects import Shown, out_there
 from authzsite.console.insights.hint_rows import about_words, found_words, mend_url, what
@@ -16,6 +17,7 @@ from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import terms
 from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Note, Tally, Verdict
+from authzsite.console.kit.display.tables import StrOrPromise
 from authzsite.console.kit.form_resume import is_own
 from authzsite.console.kit.forms import ConfirmForm, ConsoleForm, ReasonField
 from authzsite.console.kit.http import Request, asker_of, nonce_in
@@ -51,16 +53,14 @@ def _origin(request: Request) -> str:
     return page if page and is_own(request, page) else reverse("console:hints")
 
 
-def _locked(request: Request, told: HintView, deed: str) -> HttpResponse | None:
-    """The refusal of who may see a hint and not act on it."""
+def _locked(request: Request, told: HintView, cannot: StrOrPromise) -> HttpResponse | None:
+    """The refusal of who may see a hint and not act on it; `cannot` says what, with the object's `name`."""
     asker, node = asker_of(request), told.node
     if ask.ask(asker, GRANT, node):
         return None
     access_log.refused(asker, ask.operation_for(node, GRANT), node, via="console")
     text = _("Only people who may give access to its object can do that.")
-    verdict = Verdict(
-        "no", _("You cannot %(deed)s hints about %(name)s") % {"deed": deed, "name": node.name}, text, level=1
-    )
+    verdict = Verdict("no", str(cannot) % {"name": node.name}, text, level=1)
     context = {"verdict": verdict, "actions": (Action(_("Back"), _origin(request)),)}
     return page(request, "errors/refused.html", context, section="hints", realm=node.realm, status=403)
 
@@ -68,14 +68,14 @@ def _locked(request: Request, told: HintView, deed: str) -> HttpResponse | None:
 class HintChangeView(ChangeView):
     """`self.object` is the hint, for people who may give access to what it is about."""
 
-    deed: ClassVar[str]
+    cannot: ClassVar[StrOrPromise]
     object: HintView
 
     def get_object(self) -> HintView:
         return _hint(self.request, self.kwargs["id"])
 
     def refusal(self) -> HttpResponse | None:
-        return _locked(self.request, self.object, self.deed)
+        return _locked(self.request, self.object, self.cannot)
 
     def success_message(self, form: Any) -> str:
         return self.result or self.done()
@@ -103,7 +103,7 @@ class MendHintView(HintChangeView):
 
     form_class = ConfirmForm
     template_name = "console/kit/confirm.html"
-    deed = "mend"
+    cannot = gettext_lazy("You cannot mend hints about %(name)s")
 
     def site_refusal(self) -> HttpResponse | None:
         if self.request.method != "POST":
@@ -182,7 +182,7 @@ class DismissHintView(HintChangeView):
 
     form_class = DismissForm
     template_name = "console/insights/dismiss.html"
-    deed = "dismiss"
+    cannot = gettext_lazy("You cannot dismiss hints about %(name)s")
 
     def save(self, form: DismissForm, actor: Actor) -> str:
         try:
@@ -218,7 +218,7 @@ class DismissHintView(HintChangeView):
 def back(request: Request, id: int) -> HttpResponse:
     """Take a dismissal back."""
     told, by = _hint(request, id), Actor(asker_of(request), "console", request_id=nonce_in(request.POST))
-    if (answer := _locked(request, told, "bring back")) is not None:
+    if (answer := _locked(request, told, _("You cannot bring back hints about %(name)s"))) is not None:
         return answer
     try:
         hints.bring_back(id, by=by)

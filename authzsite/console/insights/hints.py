@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.models import Principal
 from authzsite.console.insights.access import actor
@@ -124,7 +125,7 @@ def as_csv(request: Request) -> HttpResponseBase:
     """The same hints to their end."""
     asker, asked = asker_of(request), _asked(request)
     found = HintList(asked.among(realms_of(asker)), actor(asker), asked.dismissed)
-    head = ["object", "type", "hint", "about", "why", "people", "revision", _("first found"), _("last found")]
+    head = ["object", "type", "hint", "about", "why", "people", "revision", "first found", "last found"]
     return csv_file.answer("hints", [*head, "dismissed", "reason"], _lines(found, asked.kind))
 
 
@@ -141,12 +142,12 @@ def _lines(found: HintList, kind: str) -> Iterator[list[object]]:
 
 def _heading(counts: Mapping[str, int], asked: HintFilter) -> str:
     many = sum(counts.values())
-    word = "hint" if many == 1 else "hints"
-    return (
-        _("%(many)s dismissed %(word)s") % {"many": words.spelled(many), "word": word}
+    text = (
+        ngettext("%(many)s dismissed hint", "%(many)s dismissed hints", many)
         if asked.dismissed
-        else f"{words.spelled(many)} {word}"
+        else ngettext("%(many)s hint", "%(many)s hints", many)
     )
+    return text % {"many": words.spelled(many)}
 
 
 def _kinds(counts: Mapping[str, int], asked: HintFilter) -> tuple[Toggle, ...]:

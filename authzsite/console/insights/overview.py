@@ -9,6 +9,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from authzsite.console.insights import figures
 from authzsite.console.insights.access import STARTERS, Watched, actor, refused, watched
@@ -92,11 +93,7 @@ def realm_overview(request: Request, id: int) -> HttpResponse:
         "starts": starts,
         "place": ward.root.id,
         "name": NAME,
-        "reason": None
-        if starts
-        else Reason(
-            "why-not-start", _("A pipeline over a realm is started by %(starters)s.") % {"starters": STARTERS}
-        ),
+        "reason": None if starts else Reason("why-not-start", str(STARTERS)),
         **(_shown(request, ward, found) if found else _none(ward)),
     }
     return page(
@@ -143,10 +140,9 @@ def _later(found: Overview) -> Note | None:
     behind = revision_now() - found.run.revision
     if behind <= 0:
         return None
-    since = _("%(behind)s %(part)s recorded") % {
-        "behind": words.count(behind, "change"),
-        "part": "was" if behind == 1 else "were",
-    }
-    return Note(
-        "", _("%(since)s on this site since.") % {"since": since}, _("They are not in these figures.")
+    since = ngettext(
+        "%(behind)s change was recorded on this site since.",
+        "%(behind)s changes were recorded on this site since.",
+        behind,
     )
+    return Note("", since % {"behind": words.number(behind)}, _("They are not in these figures."))

@@ -72,9 +72,7 @@ def _of(by_realm: dict[int | None, Watched]) -> QuerySet[PipelineRun]:
 def _no_start(places: list[Watched]) -> Reason | None:
     if all(item.starts for item in places):
         return None
-    return Reason(
-        "why-not-start", _("A pipeline over a realm is started by %(starters)s.") % {"starters": STARTERS}
-    )
+    return Reason("why-not-start", str(STARTERS))
 
 
 def _page_of(mine: QuerySet[PipelineRun], before: int | None) -> tuple[list[PipelineRun], Pager]:
@@ -94,7 +92,7 @@ def _page_of(mine: QuerySet[PipelineRun], before: int | None) -> tuple[list[Pipe
 def as_csv(request: Request) -> HttpResponseBase:
     """Every run that the viewer may see, to the oldest."""
     by_realm = {item.realm_id: item for item in watched(asker_of(request))}
-    head = ["pipeline", "over", _("asked for"), "by", "revision", "state", "started", "ended", "trouble"]
+    head = ["pipeline", "over", "asked for", "by", "revision", "state", "started", "ended", "trouble"]
     rows = _of(by_realm).iterator(csv_file.CHUNK)
     return csv_file.answer("pipeline-runs", head, _told(rows, by_realm))
 

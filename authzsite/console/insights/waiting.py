@@ -10,6 +10,7 @@ from django.db.models import Count, Max, Q
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.models import Principal
 from authzsite.console.home.waiting import Waits, waits
@@ -44,10 +45,11 @@ def waiting(asker: Principal) -> Waits | Iterable[Item]:
 
 def _item(root: Node, many: int, last: datetime) -> Item:
     url = f"{reverse('console:hints')}?{urlencode({'in': root.id})}"
-    note = _("Found %(last)s · nothing changes until you act on %(part)s") % {
-        "last": words.ago(last),
-        "part": "it" if many == 1 else "them",
-    }
+    note = ngettext(
+        "Found %(last)s · nothing changes until you act on it",
+        "Found %(last)s · nothing changes until you act on them",
+        many,
+    ) % {"last": words.ago(last)}
     look = Action(_("Look"), url, "mini", more=_("at hints in %(name)s") % {"name": root.name})
     subject = words.count(many, "new hint")
     return Item(Face("thing", "hint"), subject, _("on what you own in"), note, look, root.name, url)

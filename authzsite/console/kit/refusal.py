@@ -8,6 +8,7 @@ from django.http import HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Verdict
@@ -21,15 +22,20 @@ from policies.decisions.lookups.visible_objects import owners_along
 from policies.record import access_log
 
 ASKABLE = ("read", "write", "use", "grant")
-DONE = {
-    "grant": "give access to",
-    "set_owner": "set the owner of",
-    "create_role": "make roles in",
-    "create_user": "change the members of",
-    "drop": "delete",
-    "account_permissions_mapping": "see what others may do in",
-    "Role.assignRole": "assign the roles of",
+CANNOT = {
+    "read": gettext_lazy("You cannot read %(name)s"),
+    "write": gettext_lazy("You cannot write %(name)s"),
+    "use": gettext_lazy("You cannot use %(name)s"),
+    "grant": gettext_lazy("You cannot give access to %(name)s"),
+    "set_owner": gettext_lazy("You cannot set the owner of %(name)s"),
+    "create_role": gettext_lazy("You cannot make roles in %(name)s"),
+    "create_user": gettext_lazy("You cannot change the members of %(name)s"),
+    "drop": gettext_lazy("You cannot delete %(name)s"),
+    "account_permissions_mapping": gettext_lazy("You cannot see what others may do in %(name)s"),
+    "account_permissions_mapping.get": gettext_lazy("You cannot see what others may do in %(name)s"),
+    "Role.assignRole": gettext_lazy("You cannot assign the roles of %(name)s"),
 }
+OTHERWISE = gettext_lazy("You cannot do that with %(name)s")
 
 
 def _asking(place: ObjectAccess, action: str) -> tuple[Action, ...]:
@@ -46,10 +52,7 @@ def refused(request: Request, place: ObjectAccess, action: str) -> HttpResponse:
     answer = decisions_ask.answer(place.slice, action, node, now=place.now)
     access_log.refused(place.asker, answer.operation, node, via=VIA)
     explanation, speak = answer.explained(now=place.now), Words(place.asker, node, owners_along(node))
-    heading = _("You cannot %(action)s %(part)s") % {
-        "action": DONE.get(action, action),
-        "part": node.ref.full_name or node.name,
-    }
+    heading = str(CANNOT.get(action, OTHERWISE)) % {"name": node.ref.full_name or node.name}
     givers = words.listed([terms.principal_name(giver) for giver in speak.givers(explanation.missing)])
     text = f"{verdict_text(explanation, speak)} {f'{givers} can give it.' if givers else ''}".strip()
     if request.htmx:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Diff, DiffLine
+from authzsite.console.kit.display.tables import StrOrPromise
 from catalog.nodes import Node
 from policies.data_views.visibility import governed
 from policies.errors import PolicyError
@@ -21,6 +23,21 @@ from policies.simulation.simulation import Simulation
 
 LINES = 8
 """So many uses are written out; of the rest the page says how many there are."""
+NO_LONGER = {
+    "read": gettext_lazy("could no longer read %(name)s"),
+    "write": gettext_lazy("could no longer write %(name)s"),
+    "use": gettext_lazy("could no longer use %(name)s"),
+    "execute": gettext_lazy("could no longer execute %(name)s"),
+    "": gettext_lazy("could no longer do %(action)s on %(name)s"),
+}
+NEWLY = {
+    "read": gettext_lazy("could read %(name)s"),
+    "write": gettext_lazy("could write %(name)s"),
+    "use": gettext_lazy("could use %(name)s"),
+    "execute": gettext_lazy("could execute %(name)s"),
+    "": gettext_lazy("could do %(action)s on %(name)s"),
+}
+"""What is said of a use, by its action; without one, of any other."""
 Proposal = tuple[Node, Sequence[Change]]
 """What a form would change in one realm, given by its root."""
 
@@ -64,21 +81,20 @@ def _replay(viewer: Principal, root: Node, changes: Sequence[Change]) -> Replay:
 
 def _lines(refused: Sequence[ReplayedUse], allowed: Sequence[ReplayedUse]) -> Iterator[DiffLine]:
     for use in refused[:LINES]:
-        yield DiffLine(
-            "lose", use.person.label, _("could no longer %(use)s") % {"use": _what(use)}, _when(use)
-        )
+        yield DiffLine("lose", use.person.label, _text(NO_LONGER, use), _when(use))
     if len(refused) > LINES:
         yield DiffLine("lose", words.number(len(refused) - LINES), _("more uses would be refused."))
     if not refused:
         yield DiffLine("same", _("No reported use"), _("would be refused."))
     for use in allowed[:LINES]:
-        yield DiffLine("gain", use.person.label, _("could %(use)s") % {"use": _what(use)}, _when(use))
+        yield DiffLine("gain", use.person.label, _text(NEWLY, use), _when(use))
     if len(allowed) > LINES:
         yield DiffLine("gain", words.number(len(allowed) - LINES), _("more uses would be allowed."))
 
 
-def _what(use: ReplayedUse) -> str:
-    return f"{use.action} {use.node.ref.full_name or use.node.name}"
+def _text(texts: Mapping[str, StrOrPromise], use: ReplayedUse) -> str:
+    values = {"action": use.action, "name": use.node.ref.full_name or use.node.name}
+    return str(texts.get(use.action, texts[""])) % values
 
 
 def _when(use: ReplayedUse) -> str:

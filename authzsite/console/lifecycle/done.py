@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.models import Principal
 from authzsite.console.kit.auth import login_required
@@ -55,8 +56,8 @@ def changes_made(request: Request, nonce: str) -> HttpResponse:
     about = circle.people().filter(pk=int(code)).first() if code.isdecimal() and len(code) < 18 else None
     context = {
         "crumbs": Crumbs(((_("People"), reverse("console:people")),)),
-        "heading": _("%(done)s %(part)s saved")
-        % {"done": words.spelled(len(done)), "part": "change is" if len(done) == 1 else "changes are"},
+        "heading": ngettext("%(done)s change is saved", "%(done)s changes are saved", len(done))
+        % {"done": words.spelled(len(done))},
         "lead": _("Each can be taken back by itself, as long as nobody changed the same since."),
         "done": done,
         "whom": about,

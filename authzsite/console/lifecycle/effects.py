@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -72,6 +73,18 @@ def _short(entitlement: Entitlement) -> str:
     return {"token": "token", "account": "to sign in with"}.get(entitlement.kind, "realm")
 
 
+MAY = {
+    "view_history": gettext_lazy("May read the history of it"),
+    "export_history": gettext_lazy("May export the history of it"),
+    "review_access": gettext_lazy("May review access to it"),
+    "approve_requests": gettext_lazy("May decide requests for it"),
+    "operate_sync": gettext_lazy("May run and pause the sync of it"),
+    "connect_backend": gettext_lazy("May connect a backend to it"),
+    "break_glass": gettext_lazy("May take access in an emergency to it"),
+}
+"""What a duty lets somebody do with the object that it is held on."""
+
+
 def gives(entitlement: Entitlement) -> str:
     """What it lets somebody do, in a few words."""
     if entitlement.kind in ("give", "text") and entitlement.node is not None:
@@ -80,7 +93,7 @@ def gives(entitlement: Entitlement) -> str:
         ]
         return terms.sentence_list(rights)
     if entitlement.kind == "duty":
-        return _("May %(text)s it") % {"text": DUTY.get(entitlement.text, entitlement.text)}
+        return str(MAY.get(entitlement.text, entitlement.text))
     return {
         "own": "Everything",
         "role": _("What the role gives"),

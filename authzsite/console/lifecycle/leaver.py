@@ -287,11 +287,9 @@ class LeaverView(LifecycleView):
         }
 
     def heading(self, form: LeaverForm) -> str:
-        name = "you" if self.own else self.object.label
-        return gettext("What %(name)s %(part)s behind") % {
-            "name": name,
-            "part": "leave" if self.own else "leaves",
-        }
+        if self.own:
+            return gettext("What you leave behind")
+        return gettext("What %(name)s leaves behind") % {"name": self.object.label}
 
     def lead(self) -> str:
         return LEAD

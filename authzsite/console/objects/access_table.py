@@ -366,12 +366,11 @@ class AccessTable:
         people, services = self.map.count(self.main)
         denied = sum(row.denied for row in self.all)
         able, rows = words.able_words(people, services), words.count(len(self.all), "row")
-        kind = gettext("rights of their own") if self.node.type == "metalake" else "access"
-        text = gettext("%(able)s with %(kind)s in %(rows)s, nearest path first") % {
-            "able": able,
-            "kind": kind,
-            "rows": rows,
-        }
+        text = (
+            gettext("%(able)s with rights of their own in %(rows)s, nearest path first")
+            if self.node.type == "metalake"
+            else gettext("%(able)s with access in %(rows)s, nearest path first")
+        ) % {"able": able, "rows": rows}
         extra = [gettext("%(denied)s denied") % {"denied": words.number(denied)}] if denied else []
         extra += (
             [gettext("%(foreign)s foreign") % {"foreign": words.number(len(self.foreign))}]

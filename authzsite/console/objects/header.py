@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.history import timeline
@@ -41,6 +42,14 @@ TABS = (
     ("Columns", (("object_columns", "Columns"),)),
 )
 """Each with the pages inside it; the first is where it leads."""
+USED = {
+    "read": gettext_lazy("read by %(label)s"),
+    "write": gettext_lazy("written by %(label)s"),
+    "use": gettext_lazy("used by %(label)s"),
+    "execute": gettext_lazy("executed by %(label)s"),
+    "": gettext_lazy("%(action)s by %(label)s"),
+}
+"""The last use, by its action; without one, of any other."""
 
 
 @dataclass
@@ -225,7 +234,7 @@ class ObjectHeader:
         return Fact(
             _("Last used"),
             words.ago(use.at),
-            note=_("%(action)s by %(label)s") % {"action": use.action, "label": use.principal.label},
+            note=str(USED.get(use.action, USED[""])) % {"action": use.action, "label": use.principal.label},
         )
 
     def _mine(self) -> Iterable[Fact]:

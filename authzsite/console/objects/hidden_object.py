@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import Principal
 from accounts.people import find
@@ -22,6 +22,14 @@ from authzsite.console.requests.links import ask as asking
 from lakewarden.law.principals import Principal as Name
 
 SHAPES = {1: "catalog", 2: "schema", 3: "table"}
+CANNOT = {
+    "read": gettext_lazy("%(label)s cannot read %(name)s"),
+    "write": gettext_lazy("%(label)s cannot write %(name)s"),
+    "use": gettext_lazy("%(label)s cannot use %(name)s"),
+    "grant": gettext_lazy("%(label)s cannot give access to %(name)s"),
+    "": gettext_lazy("%(label)s cannot do %(action)s on %(name)s"),
+}
+"""The heading for an action; without one, for any other."""
 
 
 def answer(asker: Principal, action: str, what: str, type_: str, request: Request) -> dict[str, Any] | None:
@@ -37,11 +45,8 @@ def answer(asker: Principal, action: str, what: str, type_: str, request: Reques
     if found.allowed or not realm or not lacks:
         return None
     when = gettext("Answered at revision %(context)s.") % {"context": words.number(found.context["revision"])}
-    heading = gettext("%(label)s cannot %(action)s %(name)s") % {
-        "label": asker.label,
-        "action": action,
-        "name": name,
-    }
+    values = {"label": asker.label, "action": action, "name": name}
+    heading = str(CANNOT.get(action, CANNOT[""])) % values
     text = gettext("%(lacks)s If you cannot see an object, we do not say whether it exists. %(when)s") % {
         "lacks": _count(lacks),
         "when": when,

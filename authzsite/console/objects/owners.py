@@ -13,7 +13,7 @@ from django.http import Http404, HttpResponse, QueryDict
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.models import Principal
 from authzsite.console.kit.auth import login_required
@@ -294,7 +294,7 @@ class HandOver:
         counts = [
             Count(
                 words.number(len(self.mine)),
-                _("change%(part)s owner") % {"part": "s" * (len(self.mine) == 1)},
+                ngettext("changes owner", "change owner", len(self.mine)),
                 "gain",
             )
         ]

@@ -10,6 +10,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.models import Principal
 from authzsite.console.as_of.header import head_of
@@ -182,15 +183,10 @@ def _sync_note(there: BackendState | None) -> str:
 
 def _foreign_note(head: ObjectHeader) -> str:
     foreign = len(head.foreign) if head.there else 0
-    holders = _("holder is") if foreign == 1 else _("holders are")
-    return (
-        (
-            _("%(foreign)s foreign %(holders)s left alone.")
-            % {"foreign": words.spelled(foreign), "holders": holders}
-        ).capitalize()
-        if foreign
-        else ""
+    text = ngettext(
+        "%(foreign)s foreign holder is left alone.", "%(foreign)s foreign holders are left alone.", foreign
     )
+    return text % {"foreign": words.spelled(foreign)} if foreign else ""
 
 
 @reads

@@ -9,6 +9,7 @@ from typing import Any
 
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import get_language
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as noop
 
@@ -62,6 +63,55 @@ _DONE = {
     "grant": noop("Manage grants"),
     "set_owner": noop("Set owner"),
     "alter": noop("Alter"),
+    "create_catalog": noop("Create catalogs"),
+    "create_schema": noop("Create schemas"),
+    "create_table": noop("Create tables"),
+    "create_view": noop("Create views"),
+    "create_topic": noop("Create topics"),
+    "create_fileset": noop("Create filesets"),
+    "create_model": noop("Create models"),
+    "create_model_version": noop("Create model versions"),
+    "create_function": noop("Create functions"),
+    "create_role": noop("Create roles"),
+    "create_tag": noop("Create tags"),
+    "create_policy": noop("Create policies"),
+    "create_job_template": noop("Create job templates"),
+    "create_user": noop("Create users"),
+    "create_group": noop("Create groups"),
+    "create_namespace": noop("Create namespaces"),
+    "create_job_definition": noop("Create job definitions"),
+    "create_application": noop("Create applications"),
+    "create_program": noop("Create programs"),
+    "create_artifact": noop("Create artifacts"),
+    "create_dataset": noop("Create datasets"),
+    "create_dataset_type": noop("Create dataset types"),
+    "create_dataset_module": noop("Create dataset modules"),
+    "create_stream": noop("Create streams"),
+    "create_securekey": noop("Create securekeys"),
+    "create_kerberosprincipal": noop("Create kerberosprincipals"),
+}
+_USES = {
+    "metalake": noop("Use metalake"),
+    "catalog": noop("Use catalog"),
+    "schema": noop("Use schema"),
+    "model": noop("Use model"),
+    "function": noop("Use function"),
+    "tag": noop("Use tag"),
+    "policy": noop("Use policy"),
+    "job_template": noop("Use job template"),
+    "role": noop("Use role"),
+    "herd": noop("Use herd"),
+    "namespace": noop("Use namespace"),
+    "instance": noop("Use instance"),
+    "application": noop("Use application"),
+    "program": noop("Use program"),
+    "artifact": noop("Use artifact"),
+    "dataset": noop("Use dataset"),
+    "dataset_type": noop("Use dataset type"),
+    "dataset_module": noop("Use dataset module"),
+    "stream": noop("Use stream"),
+    "securekey": noop("Use securekey"),
+    "kerberosprincipal": noop("Use kerberosprincipal"),
 }
 _KINDS = (
     noop("Metalake"),
@@ -175,9 +225,7 @@ def right(code: str, type_: str, kind: str = "gravitino") -> str:
 def action(name: str, type_: str) -> str:
     """read -> Read; use of a schema -> Use schema; create_table -> Create tables."""
     if name == "use" or (name == "read" and type_ in CONTAINERS):
-        return _("Use %(replace)s") % {"replace": type_.replace("_", " ")}
-    if name.startswith("create_"):
-        return _("Create %(replace)ss") % {"replace": name[7:].replace("_", " ")}
+        return _(_USES.get(type_, f"Use {type_}"))
     return _(_DONE.get(name, name))
 
 
@@ -210,11 +258,12 @@ def given(rules: Iterable[Rule], type_: str, kind: str) -> str:
 
 def sentence_list(items: list[str]) -> str:
     """["Read", "Write"] -> Read, write."""
-    return ", ".join([item if at == 0 else item[:1].lower() + item[1:] for at, item in enumerate(items)])
+    return ", ".join([item if at == 0 else lower(item) for at, item in enumerate(items)])
 
 
 def lower(text: str) -> str:
-    return text[:1].lower() + text[1:]
+    """A text that begins one within a sentence; in German many begin with a noun, and stay as they are."""
+    return text if (get_language() or "").startswith("de") else text[:1].lower() + text[1:]
 
 
 # Paths
