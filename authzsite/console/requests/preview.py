@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Face, Note
@@ -21,7 +22,11 @@ from policies.requests.submission import Foresight
 
 NAMED = 3
 """So many deciders are named; the rest are counted."""
-GROUNDS = {"owner": "owns", "service_admin": "runs this site", APPROVE: "decides requests on"}
+GROUNDS = {
+    "owner": gettext_lazy("%(who)s owns %(place)s"),
+    "service_admin": gettext_lazy("%(who)s runs this site"),
+    APPROVE: gettext_lazy("%(who)s decides requests on %(place)s"),
+}
 
 
 @dataclass(frozen=True)
@@ -45,7 +50,8 @@ def shown(form: RequestForm, seen: Foresight | None, problem: str) -> dict[str, 
     many = len(steps)
     return {
         "steps": steps,
-        "steps_heading": f"{words.spelled(many)} decision{'' if many == 1 else 's'}",
+        "steps_heading": ngettext("%(many)s decision", "%(many)s decisions", many)
+        % {"many": words.spelled(many)},
         "for_whom": "" if form.holder == form.asker else terms.principal_name(form.holder),
         "role": _role(form, seen, found),
         "denied": _denied(seen),
@@ -111,13 +117,9 @@ def _step(need: Need, way: tuple[Node, ...], found: Sequence[Approver], form: Re
 
 
 def _ground(approver: Approver) -> str:
-    verb = GROUNDS.get(approver.ground, "may give access to")
-    place = (
-        ""
-        if approver.ground == "service_admin"
-        else f" {approver.where.ref.full_name or approver.where.name}"
-    )
-    return f"{approver.principal.label} {verb}{place}"
+    text = GROUNDS.get(approver.ground, _("%(who)s may give access to %(place)s"))
+    place = approver.where.ref.full_name or approver.where.name
+    return str(text) % {"who": approver.principal.label, "place": place}
 
 
 def _is_whole(need: Need, way: tuple[Node, ...]) -> bool:
@@ -177,11 +179,7 @@ def _ends(form: RequestForm, seen: Foresight) -> str:
             "end": words.on(seen.end),
             "zone": words.zone(),
         }
-    counted = "" if form.when.begin else _("If it were given now, ")
-    return _("%(begins)s%(counted)s%(part)s would end %(end)s, %(zone)s.") % {
-        "begins": begins,
-        "counted": counted,
-        "part": "it" if counted else "It",
-        "end": words.on(seen.end),
-        "zone": words.zone(),
-    }
+    end = {"end": words.on(seen.end), "zone": words.zone()}
+    if form.when.begin:
+        return begins + _("It would end %(end)s, %(zone)s.") % end
+    return _("If it were given now, it would end %(end)s, %(zone)s.") % end

@@ -331,7 +331,10 @@ def _one_given(want: RequestWant, seen: VisibleRequest) -> GivenRow:
         ),
         outcomes.FAILED: ("failed", "Not given"),
     }.get(came, ("unknown", "Not given") if ended else ("behind", "Not decided yet"))
-    what = f"{requests_rows.verb(want.action, want.type)} {requests_rows.short(want.name)}"
+    what = _("%(verbs)s %(names)s") % {
+        "verbs": requests_rows.verb(want.action, want.type),
+        "names": requests_rows.short(want.name),
+    }
     window = terms.window_chip(want.valid_from, want.valid_until) if want.given_at else None
     return GivenRow(f"{what[:1].upper()}{what[1:]}", State(kind, word), window, want.name)
 

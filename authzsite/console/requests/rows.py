@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, pgettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -26,7 +26,13 @@ KINDS = {
     "refused": "failed",
 }
 """The mark of each state; all else is only said."""
-VERBS = {"read": "read", "write": "write", "use": "use", "grant": "give access to", HOLD: "hold role"}
+VERBS = {
+    "read": pgettext_lazy("to do", "read"),
+    "write": pgettext_lazy("to do", "write"),
+    "use": pgettext_lazy("to do", "use"),
+    "grant": pgettext_lazy("to do", "give access to"),
+    HOLD: pgettext_lazy("to do", "hold role"),
+}
 NAMED = 3
 """More objects than this are counted."""
 LONG = 90
@@ -55,7 +61,11 @@ def wants_words(wants: Sequence[RequestWant]) -> str:
     alike: dict[tuple[str, ...], list[str]] = {}
     for name, verbs in by_name.items():
         alike.setdefault(tuple(dict.fromkeys(verbs)), []).append(short(name))
-    return words.listed([f"{words.listed(verbs)} {_named(names)}" for verbs, names in alike.items()], 2)
+    told = [
+        gettext("%(verbs)s %(names)s") % {"verbs": words.listed(verbs), "names": _named(names)}
+        for verbs, names in alike.items()
+    ]
+    return words.listed(told, 2)
 
 
 def _named(names: Sequence[str]) -> str:
@@ -64,10 +74,10 @@ def _named(names: Sequence[str]) -> str:
 
 def verb(action: str, type_: str) -> str:
     if action == "read" and type_ in terms.CONTAINERS:
-        return "use"
+        return str(VERBS["use"])
     if action.startswith("create_"):
         return gettext("%(action)s in") % {"action": terms.lower(terms.action(action, type_))}
-    return VERBS.get(action, action)
+    return str(VERBS.get(action, action))
 
 
 def lasts_words(request: AccessRequest) -> str:
@@ -131,7 +141,7 @@ def row(request: AccessRequest, viewer: Principal, *, deciding: bool = False) ->
     end = max((want.valid_until for want in wants if want.valid_until), default=None)
     return RequestRow(
         id=request.pk,
-        who=terms.who(request.asker, "you" if request.asker == viewer else ""),
+        who=terms.who(request.asker, gettext("you") if request.asker == viewer else ""),
         text=gettext("asks to %(wants)s%(request)s %(request2)s")
         % {"wants": wants_words(wants), "request": for_words(request), "request2": lasts_words(request)},
         note=gettext("Request %(pk)s, %(asked)s · “%(reason)s”%(request)s")
@@ -140,7 +150,7 @@ def row(request: AccessRequest, viewer: Principal, *, deciding: bool = False) ->
         decisions=_decisions(parts),
         ends=terms.ends_chip(end),
         url=reverse("console:request_decide", args=[request.pk]) if deciding else url_of(request),
-        action="Decide" if deciding else "Open",
+        action=gettext("Decide") if deciding else gettext("Open"),
     )
 
 

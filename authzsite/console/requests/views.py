@@ -14,6 +14,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.models import Principal
 from accounts.text import holdable
@@ -203,16 +204,13 @@ def _lines(access_request: AccessRequest) -> Iterator[list[object]]:
 def _heading(board: Board) -> str:
     many = board.waiting
     if board.asked.tab != "decide" or not many:
-        return "Requests"
-    told_ = (
+        return _("Requests")
+    told = (
         words.spelled(many)
         if many <= MOST_COUNTED
         else _("More than %(most_counted)s") % {"most_counted": words.number(MOST_COUNTED)}
     )
-    return _("%(told)s request%(part)s for you") % {
-        "told": told_,
-        "part": " waits" if many == 1 else "s wait",
-    }
+    return ngettext("%(told)s request waits for you", "%(told)s requests wait for you", many) % {"told": told}
 
 
 @reads
@@ -247,10 +245,7 @@ def _asked_back(asker: Principal) -> Sequence[AccessRequest]:
 def _lead(rows: Sequence[AccessRequest]) -> str:
     if not rows:
         return ""
-    when = words.moment(rows[0].asked_at)
-    return _("The oldest came %(lower)s.") % {
-        "lower": when[:1].lower() + when[1:] if when.startswith("Today") else f"on {when}"
-    }
+    return _("The oldest came %(when)s.") % {"when": words.on(rows[0].asked_at)}
 
 
 def _item(access_request: AccessRequest) -> Item:

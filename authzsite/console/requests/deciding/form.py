@@ -179,7 +179,7 @@ class DecisionForm(ConsoleForm):
 
     def button(self) -> str:
         return (
-            "Approve"
+            gettext("Approve")
             if len(self.mine) == 1
             else gettext("Approve %(mine)s") % {"mine": words.count(len(self.mine), "decision")}
         )

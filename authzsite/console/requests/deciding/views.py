@@ -8,6 +8,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display.parts import Action, Crumbs, Note, Verdict
@@ -24,7 +25,11 @@ from policies.requests import decisions as requests_decisions
 from policies.requests.visibility import VisibleRequest
 from policies.services.grants import revision_now
 
-DONE = {"approve": "approved", "refuse": "refused", "ask": "asked back"}
+DONE = {
+    "approve": gettext_lazy("approved"),
+    "refuse": gettext_lazy("refused"),
+    "ask": gettext_lazy("asked back"),
+}
 
 
 class DecideView(ChangeView):
