@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext_noop as noop
+
 from policies.models.states import Move, States
 
 REVIEW = States(
     "review",
     "building",
     {
-        "building": "being prepared",
-        "open": "open",
-        "closing": "being carried out",
-        "proving": "waiting for proof",
-        "closed": "closed",
-        "cancelled": "called off",
+        "building": noop("being prepared"),
+        "open": noop("open"),
+        "closing": noop("being carried out"),
+        "proving": noop("waiting for proof"),
+        "closed": noop("closed"),
+        "cancelled": noop("called off"),
     },
     (
         Move("open", ("building",), "open", "All rows are written; reviewers are notified."),
@@ -29,15 +31,15 @@ ROW = States(
     "row",
     "open",
     {
-        "open": "not decided",
-        "decided": "decided",
-        "again": "to be looked at again",
-        "waiting": "to be carried out",
-        "kept": "kept",
-        "carried": "carried out",
-        "proved": "proved",
-        "gone": "ended by others",
-        "failed": "not carried out",
+        "open": noop("not decided"),
+        "decided": noop("decided"),
+        "again": noop("to be looked at again"),
+        "waiting": noop("to be carried out"),
+        "kept": noop("kept"),
+        "carried": noop("carried out"),
+        "proved": noop("proved"),
+        "gone": noop("ended by others"),
+        "failed": noop("not carried out"),
     },
     (
         Move("decide", ("open", "decided", "again"), "decided", "A reviewer decides, or changes it."),

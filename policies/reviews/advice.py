@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.utils.translation import gettext_noop as noop
+
 from policies.models import ReviewRow
 
 RECENTLY, LONG_AGO = timedelta(days=30), timedelta(days=90)
@@ -16,19 +18,19 @@ ENOUGH = 5
 """Fewer comparable people say nothing."""
 
 GROUNDS = {
-    "closed": "{who} cannot sign in",
-    "ends": "it ends by itself on {until}",
-    "outside": "it was granted outside Lakewarden",
-    "conflict": "it breaks a separation-of-duties rule",
-    "used": "last used {used}",
-    "reads": "it was last used {used}, and for reading alone",
-    "never": "never used, and given {since}",
-    "idle": "last used {used}",
-    "rare": "{have} of {of} comparable people have it",
-    "common": "{have} of {of} comparable people have it",
-    "denial": "removing a denial opens access",
-    "unknown": "no usage data",
-    "unclear": "usage gives no clear answer",
+    "closed": noop("{who} cannot sign in"),
+    "ends": noop("it ends by itself on {until}"),
+    "outside": noop("it was granted outside Lakewarden"),
+    "conflict": noop("it breaks a separation-of-duties rule"),
+    "used": noop("last used {used}"),
+    "reads": noop("it was last used {used}, and for reading alone"),
+    "never": noop("never used, and given {since}"),
+    "idle": noop("last used {used}"),
+    "rare": noop("{have} of {of} comparable people have it"),
+    "common": noop("{have} of {of} comparable people have it"),
+    "denial": noop("removing a denial opens access"),
+    "unknown": noop("no usage data"),
+    "unclear": noop("usage gives no clear answer"),
 }
 """What stands beside a suggestion; pages put the numbers in."""
 

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext_noop as noop
 
 from accounts.models import Principal
 from accounts.text import holdable
@@ -16,14 +17,14 @@ from policies.errors import Invalid
 from policies.models import Review
 
 RISKS = {
-    "write": "allows write, create or manage",
-    "denial": "is a denial, or an exception from one",
-    "many": "reaches many objects",
-    "unused": "was never used, as far as usage is reported",
-    "ending": "ends by itself within thirty days",
-    "foreign": "was granted outside Lakewarden",
-    "conflict": "is part of a separation-of-duties rule",
-    "closed": "belongs to somebody who cannot sign in",
+    "write": noop("allows write, create or manage"),
+    "denial": noop("is a denial, or an exception from one"),
+    "many": noop("reaches many objects"),
+    "unused": noop("was never used, as far as usage is reported"),
+    "ending": noop("ends by itself within thirty days"),
+    "foreign": noop("was granted outside Lakewarden"),
+    "conflict": noop("is part of a separation-of-duties rule"),
+    "closed": noop("belongs to somebody who cannot sign in"),
 }
 """What a row can be chosen by, and what is said of it."""
 BY = {

@@ -50,7 +50,7 @@ class ReviewAccess:
 
     @property
     def state_words(self) -> str:
-        return review_states.REVIEW.words[self.review.state]
+        return _(review_states.REVIEW.words[self.review.state])
 
     def url(self, name: str = "review", *more: object) -> str:
         return reverse(f"console:{name}", args=[self.review.pk, *more])

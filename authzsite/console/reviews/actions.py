@@ -9,10 +9,12 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Verdict
+from authzsite.console.kit.display.tables import StrOrPromise
 from authzsite.console.kit.forms import ConsoleForm, ReasonField, WholeNumberField
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.page import page, say
@@ -26,40 +28,49 @@ from policies.reviews import management, reminders, worklist
 class ReviewAction:
     """One thing that can be done to a review: its question, its button, what is said when it is done."""
 
-    heading: str
-    button: str
-    done: str
+    heading: StrOrPromise
+    button: StrOrPromise
+    done: StrOrPromise
     states: tuple[str, ...]
     danger: bool = False
-    field: tuple[str, str, str] = ("", "", "")
+    field: tuple[str, StrOrPromise, str] = ("", "", "")
     """Name, label and usual number of what is asked for."""
 
 
 ACTIONS: Mapping[str, ReviewAction] = {
     "extend": ReviewAction(
-        "Give {title} more time?",
-        "Give more time",
-        "{title} has more time",
+        gettext_lazy("Give {title} more time?"),
+        gettext_lazy("Give more time"),
+        gettext_lazy("{title} has more time"),
         ("open", "building"),
-        field=("days", "Days more", "7"),
+        field=("days", gettext_lazy("Days more"), "7"),
     ),
     "end": ReviewAction(
-        "End {title} now?", "End it now", "{title} is over; it is carried out", ("open",), danger=True
+        gettext_lazy("End {title} now?"),
+        gettext_lazy("End it now"),
+        gettext_lazy("{title} is over; it is carried out"),
+        ("open",),
+        danger=True,
     ),
     "cancel": ReviewAction(
-        "Call {title} off?",
-        "Call it off",
-        "{title} is cancelled; nothing is removed",
+        gettext_lazy("Call {title} off?"),
+        gettext_lazy("Call it off"),
+        gettext_lazy("{title} is cancelled; nothing is removed"),
         ("open", "building"),
         danger=True,
     ),
-    "remind": ReviewAction("Remind reviewers with open rows?", "Remind them", "Reminded", ("open",)),
+    "remind": ReviewAction(
+        gettext_lazy("Remind reviewers with open rows?"),
+        gettext_lazy("Remind them"),
+        gettext_lazy("Reminded"),
+        ("open",),
+    ),
     "repeat": ReviewAction(
-        "How often should {title} repeat?",
-        "Set it",
-        "The series is changed",
+        gettext_lazy("How often should {title} repeat?"),
+        gettext_lazy("Set it"),
+        gettext_lazy("The series is changed"),
         ("open", "closing", "proving", "closed"),
-        field=("every", "Repeat after how many months; 0 to stop", "3"),
+        field=("every", gettext_lazy("Repeat after how many months; 0 to stop"), "3"),
     ),
 }
 
@@ -135,7 +146,7 @@ class ReviewActionView(ChangeView):
         return ""
 
     def success_message(self, form: ReviewActionForm) -> str:
-        return self.result or self.action.done.format(title=self.object.review.title)
+        return self.result or str(self.action.done).format(title=self.object.review.title)
 
     def may_undo(self) -> bool:
         return False
@@ -145,10 +156,10 @@ class ReviewActionView(ChangeView):
         return self.object.url("review_result") if over else self.back()
 
     def heading(self, form: ReviewActionForm) -> str:
-        return self.action.heading.format(title=self.object.review.title)
+        return str(self.action.heading).format(title=self.object.review.title)
 
     def button(self, form: ReviewActionForm) -> str:
-        return self.action.button
+        return str(self.action.button)
 
     def back(self) -> str:
         return self.object.url("review_lead")
@@ -194,15 +205,17 @@ def _lines(visit: ReviewAccess, code: str) -> list[DiffLine]:
         lines = [DiffLine("lose", words.count(taking, "row"), _("to be removed, reduced or given an end"))]
         if owed:
             silent = {"keep": ("same", _("left as they are")), "remove": ("lose", _("to be removed too"))}
-            kind, text = silent.get(review.silence, ("same", "left for you to decide"))
+            kind, text = silent.get(review.silence, ("same", _("left for you to decide")))
             lines.append(DiffLine(kind, words.count(owed, "row"), text, _("Nobody decided them.")))
-        lines.append(DiffLine("same", words.count(counts["choice_keep"], "row"), "kept"))
+        lines.append(DiffLine("same", words.count(counts["choice_keep"], "row"), _("kept")))
         return lines
     if code == "cancel":
         return [DiffLine("same", _("Nobody"), _("loses anything"), _("Decisions stay on the record."))]
     if code == "remind":
         some = [item.reviewer.label for item in worklist.progress(review) if item.open]
-        text = _("%(part)s told once today, by inbox and mail") % {"part": "is" if len(some) == 1 else "are"}
+        text = ngettext(
+            "is told once today, by inbox and mail", "are told once today, by inbox and mail", len(some) or 1
+        )
         return [DiffLine("change", words.listed(some, 8) or _("Nobody"), text)]
     if code == "extend":
         return [

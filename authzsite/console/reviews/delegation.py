@@ -116,9 +116,11 @@ class DelegationView(ChangeView):
         return self.object.url("review_lead") if leads else reverse("console:reviews")
 
     def heading(self, form: DelegationForm) -> str:
-        own = self.of is not None and self.of.pk == self.asker.pk
-        whose = "your" if own else f"{self.of.label}'s" if self.of else "the"
-        return _("Pass %(whose)s %(many)s on") % {"whose": whose, "many": self.many}
+        if self.of is None:
+            return _("Pass the %(many)s on") % {"many": self.many}
+        if self.of.pk == self.asker.pk:
+            return _("Pass your %(many)s on") % {"many": self.many}
+        return _("Pass %(label)s's %(many)s on") % {"label": self.of.label, "many": self.many}
 
     def lead(self) -> str:
         return _("%(title)s. Decided rows stay as they are.") % {"title": self.object.review.title}

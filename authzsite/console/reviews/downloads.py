@@ -7,9 +7,10 @@ import tempfile
 from django.http import FileResponse, Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.auth import login_required
-from authzsite.console.kit.display import words
+from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads, writes
 from authzsite.console.kit.page import page, say
@@ -31,8 +32,8 @@ def how(request: Request, id: int) -> HttpResponse:
         "crumbs": visit.crumbs(inner=True),
         "due": words.moment(review.due),
         "starter": review.starter.label,
-        "silence": SILENCE[review.silence][:1].lower() + SILENCE[review.silence][1:],
-        "unsure": "the next round decides" if later else "it is listed as an exception",
+        "silence": terms.lower(str(SILENCE[review.silence])),
+        "unsure": _("the next round decides") if later else _("it is listed as an exception"),
         "bulk": words.number(review.bulk),
         "back": visit.url(),
     }
@@ -48,7 +49,8 @@ def evidence(request: Request, id: int) -> HttpResponseBase:
         raise Http404
     if not may_export(visit):
         access_log.refused(visit.asker, EXPORT, visit.root, via="console")
-        say(request, f"Exporting evidence takes a duty; ask the owner of {visit.root.name} for it")
+        text = _("Exporting evidence takes a duty; ask the owner of %(name)s for it")
+        say(request, text % {"name": visit.root.name})
         return redirect(visit.url("review_result"))
     access_log.looked(visit.asker, f"evidence of review {id}", visit.root, via="console")
     name = f"review-{id}.zip"

@@ -109,7 +109,7 @@ def _show(request: Request, one: ReviewItem, work: ReviewerPage, status: int = 2
 
 
 def _facts(told: RowWording, row: ReviewRow) -> Iterable[Fact]:
-    used = words.ago(row.last_used) if row.last_used else "Never"
+    used = words.ago(row.last_used) if row.last_used else gettext("Never")
     yield Fact(gettext("Last used"), used if row.uses_told or row.last_used else gettext("Nobody tells"))
     since = told.moments.get(row.since or 0)
     if since:
@@ -126,7 +126,9 @@ def _facts(told: RowWording, row: ReviewRow) -> Iterable[Fact]:
         )
     if row.change in CHANGED:
         yield Fact(
-            gettext("Since the last review"), row.get_rank_display(), note=terms.lower(CHANGED[row.change])
+            gettext("Since the last review"),
+            row.get_rank_display(),
+            note=terms.lower(str(CHANGED[row.change])),
         )
     outside = _outside(row)
     if outside is not None:
@@ -135,7 +137,7 @@ def _facts(told: RowWording, row: ReviewRow) -> Iterable[Fact]:
         yield Fact(
             gettext("Worth a look"),
             gettext("It %(listed)s")
-            % {"listed": words.listed([RISKS[risk] for risk in row.risks if risk in RISKS])},
+            % {"listed": words.listed([gettext(RISKS[risk]) for risk in row.risks if risk in RISKS])},
         )
 
 
@@ -152,10 +154,15 @@ def _lines(found: Consequence, row: ReviewRow) -> Iterable[DiffLine]:
     if found.gone:
         yield DiffLine("same", gettext("Nobody"), gettext("loses anything by it: it ended already."))
         return
-    for kind, verb, some in (("lose", "loses", found.loses), ("gain", "gains", found.gains)):
+    for kind, some in (("lose", found.loses), ("gain", found.gains)):
         for lost in some[:NAMED]:
-            acts = words.listed(acts_of(row, lost.actions))
-            yield DiffLine(kind, lost.person.label, f"{verb} {acts}", lost.object)
+            lost_acts = {"acts": words.listed(acts_of(row, lost.actions))}
+            text = (
+                gettext("loses %(acts)s") % lost_acts
+                if kind == "lose"
+                else gettext("gains %(acts)s") % lost_acts
+            )
+            yield DiffLine(kind, lost.person.label, text, lost.object)
         if len(some) > NAMED:
             yield DiffLine(kind, words.number(len(some) - NAMED), gettext("more lines like these."))
     for kept in found.keeps[:NAMED]:
@@ -201,7 +208,7 @@ def _gift(told: RowWording, gift: list[Any]) -> dict[str, str]:
 
 
 def _moment(told: RowWording, made: ReviewDecision) -> Moment:
-    what = SAID[made.choice] if made.choice else gettext("took it back")
+    what = str(SAID[made.choice]) if made.choice else gettext("took it back")
     if made.until:
         what = gettext("end on %(until)s") % {"until": words.moment(made.until)}
     if made.choice == "reduce":

@@ -221,7 +221,7 @@ class ReviewerPage:
             self.told.how(row),
             self.told.suggests(row),
             tuple(
-                Option(code, LABELS[Choice(code)], KEYS.get(Choice(code), ""), code == picked)
+                Option(code, str(LABELS[Choice(code)]), KEYS.get(Choice(code), ""), code == picked)
                 for code in choices(row)
             ),
             self.more(row, ready, self.effects.get(row.pk)),

@@ -135,7 +135,7 @@ def _facts(visit: ReviewAccess, counts: Mapping[str, int]) -> Iterable[Fact]:
     )
     yield Fact(_("State"), visit.state_words.capitalize())
     yield Fact(_("Due"), visit.due_words if visit.is_open else words.day(review.due))
-    yield Fact(_("Without a decision"), SILENCE[review.silence])
+    yield Fact(_("Without a decision"), str(SILENCE[review.silence]))
     yield Fact(
         _("State under review"),
         _("Revision %(revision)s") % {"revision": words.number(review.revision)},

@@ -13,11 +13,13 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Pager, Toggle
 from authzsite.console.kit.display.parts import Action, Empty, Fact, Facts, Note, Path, Reason, State, Who
+from authzsite.console.kit.display.tables import StrOrPromise
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
@@ -34,13 +36,13 @@ SHOWN, PRINTED = 50, 2000
 EXPORT = "export_history"
 TAKEN = ("remove", "reduce", "end")
 TAKING = Q(choice__in=TAKEN)
-KINDS: Mapping[str, tuple[str, Q]] = {
-    "taken": ("To be removed", TAKING),
-    "proved": ("Proved", Q(state="proved")),
-    "failed": ("Not carried out", Q(state__in=("failed", "gone"))),
-    "kept": ("Kept", Q(state="kept")),
-    "quick": ("Decided quickly", Q(quick=True)),
-    "all": ("Every row", Q()),
+KINDS: Mapping[str, tuple[StrOrPromise, Q]] = {
+    "taken": (gettext_lazy("To be removed"), TAKING),
+    "proved": (gettext_lazy("Proved"), Q(state="proved")),
+    "failed": (gettext_lazy("Not carried out"), Q(state__in=("failed", "gone"))),
+    "kept": (gettext_lazy("Kept"), Q(state="kept")),
+    "quick": (gettext_lazy("Decided quickly"), Q(quick=True)),
+    "all": (gettext_lazy("Every row"), Q()),
 }
 LEFT = "left"
 MARKS = {
@@ -105,7 +107,7 @@ class Result:
         return [self._line(told, row, whys.get(row.pk)) for row in self.shown]
 
     def _line(self, told: RowWording, row: ReviewRow, left: completion.Left | None) -> ResultRow:
-        word = review_states.ROW.words[row.state].capitalize()
+        word = _(review_states.ROW.words[row.state])
         proof = (
             _("%(why)s %(label)s answers for it until %(until)s.")
             % {"why": left.why, "label": left.owner.label, "until": words.day(left.until)}
@@ -118,7 +120,7 @@ class Result:
             told.can(row),
             told.how(row),
             told.decided(row) or _("Nobody decided"),
-            State(MARKS.get(row.state, "unknown"), word),
+            State(MARKS.get(row.state, "unknown"), f"{word[:1].upper()}{word[1:]}"),
             proof or proved(row),
             self.visit.url("review_row", row.number),
         )
@@ -131,10 +133,8 @@ def proved(row: ReviewRow) -> str:
         when = f", {words.moment(at)}," if at else ""
         where = str(row.proof.get("backend", ""))
         if where == proofs.CONSOLE:
-            return (
-                f"No backend mirrors it; in force since revision {words.number(revision)}{when}".strip(",")
-                + "."
-            )
+            since = f"{words.number(revision)}{when}".strip(",")
+            return _("No backend mirrors it; in force since revision %(since)s.") % {"since": since}
         return _("%(upper)s%(where)s was read at revision %(revision)s%(when)s without it.") % {
             "upper": where[:1].upper(),
             "where": where[1:],
@@ -267,7 +267,7 @@ def _toggles(visit: ReviewAccess, result: Result, counts: Mapping[str, int]) -> 
         "quick": worklist.rows_of(visit.review).filter(quick=True).count() if visit.standing.reads else 0,
     }
     found = [
-        Toggle(word, f"?show={code}", code == result.show, words.number(many[code]))
+        Toggle(str(word), f"?show={code}", code == result.show, words.number(many[code]))
         for code, (word, _) in KINDS.items()
         if code != "quick" or many[code] or result.show == code
     ]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy, ngettext, pgettext_lazy
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Chip, Face, Path, Who
@@ -21,19 +21,35 @@ from policies.reviews.consequences import Consequence
 
 Kind, Choice = ReviewRow.Kind, ReviewRow.Choice
 LABELS = {
-    Choice.KEEP: "Keep",
-    Choice.REMOVE: "Remove",
-    Choice.END: "End on…",
-    Choice.UNSURE: "Not sure",
-    Choice.REDUCE: "Reduce…",
+    Choice.KEEP: gettext_lazy("Keep"),
+    Choice.REMOVE: gettext_lazy("Remove"),
+    Choice.END: gettext_lazy("End on…"),
+    Choice.UNSURE: gettext_lazy("Not sure"),
+    Choice.REDUCE: gettext_lazy("Reduce…"),
 }
-SAID = {"keep": "keep", "remove": "remove", "reduce": "reduce", "end": "end on a date", "unsure": "not sure"}
+SAID = {
+    "keep": gettext_lazy("keep"),
+    "remove": gettext_lazy("remove"),
+    "reduce": gettext_lazy("reduce"),
+    "end": gettext_lazy("end on a date"),
+    "unsure": gettext_lazy("not sure"),
+}
 CHANGED = {
-    "new": "New since the last review",
-    "more": "Gives more than at the last review",
-    "less": "Gives less than at the last review",
-    "other": "Gives other access than at the last review",
+    "new": gettext_lazy("New since the last review"),
+    "more": gettext_lazy("Gives more than at the last review"),
+    "less": gettext_lazy("Gives less than at the last review"),
+    "other": gettext_lazy("Gives other access than at the last review"),
 }
+ACTS = {
+    "use": pgettext_lazy("an act", "use"),
+    "read": pgettext_lazy("an act", "read"),
+    "write": pgettext_lazy("an act", "write"),
+    "grant": pgettext_lazy("an act", "grant"),
+    "set_owner": pgettext_lazy("an act", "set owner"),
+    "alter": pgettext_lazy("an act", "alter"),
+    "drop": pgettext_lazy("an act", "drop"),
+}
+"""What people lose and keep; other actions go by their codes."""
 NAMED = 3
 ORDER = ("use", "read", "write", "create", "manage")
 
@@ -91,7 +107,7 @@ class RowWording:
             return ""
         if row.holder.kind == "group":
             return words.count(row.people, "person", "people")
-        note = "service" if row.holder.kind == "service" else ""
+        note = gettext("service") if row.holder.kind == "service" else ""
         return gettext("cannot sign in") if "closed" in row.risks else note
 
     # Can
@@ -125,9 +141,9 @@ class RowWording:
     def rights(self, codes: Sequence[str], type_: str, kind: str = "") -> str:
         """Read, write: what privileges let somebody do; the backend's own words for what it gave."""
         if kind == Kind.FOREIGN:
-            return words.listed([code.capitalize() for code in codes]) or "Something"
+            return words.listed([code.capitalize() for code in codes]) or gettext("Something")
         told = [terms.right(code, type_, self.law) for code in sorted(codes, key=self._place)]
-        return terms.sentence_list(list(dict.fromkeys(told))) or "Nothing"
+        return terms.sentence_list(list(dict.fromkeys(told))) or gettext("Nothing")
 
     def _place(self, code: str) -> tuple[int, str]:
         """Use before read before write, as people say it."""
@@ -141,7 +157,8 @@ class RowWording:
         for _, name, codes, effect in row.gives[:NAMED]:
             rights = self.rights(codes, "")
             short = str(name).rpartition(".")[2] or name
-            told.append(f"{'denied: ' if effect == 'deny' else ''}{terms.lower(rights)} {short}")
+            text = f"{terms.lower(rights)} {short}"
+            told.append(gettext("denied: %(text)s") % {"text": text} if effect == "deny" else text)
         more = len(row.gives) - NAMED
         tail = gettext(" and %(more)s more") % {"more": words.number(more)} if more > 0 else ""
         text = "; ".join(told) + tail
@@ -179,7 +196,7 @@ class RowWording:
     # What we suggest
 
     def suggests(self, row: ReviewRow) -> Suggestion:
-        word = LABELS.get(Choice(row.advice), "") if row.advice else gettext("No suggestion")
+        word = str(LABELS.get(Choice(row.advice), "")) if row.advice else gettext("No suggestion")
         if row.kind == Kind.FOREIGN and row.advice == Choice.REMOVE:
             word = gettext("Adopt or remove")
         if row.advice == Choice.REDUCE and row.advised:
@@ -193,12 +210,12 @@ class RowWording:
                 % {"peers_have": words.number(row.peers_have), "peers_of": words.number(row.peers_of)}
             )
         if row.change in CHANGED:
-            told.append(terms.lower(CHANGED[row.change]))
+            told.append(terms.lower(str(CHANGED[row.change])))
         return Suggestion(word.rstrip("…"), "; ".join(told))
 
     def _ground(self, row: ReviewRow) -> str:
-        sentence = GROUNDS.get(row.ground, "")
-        used = words.ago(row.last_used) if row.last_used else "never"
+        sentence = gettext(GROUNDS[row.ground]) if row.ground in GROUNDS else ""
+        used = words.ago(row.last_used) if row.last_used else gettext("never")
         since = self.moments.get(row.since or 0)
         return sentence.format(
             who=row.holder.label if row.holder else gettext("who has it"),
@@ -213,7 +230,7 @@ class RowWording:
         """Remove (Ben Bauer, today, 09:14): no longer in sales."""
         if not row.choice:
             return ""
-        told = SAID[row.choice]
+        told = str(SAID[row.choice])
         if row.choice == Choice.END and row.until:
             told = gettext("end on %(until)s") % {"until": words.moment(row.until)}
         if row.choice == Choice.REDUCE:
@@ -260,10 +277,10 @@ def _losses(row: ReviewRow, it: Consequence) -> Iterable[str]:
         people = list(dict.fromkeys(item.person.label for item in it.loses))
         acts = acts_of(row, [act for item in it.loses for act in item.actions])
         places = list(dict.fromkeys(item.object for item in it.loses))
-        verb = "loses" if len(people) == 1 else "lose"
-        yield gettext("%(people)s %(verb)s %(acts)s on %(places)s.") % {
+        yield ngettext(
+            "%(people)s loses %(acts)s on %(places)s.", "%(people)s lose %(acts)s on %(places)s.", len(people)
+        ) % {
             "people": _people(people),
-            "verb": verb,
             "acts": words.listed(acts[:4]),
             "places": words.listed(places, 2),
         }
@@ -274,10 +291,12 @@ def _keeps(row: ReviewRow, it: Consequence) -> Iterable[str]:
         people = list(dict.fromkeys(keep.person.label for keep in it.keeps))
         acts = acts_of(row, [act for keep in it.keeps for act in keep.actions])
         ways = list(dict.fromkeys(way(path) for keep in it.keeps for path in keep.paths))
-        verb = "keeps" if len(people) == 1 else "keep"
-        yield gettext("%(people)s %(verb)s %(acts)s, through %(ways)s.") % {
+        yield ngettext(
+            "%(people)s keeps %(acts)s, through %(ways)s.",
+            "%(people)s keep %(acts)s, through %(ways)s.",
+            len(people),
+        ) % {
             "people": _people(people),
-            "verb": verb,
             "acts": words.listed(acts[:3]),
             "ways": words.listed(ways, 2),
         }
@@ -286,15 +305,16 @@ def _keeps(row: ReviewRow, it: Consequence) -> Iterable[str]:
 def acts_of(row: ReviewRow, actions: Sequence[str]) -> list[str]:
     """What actions are called: to read a schema is to use it."""
     inside = row.type in terms.CONTAINERS
-    told = ("use" if inside and action == "read" else action.replace("_", " ") for action in actions)
-    return list(dict.fromkeys(told))
+    codes = ("use" if inside and action == "read" else action for action in actions)
+    return [str(ACTS.get(code, code.replace("_", " "))) for code in dict.fromkeys(codes)]
 
 
 def _gains(it: Consequence) -> Iterable[str]:
     if it.gains:
         people = list(dict.fromkeys(gain.person.label for gain in it.gains))
-        verb = "gains" if len(people) == 1 else "gain"
-        yield gettext("%(people)s %(verb)s what it denies.") % {"people": _people(people), "verb": verb}
+        yield ngettext("%(people)s gains what it denies.", "%(people)s gain what it denies.", len(people)) % {
+            "people": _people(people)
+        }
 
 
 def way(rule: Rule) -> str:
@@ -302,7 +322,7 @@ def way(rule: Rule) -> str:
     names = [item.name for item in rule.via if item.kind in ("group", "role") and not is_personal(item.name)]
     if names:
         return names[0]
-    return "ownership" if rule.privilege == OWNER else gettext("a direct grant")
+    return gettext("ownership") if rule.privilege == OWNER else gettext("a direct grant")
 
 
 def _people(names: list[str]) -> str:

@@ -125,7 +125,7 @@ class ReviewForm(ConsoleForm):
         super().__init__(data, **kwargs)
         self.fields["what"].circle = circle
         self.fields["who"].search = lambda text: circle.people(text, kind="user")
-        self.fields["risk"].offer((code, text, "") for code, text in RISKS.items())
+        self.fields["risk"].offer((code, gettext(text), "") for code, text in RISKS.items())
 
     @property
     def limits(self) -> list[forms.BoundField]:

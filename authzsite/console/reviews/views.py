@@ -96,7 +96,7 @@ def as_csv(request: Request) -> HttpResponseBase:
     """All of them, the newest first."""
     asker = asker_of(request)
     waits = {item.review.pk: item.open for item in worklist.owing(asker)}
-    head = ["review", "title", _("started by"), "state", "rows", "open", _("wait for you"), "due", "ended"]
+    head = ["review", "title", "started by", "state", "rows", "open", "wait for you", "due", "ended"]
     rows = worklist.reviews_for(asker).iterator(csv_file.CHUNK)
     return csv_file.answer("reviews", head, _told(rows, waits))
 
@@ -139,21 +139,22 @@ def _owed(owing: Owing) -> CampaignRow:
 
 def _line(review: Review, sums: Mapping[int, Mapping[str, int]], asker: Principal) -> CampaignRow:
     counts = sums.get(review.pk, {})
-    by = "you" if review.starter_id == asker.pk else review.starter.label
+    by = _("you") if review.starter_id == asker.pk else review.starter.label
     rows = words.count(sum(counts.values()), "row")
     when = review.closed or review.due
-    ends = "Ended" if review.closed else "Due"
+    day = {"day": words.when_in_words(words.day(when))}
     over = review.state in ("closed", "cancelled", "closing", "proving")
     name = "review_result" if over else "review"
     url = reverse(f"console:{name}", args=[review.pk])
-    state = State(MARKS[review.state] or "ok", review_states.REVIEW.words[review.state].capitalize())
+    word = _(review_states.REVIEW.words[review.state])
+    state = State(MARKS[review.state] or "ok", f"{word[:1].upper()}{word[1:]}")
     return CampaignRow(
         review.title,
         url,
         _("%(rows)s; started by %(by)s") % {"rows": rows, "by": by},
         parts_of(counts),
         state,
-        f"{ends} {words.when_in_words(words.day(when))}",
+        _("Ended %(day)s") % day if review.closed else _("Due %(day)s") % day,
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from django.http import HttpResponse
 from django.shortcuts import redirect
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
@@ -261,9 +261,9 @@ def _actions(work: ReviewerPage) -> list[Action]:
 
 
 SILENCE = {
-    "keep": "Access stays",
-    "remove": "Access is removed",
-    "escalate": "The starter decides",
+    "keep": gettext_lazy("Access stays"),
+    "remove": gettext_lazy("Access is removed"),
+    "escalate": gettext_lazy("The starter decides"),
 }
 
 
@@ -275,7 +275,7 @@ def _facts(work: ReviewerPage) -> Iterable[Fact]:
         % {"counts": words.number(counts["decided"]), "counts2": words.number(counts["all"])},
     )
     yield Fact(gettext("Due"), work.visit.due_words)
-    silence = SILENCE[review.silence]
+    silence = str(SILENCE[review.silence])
     if review.stage + 1 < len(review.stages):
         silence = (
             gettext("%(silence)s, and the next stage decides") % {"silence": silence}
