@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.conf import settings
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -32,7 +33,9 @@ def admin_names() -> str:
     names = [terms.principal_name(item) for item in named()]
     if not names:
         return _("No site admin is set up yet.")
-    return f"{'Site admin' if len(names) == 1 else 'Site admins'}: {words.listed(names)}."
+    return ngettext("Site admin: %(names)s.", "Site admins: %(names)s.", len(names)) % {
+        "names": words.listed(names)
+    }
 
 
 def refused(request: Request, heading: str, *, back: str, back_words: str) -> HttpResponse:

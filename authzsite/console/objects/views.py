@@ -183,10 +183,11 @@ def _sync_note(there: BackendState | None) -> str:
 
 def _foreign_note(head: ObjectHeader) -> str:
     foreign = len(head.foreign) if head.there else 0
-    text = ngettext(
+    if not foreign:
+        return ""
+    return ngettext(
         "%(foreign)s foreign holder is left alone.", "%(foreign)s foreign holders are left alone.", foreign
-    )
-    return text % {"foreign": words.spelled(foreign)} if foreign else ""
+    ) % {"foreign": words.spelled(foreign)}
 
 
 @reads

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts import directory
 from accounts.models import Membership, Principal
@@ -39,16 +40,21 @@ from policies.services import members
 from policies.simulation.changes import JoinGroup, LeaveGroup
 
 DUTY = {
-    "view_history": "read the history of",
-    "export_history": "export the history of",
-    "review_access": "review access to",
-    "approve_requests": "decide requests for",
-    "operate_sync": "run and pause the sync of",
-    "connect_backend": "connect a backend to",
-    "break_glass": "take access in an emergency to",
+    "view_history": gettext_lazy("read the history of %(name)s"),
+    "export_history": gettext_lazy("export the history of %(name)s"),
+    "review_access": gettext_lazy("review access to %(name)s"),
+    "approve_requests": gettext_lazy("decide requests for %(name)s"),
+    "operate_sync": gettext_lazy("run and pause the sync of %(name)s"),
+    "connect_backend": gettext_lazy("connect a backend to %(name)s"),
+    "break_glass": gettext_lazy("take access in an emergency to %(name)s"),
 }
-"""What each of the console's own duties lets one do, as it stands before an object's name."""
+"""What each of the console's own duties lets one do, after "may" and "may no longer"."""
 DIRECTORY_KEEPS = "The directory keeps this group. Change there who is in it."
+
+
+def duty_words(duty: str, name: str) -> str:
+    """read the history of demo.sales"""
+    return str(DUTY[duty]) % {"name": name} if duty in DUTY else f"{duty} {name}"
 
 
 def _group(id: int) -> Principal:
@@ -165,11 +171,10 @@ class JoinView(GroupChangeView):
 
     def success_message(self, form: JoinForm) -> str:
         names = words.listed([member.label for member in form.cleaned_data["who"]], 3)
-        return _("%(names)s: in %(label)s%(part)s") % {
-            "names": names,
-            "label": self.object.label,
-            "part": "" if self.revision else "; they were before",
-        }
+        named = {"names": names, "label": self.object.label}
+        if self.revision is None:
+            return _("%(names)s: in %(label)s; they were before") % named
+        return _("%(names)s: in %(label)s") % named
 
     def may_undo(self) -> bool:
         return True
@@ -213,9 +218,9 @@ def _diff(foretold: Foretold, moved: Moved, who: Sequence[Principal], *, gains: 
 
 def _duty_lines(moved: Moved, who: Sequence[Principal], *, gains: bool) -> Iterable[DiffLine]:
     names = words.listed([item.label for item in who], 6)
-    verb = "may" if gains else _("may no longer")
     for node, duty in moved.duties:
-        text = f"{verb} {DUTY.get(duty, duty)} {node.ref.full_name or node.name}"
+        deed = {"text": duty_words(duty, node.ref.full_name or node.name)}
+        text = _("may %(text)s") % deed if gains else _("may no longer %(text)s") % deed
         yield DiffLine("gain" if gains else "lose", names, text, _("A duty of the group."))
 
 

@@ -11,6 +11,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as noop
 
 from accounts.models import Principal
 from authzsite.console.kit.display import words
@@ -32,9 +33,9 @@ from policies.services.grants import revision_now
 
 NO_GIVING, NO_REMOVING = "why-not-give", "why-not-remove"
 TABS = (
-    ("Access", (("person", "Reach"), ("person_sees", "Check as"))),
-    ("Groups and roles", (("person_groups", "Groups and roles"),)),
-    ("History", (("person_history", "Changes"), ("person_then", "Past"))),
+    (noop("Access"), (("person", noop("Reach")), ("person_sees", noop("Check as")))),
+    (noop("Groups and roles"), (("person_groups", noop("Groups and roles")),)),
+    (noop("History"), (("person_history", noop("Changes")), ("person_then", noop("Past")))),
 )
 """Each with the pages inside it; the first is where it leads."""
 
@@ -192,8 +193,9 @@ class PersonAccess:
     def _tabs(self) -> Tabs:
         groups = TABS
         if self.person.kind == Principal.Kind.GROUP:
-            groups = (TABS[0], (_("People and roles"), TABS[1][1]), TABS[2])
-        return grouped(groups, self.tab, self._tab)
+            groups = (TABS[0], (noop("People and roles"), TABS[1][1]), TABS[2])
+        named = tuple((_(label), tuple((code, _(name)) for code, name in pages)) for label, pages in groups)
+        return grouped(named, self.tab, self._tab)
 
     def _tab(self, code: str, label: str) -> Tab:
         label = _("What you see") if code == "person_sees" and self.own else label

@@ -58,7 +58,7 @@ def membership_list(request: Request, id: int) -> HttpResponse:
             "pager": pager,
             "groups_action": _joining(seen) if group and not kept else None,
             "groups_reason": _no_joining(seen, kept=kept) if group else None,
-            "groups_heading": _("People in it") if group else "Groups",
+            "groups_heading": _("People in it") if group else _("Groups"),
             "groups_empty": _("Nobody you can see is in it.")
             if group
             else _("In no group that you can see."),
@@ -151,5 +151,5 @@ def _roles(seen: PersonAccess) -> list[MembershipRow]:
 def _role(seen: PersonAccess, role: Node, row: Assignment) -> MembershipRow:
     direct = row.holder_id == seen.person.pk
     who = Who(role.name, Face("thing", "role"), role.realm, terms.page_of(role.id, "role"))
-    how = "Directly" if direct else _("As %(label)s") % {"label": row.holder.label}
+    how = _("Directly") if direct else _("As %(label)s") % {"label": row.holder.label}
     return MembershipRow(who, how, terms.window_chip(row.valid_from, row.valid_until))

@@ -73,8 +73,9 @@ class RolesForm(ConsoleForm):
             (
                 code,
                 role.name,
-                _("in %(realm)s%(part)s")
-                % {"realm": role.realm, "part": "; held already" if role.id in held else ""},
+                _("in %(realm)s; held already") % {"realm": role.realm}
+                if role.id in held
+                else _("in %(realm)s") % {"realm": role.realm},
             )
             for code, role in self.offered.items()
         )
