@@ -12,6 +12,7 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as noop
 
 from accounts.models import Principal
 from authzsite.console.kit.auth import login_required
@@ -40,11 +41,11 @@ from policies.services.grants import revision_now
 
 SHOWN = 200
 ONLY = (
-    ("", "All"),
-    ("first", "Only the first"),
-    ("second", "Only the second"),
-    ("both", "Both"),
-    ("differ", "They differ"),
+    ("", noop("All")),
+    ("first", noop("Only the first")),
+    ("second", noop("Only the second")),
+    ("both", noop("Both")),
+    ("differ", noop("They differ")),
 )
 Given = dict[int, dict[str, str]]
 """By object, what is said of each privilege: allow, deny, or own."""
@@ -65,7 +66,12 @@ class ComparisonRow:
     what: Who
     first: tuple[Chip, ...]
     second: tuple[Chip, ...]
-    word: str
+    code: str
+    """One of ONLY."""
+
+    @property
+    def word(self) -> str:
+        return _(dict(ONLY)[self.code])
 
 
 @reads
@@ -104,15 +110,15 @@ def asked_in(request: Request) -> tuple[ComparisonQuery, str]:
 
 
 def fitting(lines: list[ComparisonRow], only: str) -> list[ComparisonRow]:
-    return [line for line in lines if not only or line.word == dict(ONLY).get(only)]
+    return [line for line in lines if not only or line.code == only]
 
 
 def _toggles(desk: ComparisonQuery, lines: list[ComparisonRow], only: str) -> tuple[Toggle, ...]:
     if not lines:
         return ()
-    counts = {code: sum(line.word == word or not code for line in lines) for code, word in ONLY}
+    counts = {code: sum(not code or line.code == code for line in lines) for code, _word in ONLY}
     return tuple(
-        Toggle(word, desk.url(only=code), only == code, words.number(counts[code])) for code, word in ONLY
+        Toggle(_(word), desk.url(only=code), only == code, words.number(counts[code])) for code, word in ONLY
     )
 
 
@@ -218,12 +224,12 @@ class ComparisonQuery:
 
     def _line(self, node: Node, first: Side, second: Side) -> ComparisonRow:
         one, two = first.given.get(node.id, {}), second.given.get(node.id, {})
-        word = "Both" if one == two else _("They differ")
+        code = "both" if one == two else "differ"
         if not one or not two:
-            word = _("Only the first") if one else _("Only the second")
+            code = "first" if one else "second"
         icon, url = terms.icon_of(node.type), terms.page_of(node.id, node.type)
         what = Who(node.name, Face("thing", icon), " / ".join(node.names[:-1]), url)
-        return ComparisonRow(node, what, tuple(_chips(node, one)), tuple(_chips(node, two)), word)
+        return ComparisonRow(node, what, tuple(_chips(node, one)), tuple(_chips(node, two)), code)
 
 
 def _chips(node: Node, given: dict[str, str]) -> Iterable[Chip]:
