@@ -62,9 +62,9 @@ def search_page(request: Request) -> HttpResponse:
         "lead": "" if text else gettext("Type a name, or a part of one, into the field above."),
         "asked": text,
         **ticking(found_rows(sought, places[:SHOWN]), "objects"),
-        "objects_words": _words(places, after, "object", "objects"),
+        "objects_words": _object_words(places, after),
         "people": [_person(row) for row in people[:SHOWN]],
-        "people_words": _words(people, None, gettext("person or group"), gettext("people and groups")),
+        "people_words": _people_words(people),
         "others": [item for item in sought.rest(places, people) if item.options] if not after else [],
         "pager": _pager(text, hits, after),
         "csv": f"{reverse('console:search_csv')}?{urlencode({'q': text})}" if places else "",
@@ -101,18 +101,19 @@ def _pager(text: str, hits: Sequence[tuple[Node, After]], after: After | None) -
     return Pager(told if hits else gettext("Nothing comes after this"), start, next_)
 
 
-def _words(rows: Sequence[object], after: After | None, one: str, many: str) -> str:
+def _object_words(rows: Sequence[object], after: After | None) -> str:
+    more = len(rows) > SHOWN
     if after:
-        return (
-            gettext("More %(many)s") % {"many": many}
-            if len(rows) > SHOWN
-            else gettext("The last %(many)s") % {"many": many}
-        )
-    return (
-        gettext("More than %(shown)s %(many)s") % {"shown": SHOWN, "many": many}
-        if len(rows) > SHOWN
-        else words.count(len(rows), one, many)
-    )
+        return gettext("More objects") if more else gettext("The last objects")
+    if more:
+        return gettext("More than %(shown)s objects") % {"shown": SHOWN}
+    return words.count(len(rows), "object")
+
+
+def _people_words(rows: Sequence[object]) -> str:
+    if len(rows) > SHOWN:
+        return gettext("More than %(shown)s people and groups") % {"shown": SHOWN}
+    return words.count(len(rows), "person or group", "people and groups")
 
 
 @reads
