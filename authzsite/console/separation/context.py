@@ -13,6 +13,7 @@ from django.utils.translation import gettext as _
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Chip, Path, Reason, Verdict, Who
+from authzsite.console.kit.display.tables import StrOrPromise
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.inputs.visible_principals import circle_of
 from authzsite.console.settings.realm import RealmAccess, realm_at, show
@@ -84,7 +85,7 @@ def rule_at(request: Request, id: int) -> tuple[SeparationContext, SeparationRul
     return desk, rule
 
 
-def refused(request: Request, desk: SeparationContext, deed: str) -> HttpResponse:
+def refused(request: Request, desk: SeparationContext, deed: StrOrPromise) -> HttpResponse:
     ward = desk.ward
     access_log.refused(ward.asker, site_permissions.REALM, ward.root, via="console")
     text = _("Only %(owner_words)s or a site admin can do that.") % {"owner_words": ward.owner_words()}
@@ -121,7 +122,7 @@ def side_words(side: Side, seen: Sight) -> str:
         return _("Role %(name)s") % {"name": node.name}
     rights = [terms.right(code, node.type, node.kind) for code in side.privileges]
     return _("%(rights)s on %(part)s") % {
-        "rights": " or ".join(dict.fromkeys(rights)),
+        "rights": words.either(list(dict.fromkeys(rights))),
         "part": node.ref.full_name or node.name,
     }
 

@@ -7,6 +7,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse, QueryDict
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.kit.change_view import Plan
@@ -59,7 +60,7 @@ class NewExceptionView(RuleChangeView):
 
     template_name = "console/kit/planned.html"
     looks_first = True
-    cannot = "make exceptions from rules of separation"
+    cannot = gettext_lazy("make exceptions from rules of separation")
 
     def make_form(self, data: Any) -> ExceptionForm:
         form = ExceptionForm(data, circle=VisiblePrincipals(self.asker))
@@ -109,7 +110,7 @@ class EndExceptionView(RuleChangeView):
 
     form_class = ConfirmForm
     template_name = "console/kit/confirm.html"
-    cannot = "end exceptions from rules of separation"
+    cannot = gettext_lazy("end exceptions from rules of separation")
 
     def refusal(self) -> HttpResponse | None:
         if refusal := super().refusal():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from django.http.response import HttpResponseBase
+from django.utils.translation import gettext as _
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display.parts import Path
@@ -26,7 +27,7 @@ def of_rules(request: Request, id: int) -> HttpResponseBase:
     """The rules of a realm with their sides; how many have both, for who writes rules."""
     desk = desk_at(request, id)
     if not desk.sees:
-        return refused(request, desk, "see the rules of separation")
+        return refused(request, desk, _("see the rules of separation"))
     rows = [[item.name, item.one, item.other, item.bare, item.let] for item in rules_of(desk)]
     return csv_file.answer(f"separation-{id}", ["rule", "one", "other", "conflicts", "exceptions"], rows)
 
@@ -37,7 +38,7 @@ def of_conflicts(request: Request, id: int) -> HttpResponseBase:
     """Everybody who has both sides of a rule, by which ways, and until when an exception holds."""
     desk, rule = rule_at(request, id)
     if not desk.writes:
-        return refused(request, desk, "see who has both sides by the rules")
+        return refused(request, desk, _("see who has both sides by the rules"))
     book = only(desk, rule)
     found = desk.found(book) if rule.closed is None else []
     head = ["rule", "who", "shown as", "the one by", "the other by", "since", "let until", "answers for it"]

@@ -12,6 +12,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import terms, words
@@ -245,9 +246,10 @@ class NewRuleView(ChangeView):
 def _foretold(many: int) -> str:
     if not many:
         return _("Nobody holds both now.")
-    has = "has" if many == 1 else "have"
-    people = words.count(many, "person", "people")
-    return _(
-        "%(people)s %(has)s both already: the rule takes nothing from them, and lists them "
-        "until it is resolved."
-    ) % {"people": people, "has": has}
+    return ngettext(
+        "%(number)s person has both already: the rule takes nothing from them, and lists them "
+        "until it is resolved.",
+        "%(number)s people have both already: the rule takes nothing from them, and lists them "
+        "until it is resolved.",
+        many,
+    ) % {"number": words.number(many)}

@@ -10,11 +10,13 @@ from urllib.parse import urlencode
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Action, Crumbs, Diff, DiffLine, Empty, Fact, Facts, Note
+from authzsite.console.kit.display.tables import StrOrPromise
 from authzsite.console.kit.forms import ConfirmForm
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
@@ -108,7 +110,7 @@ class RuleChangeView(ChangeView):
     """A change of a rule of separation, or of who is let by it."""
 
     rule: SeparationRule
-    cannot = ""
+    cannot: StrOrPromise = ""
 
     def get_object(self) -> SeparationContext:
         desk, self.rule = rule_at(self.request, self.kwargs["id"])
@@ -129,7 +131,7 @@ class EndRuleView(RuleChangeView):
 
     form_class = ConfirmForm
     template_name = "console/kit/confirm.html"
-    cannot = "end rules of separation"
+    cannot = gettext_lazy("end rules of separation")
 
     @cached_property
     def book(self) -> Book:

@@ -10,6 +10,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
@@ -45,10 +46,9 @@ def rule_list(request: Request, id: int) -> HttpResponse:
         return refused(request, desk, _("see the rules of separation"))
     root = desk.ward.root
     rules = list(rules_of(desk))
-    many = words.spelled(len(rules)) if rules else "No"
     context: dict[str, Any] = {
-        "heading": _("%(many)s %(part)s of separation")
-        % {"many": many, "part": "rule" if len(rules) == 1 else "rules"},
+        "heading": ngettext("%(many)s rule of separation", "%(many)s rules of separation", len(rules))
+        % {"many": words.spelled(len(rules))},
         "lead": _("Access that nobody in %(name)s may hold together. Changes that give both are refused.")
         % {"name": root.name},
         "crumbs": Crumbs(((_("Realms"), reverse("console:realms")), (root.name, desk.ward.url))),

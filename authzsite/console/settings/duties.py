@@ -325,14 +325,15 @@ class GiveView(DutyChangeView):
         )
 
 
+def _below(node: Node) -> str:
+    return _("%(name)s and what is below it") % {"name": node.name}
+
+
 def _lines(node: Node, who: Sequence[Principal], wanted: Sequence[str]) -> Iterable[DiffLine]:
     has = {(held.holder.pk, held.duty) for held in duties.duties_along(node)}
     for principal in who:
         for duty in wanted:
-            text = _("%(duty)s %(name)s and what is below it") % {
-                "duty": group_members.DUTY[duty],
-                "name": node.name,
-            }
+            text = group_members.duty_words(duty, _below(node))
             if (principal.pk, duty) in has:
                 yield DiffLine("same", principal.label, _("may %(text)s already") % {"text": text})
             else:
@@ -374,10 +375,7 @@ class TakeView(DutyChangeView):
                 _("It may have been taken before."),
             )
             return Plan(nothing=True, notes=(gone,))
-        loss = _("may no longer %(duty)s %(name)s and what is below it") % {
-            "duty": group_members.DUTY[self.duty],
-            "name": self.node.name,
-        }
+        loss = _("may no longer %(text)s") % {"text": group_members.duty_words(self.duty, _below(self.node))}
         return Plan(diff=Diff((DiffLine("lose", name, loss),)))
 
     def save(self, form: ConfirmForm, actor: Actor) -> bool:

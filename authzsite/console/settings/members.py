@@ -92,11 +92,10 @@ class AddMemberView(MemberChangeView):
         if self.result is None:
             return ""
         principal, new = self.result
-        return _("%(label)s is %(part)s a member of %(name)s") % {
-            "label": principal.label,
-            "part": "now" if new else "already",
-            "name": self.object.node.name,
-        }
+        named = {"label": principal.label, "name": self.object.node.name}
+        if new:
+            return _("%(label)s is now a member of %(name)s") % named
+        return _("%(label)s is already a member of %(name)s") % named
 
     def get_success_url(self) -> str:
         return reverse("console:person", args=[self.result[0].pk]) if self.result else self.back()

@@ -5,20 +5,35 @@ from __future__ import annotations
 from threading import Lock
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, pgettext_lazy
 
 from authzsite.console.kit.display.parts import Note, State
 from catalog.models import Mode, Placement
 
 MEANS = {
-    "on": "Its rules decide. Access that is not granted is refused.",
-    "off": "Every member may do everything with its data, whatever the rules say. The rules are kept, and "
-    "nobody can change them meanwhile.",
-    "pass-through": "Nothing is asked of the rules: every member may do everything, change the rules too.",
+    "on": gettext_lazy("Its rules decide. Access that is not granted is refused."),
+    "off": gettext_lazy(
+        "Every member may do everything with its data, whatever the rules say. The rules are kept, and "
+        "nobody can change them meanwhile."
+    ),
+    "pass-through": gettext_lazy(
+        "Nothing is asked of the rules: every member may do everything, change the rules too."
+    ),
 }
-WORDS = {"on": "On", "off": "Off", "pass-through": "Pass-through"}
+WORDS = {
+    "on": pgettext_lazy("authorization", "On"),
+    "off": pgettext_lazy("authorization", "Off"),
+    "pass-through": pgettext_lazy("authorization", "Pass-through"),
+}
+INSIDE = {
+    "on": pgettext_lazy("authorization, within a sentence", "on"),
+    "off": pgettext_lazy("authorization, within a sentence", "off"),
+    "pass-through": pgettext_lazy("authorization, within a sentence", "pass-through"),
+}
+"""What authorization is set to, alone and within a sentence."""
 _TEXTS = {
-    "off": "Whatever its rules say, every member may do everything with its data.",
-    "pass-through": "Its rules are kept but not applied: every member may do everything.",
+    "off": gettext_lazy("Whatever its rules say, every member may do everything with its data."),
+    "pass-through": gettext_lazy("Its rules are kept but not applied: every member may do everything."),
 }
 
 
@@ -28,8 +43,8 @@ def banner(realm: str, mode: str) -> Note | None:
         return None
     return Note(
         "bad",
-        _("Authorization is %(mode)s in %(realm)s.") % {"mode": mode, "realm": realm},
-        _TEXTS.get(mode, ""),
+        _("Authorization is %(mode)s in %(realm)s.") % {"mode": INSIDE.get(mode, mode), "realm": realm},
+        str(_TEXTS.get(mode, "")),
     )
 
 
@@ -39,13 +54,14 @@ def banner_then(realm: str, mode: Mode | None) -> Note | None:
         return None
     return Note(
         "bad",
-        _("Authorization was %(mode)s in %(realm)s.") % {"mode": mode.mode, "realm": realm},
+        _("Authorization was %(mode)s in %(realm)s.")
+        % {"mode": INSIDE.get(mode.mode, mode.mode), "realm": realm},
         _("Its rules were not applied to members."),
     )
 
 
 def state(mode: str) -> State:
-    return State("ok", _("On")) if mode == "on" else State("failed", WORDS.get(mode, mode))
+    return State("ok" if mode == "on" else "failed", str(WORDS.get(mode, mode)))
 
 
 class _Modes:

@@ -245,13 +245,15 @@ def _facts(ward: RealmAccess) -> Iterable[Fact]:
 def _choices(ward: RealmAccess) -> Iterable[Choice]:
     for code, word in modes.WORDS.items():
         current = code == ward.mode
-        yield Choice(code, word, modes.MEANS[code], current, None if current else _switch(ward, code))
+        yield Choice(
+            code, str(word), str(modes.MEANS[code]), current, None if current else _switch(ward, code)
+        )
 
 
 def _switch(ward: RealmAccess, code: str) -> Action:
     url = f"{reverse('console:realm_mode', args=[ward.root.id])}?to={code}"
     reason = "" if ward.may_switch(code) else "why-not-switch"
-    return Action(gettext("Set to %(words)s") % {"words": terms.lower(modes.WORDS[code])}, url, reason=reason)
+    return Action(gettext("Set to %(words)s") % {"words": modes.INSIDE[code]}, url, reason=reason)
 
 
 def _locked(ward: RealmAccess) -> Reason:

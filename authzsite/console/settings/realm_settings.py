@@ -11,7 +11,7 @@ from django.shortcuts import redirect
 from django.utils.translation import gettext as _
 
 from authzsite.console.kit.change_view import ChangeView, Plan
-from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Verdict
 from authzsite.console.kit.forms import MANY, ConfirmForm, ConsoleForm, SegmentsField, TextField
 from authzsite.console.kit.http import Request
@@ -81,19 +81,22 @@ class ModeView(RealmChangeView):
     def success_message(self, form: ConfirmForm) -> str:
         return _("Authorization of %(name)s is %(words)s") % {
             "name": self.object.root.name,
-            "words": terms.lower(modes.WORDS[self.mode]),
+            "words": modes.INSIDE[self.mode],
         }
 
     def heading(self, form: ConfirmForm) -> str:
-        return f"Set authorization of {self.object.root.name} to {terms.lower(modes.WORDS[self.mode])}?"
+        return _("Set authorization of %(name)s to %(words)s?") % {
+            "name": self.object.root.name,
+            "words": modes.INSIDE[self.mode],
+        }
 
     def lead(self) -> str:
-        return modes.MEANS[self.mode]
+        return str(modes.MEANS[self.mode])
 
     def button(self, form: ConfirmForm) -> str:
         return _("Set %(name)s to %(words)s") % {
             "name": self.object.root.name,
-            "words": terms.lower(modes.WORDS[self.mode]),
+            "words": modes.INSIDE[self.mode],
         }
 
 
