@@ -13,6 +13,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from authzsite.console.accounts import site_admins
 from authzsite.console.kit.auth import login_required
@@ -279,7 +280,8 @@ def _inside(backend_access: BackendAccess, asked: Mapping[str, str]) -> dict[str
         "runs_url": reverse("console:sync_runs", args=[backend_access.row.pk]),
         "no_runs": Empty(_("It was not compared yet"), _("That happens every minute."), drawn=False),
         "runs_pager": Pager(
-            _("The last %(lines)s") % {"lines": words.count(len(lines), "run") if len(lines) > 1 else "run"}
+            ngettext("The last run", "The last %(number)s runs", len(lines) or 1)
+            % {"number": words.number(len(lines))}
         ),
     }
 
@@ -338,12 +340,12 @@ def _stuck(backend_access: BackendAccess) -> list[Stuck]:
     for order in orders:
         at = about.get(order.pk)
         url = reverse("console:sync_deed", args=[at, "drop"]) if at else ""
-        what = _("%(part)s %(right)s of %(holder)s") % {
-            "part": "Adopting" if order.replaced else "Revoking",
-            "right": order.right,
-            "holder": order.holder,
-        }
-        what += _(" on %(part)s") % {"part": ".".join(order.path) or row.place}
+        named = {"right": order.right, "holder": order.holder, "place": ".".join(order.path) or row.place}
+        what = (
+            _("Adopting %(right)s of %(holder)s on %(place)s") % named
+            if order.replaced
+            else _("Revoking %(right)s of %(holder)s on %(place)s") % named
+        )
         found.append(Stuck(what, _since(order.tried_at), cause(order, row, whole=whole), url))
     return [*found, *_parked(row, whole=whole)]
 

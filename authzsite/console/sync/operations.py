@@ -196,18 +196,18 @@ def _words(backend_access: BackendAccess, deed: str, run: SyncRun | None) -> dic
     if deed == "pause":
         text = _("Nothing is changed or read there until it is resumed: revocations wait too.")
         return {
-            "heading": f"Pause {backend_access.name}?",
+            "heading": _("Pause %(name)s?") % {"name": backend_access.name},
             "text": text,
             "button": _("Pause it"),
             "look": "danger primary",
         }
     if deed == "rate":
         text = _("A server that others use too is changed no faster than this, by all workers together.")
-        heading = f"How fast may {backend_access.name} be changed?"
+        heading = _("How fast may %(name)s be changed?") % {"name": backend_access.name}
         return {"heading": heading, "text": text, "button": _("Keep to this rate"), "look": "primary"}
     if deed == "share":
         text = _("A mistake here would be applied there at once; a plan that takes much waits for a look.")
-        heading = f"When is a plan for {backend_access.name} held?"
+        heading = _("When is a plan for %(name)s held?") % {"name": backend_access.name}
         return {"heading": heading, "text": text, "button": _("Hold it above this share"), "look": "primary"}
     losing = words.count(run.losing if run else 0, "person", "people")
     takes = words.count(run.removals if run else 0, "right or membership", "rights and memberships")
@@ -218,7 +218,7 @@ def _words(backend_access: BackendAccess, deed: str, run: SyncRun | None) -> dic
             "losing": losing,
         }
         return {
-            "heading": f"Repair {backend_access.name} from now on?",
+            "heading": _("Repair %(name)s from now on?") % {"name": backend_access.name},
             "text": text,
             "button": _("Repair it"),
             "look": look,
@@ -226,7 +226,7 @@ def _words(backend_access: BackendAccess, deed: str, run: SyncRun | None) -> dic
     text = _("It takes %(takes)s. Removals come first.") % {"takes": takes}
     button = _("Take them from %(losing)s") % {"losing": losing}
     return {
-        "heading": f"Let the plan for {backend_access.name} go on?",
+        "heading": _("Let the plan for %(name)s go on?") % {"name": backend_access.name},
         "text": text,
         "button": button,
         "look": look,

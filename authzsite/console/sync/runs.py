@@ -11,6 +11,7 @@ from django.http import Http404
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as noop
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Empty, State
@@ -20,17 +21,17 @@ from policies.models import Backend, SyncItem, SyncRun
 
 STEPS = 100
 _STATES = {
-    SyncRun.State.RUNNING: ("behind", "Going on"),
-    SyncRun.State.PROVED: ("ok", "Proved"),
-    SyncRun.State.UNPROVED: ("behind", "Not yet equal"),
-    SyncRun.State.SHOWN: ("paused", "Only shown"),
-    SyncRun.State.HELD: ("paused", "Held"),
-    SyncRun.State.FAILED: ("failed", "Failed"),
+    SyncRun.State.RUNNING: ("behind", noop("Going on")),
+    SyncRun.State.PROVED: ("ok", noop("Proved")),
+    SyncRun.State.UNPROVED: ("behind", noop("Not yet equal")),
+    SyncRun.State.SHOWN: ("paused", noop("Only shown")),
+    SyncRun.State.HELD: ("paused", noop("Held")),
+    SyncRun.State.FAILED: ("failed", noop("Failed")),
 }
 _ITEMS = {
-    SyncItem.State.PLANNED: ("unknown", "Planned"),
-    SyncItem.State.DONE: ("ok", "Done"),
-    SyncItem.State.FAILED: ("failed", "Failed"),
+    SyncItem.State.PLANNED: ("unknown", noop("Planned")),
+    SyncItem.State.DONE: ("ok", noop("Done")),
+    SyncItem.State.FAILED: ("failed", noop("Failed")),
 }
 
 
@@ -98,7 +99,7 @@ def _left(run: SyncRun) -> str:
 
 def state_of(run: SyncRun) -> State:
     kind, word = _STATES[SyncRun.State(run.state)]
-    return State(kind, word)
+    return State(kind, _(word))
 
 
 def run_lines(row: Backend, many: int) -> list[RunLine]:
@@ -133,6 +134,18 @@ def _told(run: SyncRun) -> str:
     }
 
 
+def _told_inside(run: SyncRun) -> str:
+    """The same within a sentence."""
+    if not run.total:
+        return _("nothing to do")
+    if not run.done:
+        return _told(run)
+    return _("applied %(applied)s of %(total)s") % {
+        "applied": words.number(run.applied),
+        "total": words.number(run.total),
+    }
+
+
 def steps_of(run: SyncRun, row: Backend, *, may_retry: bool = False) -> list[Step]:
     """The steps of a run: what failed first, then what takes, then the rest in their order."""
     first = Case(
@@ -149,10 +162,11 @@ def step_of(item: SyncItem, row: Backend, *, may_retry: bool = False) -> Step:
     kind, word = _ITEMS[SyncItem.State(item.state)]
     note = ""
     if item.error:
-        note = f"{row.get_kind_display()} answered: {item.error} {NEXT.get(item.error_kind, '')}"
+        note = _("%(system)s answered: %(error)s") % {"system": row.get_kind_display(), "error": item.error}
+        note = f"{note} {NEXT.get(item.error_kind, '')}"
     failed = item.state == SyncItem.State.FAILED
     retry = reverse("console:sync_retry", args=[item.run_id, item.pk]) if failed and may_retry else ""
-    return Step(State(kind, word), _said(item), note.strip(), item.removes > 0, retry)
+    return Step(State(kind, _(word)), _said(item), note.strip(), item.removes > 0, retry)
 
 
 def _said(item: SyncItem) -> str:
@@ -166,7 +180,7 @@ def _said(item: SyncItem) -> str:
         "give": _("Give %(rights)s to %(role)s") % {"rights": rights, "role": role},
         "take": _("Take %(rights)s from %(role)s") % {"rights": rights, "role": role},
         "take_foreign": _("Take %(rights)s from %(person)s, given by %(part)s")
-        % {"rights": rights, "person": item.person, "part": what.get("grantor") or "somebody"},
+        % {"rights": rights, "person": item.person, "part": what.get("grantor") or _("somebody")},
     }
     return told.get(item.step) or _moves(item.person, what.get("joins", ()), what.get("leaves", ()))
 
@@ -182,8 +196,10 @@ def _rights(rights: Iterable[Sequence[str]], many: int) -> str:
     for kind, place, right in rights:
         by_place.setdefault(place, []).append(terms.lower(right_word(right, kind)))
     told = [
-        f"{words.listed(list(dict.fromkeys(names)))}{f' on {place}' if place else ''}"
-        for place, names in by_place.items()
+        _("%(rights)s on %(place)s") % {"rights": listed, "place": place} if place else listed
+        for place, listed in (
+            (place, words.listed(list(dict.fromkeys(names)))) for place, names in by_place.items()
+        )
     ]
     shown = words.listed(told, 4)
     return (
@@ -203,8 +219,13 @@ def run_page(run: SyncRun, row: Backend, *, may_retry: bool) -> dict[str, Any]:
     more = max(0, run.items.count() - STEPS)
     return {
         "heading": _("Run of %(started)s") % {"started": words.when_in_words(words.moment(run.started))},
-        "lead": _("%(row)s; %(lower)s; %(ended)s; at revision %(revision)s.")
-        % {"row": row, "lower": _told(run).lower(), "ended": ended, "revision": words.number(run.revision)},
+        "lead": _("%(row)s; %(told)s; %(ended)s; at revision %(revision)s.")
+        % {
+            "row": row,
+            "told": _told_inside(run),
+            "ended": ended,
+            "revision": words.number(run.revision),
+        },
         "state": state_of(run),
         "errors": list(run.errors),
         "steps": steps_of(run, row, may_retry=may_retry),

@@ -11,6 +11,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.models import Principal
 from authzsite.console.kit.auth import login_required
@@ -77,8 +78,12 @@ def _reading(row: Discovery | None) -> Reading | None:
         _("%(described)s described") % {"described": words.number(row.described)},
     ]
     gone = (
-        _(" %(vanished)s vanished there and stay here until somebody closes them.")
-        % {"vanished": words.count(row.vanished, "object")}
+        ngettext(
+            "%(number)s object vanished there and stays here until somebody closes it.",
+            "%(number)s objects vanished there and stay here until somebody closes them.",
+            row.vanished,
+        )
+        % {"number": words.number(row.vanished)}
         if row.vanished
         else ""
     )
@@ -210,21 +215,18 @@ def _logins(backend_access: BackendAccess) -> str:
     )
     known = set(members.values_list("principal__name", flat=True))
     strangers = [name for name in row.names if name not in known]
-    told = _("%(known)s there %(part)s") % {
-        "known": words.count(len(known), "login"),
-        "part": "is a member" if len(known) == 1 else "are members",
-    }
+    told = ngettext(
+        "%(number)s login there is a member of %(realm)s too",
+        "%(number)s logins there are members of %(realm)s too",
+        len(known),
+    ) % {"number": words.number(len(known)), "realm": backend_access.place.node.realm}
     if not strangers:
-        return _("%(told)s of %(realm)s too.") % {"told": told, "realm": backend_access.place.node.realm}
-    named = words.listed(strangers, NAMED)
-    verb = _("is not a member") if len(strangers) == 1 else _("are not members")
-    realm = backend_access.place.node.realm
-    return _("%(told)s of %(realm)s too; %(named)s %(verb)s. Adopting a grant makes its holder a member.") % {
-        "told": told,
-        "realm": realm,
-        "named": named,
-        "verb": verb,
-    }
+        return f"{told}."
+    return ngettext(
+        "%(told)s; %(named)s is not a member. Adopting a grant makes its holder a member.",
+        "%(told)s; %(named)s are not members. Adopting a grant makes its holder a member.",
+        len(strangers),
+    ) % {"told": told, "named": words.listed(strangers, NAMED)}
 
 
 def _owners(backend_access: BackendAccess) -> list[DiscoveredOwner]:

@@ -13,6 +13,7 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django.utils.translation import gettext
 
+from authzsite.console.kit.display import terms
 from authzsite.console.kit.forms import ConsoleForm, SegmentsField, TextField, WholeNumberField
 from authzsite.console.settings.realm import RealmAccess, kinds_for
 from catalog.nodes import Node
@@ -192,12 +193,7 @@ def _fields_of(kind: Kind, typed: TypedConnection) -> Iterator[tuple[str, forms.
             ),
         )
     for item in kind.fields:
-        missing = (
-            gettext("Name the %(lower)s%(label)s.")
-            % {"lower": item.label[:1].lower(), "label": item.label[1:]}
-            if item.required
-            else ""
-        )
+        missing = gettext("Name the %(label)s.") % {"label": terms.lower(item.label)} if item.required else ""
         yield OWN + item.name, _choice(item) if item.choices else _text(item.label, missing, item.help)
     if typed.asks_account:
         yield "user", _text("Account", gettext("Name the account it signs in with."))

@@ -13,6 +13,8 @@ from django.db.models import Case, CharField, Count, F, Q, QuerySet, Value, When
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_noop as noop
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.keyset import keyset_page
@@ -37,14 +39,18 @@ WEIGHT = Case(
 )
 """What wants a decision stands first, what nobody can change last."""
 KINDS = {
-    "missing": "Missing",
-    "extra": "Extra",
-    "foreign": "Foreign",
-    "accepted": "Accepted",
-    "unknown": "Unknown",
-    "bypass": "Bypass",
+    "missing": noop("Missing"),
+    "extra": noop("Extra"),
+    "foreign": noop("Foreign"),
+    "accepted": noop("Accepted"),
+    "unknown": noop("Unknown"),
+    "bypass": noop("Bypass"),
 }
-DEEDS = (("adopt", "Adopt", "mini"), ("revoke", "Revoke", "mini"), ("accept", "Accept until", "mini plain"))
+DEEDS = (
+    ("adopt", noop("Adopt"), "mini"),
+    ("revoke", noop("Revoke"), "mini"),
+    ("accept", noop("Accept until"), "mini plain"),
+)
 
 
 @dataclass(frozen=True)
@@ -182,16 +188,22 @@ def _holder(row: BackendFinding, places: Mapping[int, Node]) -> str:
     return f"{told[:1].upper()}{told[1:]}{many}"
 
 
+_THERE = {
+    "missing": gettext_lazy("%(what)s: missing there"),
+    "extra": gettext_lazy("%(what)s: extra there"),
+    "foreign": gettext_lazy("%(what)s: foreign there"),
+    "unknown": gettext_lazy("%(what)s: unknown there"),
+    "bypass": gettext_lazy("%(what)s: bypass there"),
+}
+"""A difference of each kind, by what it is about."""
+
+
 def spoken_of(row: BackendFinding, places: Mapping[int, Node]) -> str:
     """mia may read sales.orders, missing"""
     node = places.get(row.securable_id or 0)
     where = _(" on %(place)s") % {"place": row.place} if row.place and row.type else ""
-    return _("%(row)s %(verb)s%(where)s: %(kind)s there") % {
-        "row": _holder(row, places),
-        "verb": _spoken(_verb([row], node), places),
-        "where": where,
-        "kind": row.kind,
-    }
+    what = f"{_holder(row, places)} {_spoken(_verb([row], node), places)}{where}"
+    return str(_THERE[row.kind]) % {"what": what}
 
 
 def _row(
@@ -218,7 +230,7 @@ def _row(
         what=_spoken(_verb(rows, node), places),
         object=terms.short_name(node) if node else row.place,
         url=terms.page_of(node.id, node.type) if node else "",
-        here=_HERE.get(row.kind, "Not known here"),
+        here=str(_HERE.get(row.kind, _("Not known here"))),
         there=_there(row),
         seen=words.day(row.first_seen),
     )
@@ -243,21 +255,30 @@ def _offered(
         yield Action(_("What to do"), url, "mini plain", more=_("about %(place)s") % {"place": row.place})
 
 
-_HERE = {"missing": "Yes", "extra": "No", "unknown": "Not known", "bypass": "Not asked for"}
+_HERE = {
+    "missing": gettext_lazy("Yes"),
+    "extra": gettext_lazy("No"),
+    "unknown": gettext_lazy("Not known"),
+    "bypass": gettext_lazy("Not asked for"),
+}
+
+
+def _right_of(row: BackendFinding) -> str:
+    """select of mia on sales.orders"""
+    about = {"what": row.what, "holder": row.holder, "place": row.place}
+    if row.place:
+        return _("%(what)s of %(holder)s on %(place)s") % about
+    return _("%(what)s of %(holder)s") % about
 
 
 def _acts(row: BackendFinding, locked: Mapping[str, str]) -> tuple[Action, ...]:
-    what = _("%(what)s of %(holder)s%(part)s") % {
-        "what": row.what,
-        "holder": row.holder,
-        "part": f" on {row.place}" if row.place else "",
-    }
+    what = _right_of(row)
     if _is_accepted(row):
         return (_deed(row, "reopen", _("No longer accept"), "mini plain", what),)
     return tuple(
-        Action(word, look=look, more=what, reason=_lock_id(row, locked[code]))
+        Action(_(word), look=look, more=what, reason=_lock_id(row, locked[code]))
         if code in locked
-        else _deed(row, code, word, look, what)
+        else _deed(row, code, _(word), look, what)
         for code, word, look in DEEDS
     )
 
@@ -267,11 +288,7 @@ def _lock_id(row: BackendFinding, text: str) -> str:
 
 
 def _ways_out(row: BackendFinding, order: ForeignOrder) -> Iterator[Action]:
-    what = _("%(what)s of %(holder)s%(part)s") % {
-        "what": row.what,
-        "holder": row.holder,
-        "part": f" on {row.place}" if row.place else "",
-    }
+    what = _right_of(row)
     if order.attempts:
         yield _deed(row, "retry", _("Try again"), "mini", what)
     word = _("Give up the adoption") if order.replaced else _("Give up")
@@ -290,11 +307,10 @@ def _doing(row: BackendFinding, order: ForeignOrder | None, *, whole: bool) -> s
         return f"{by}: {row.accepted_reason}" if _is_accepted(row) else ""
     word = _("Being adopted") if order.replaced else _("Being revoked")
     if order.attempts:
-        word = (
-            _("%(word)s, tried again") % {"word": word}
-            if not order.is_stuck
-            else word.replace("Being", "Not")
-        )
+        if order.is_stuck:
+            word = _("Not adopted") if order.replaced else _("Not revoked")
+        else:
+            word = _("%(word)s, tried again") % {"word": word}
         return f"{word}. {cause(order, row.backend, whole=whole)}"
     if order.replaced and (timezone.now() - order.at).total_seconds() > 120:
         return _("%(word)s; it stays until ours gives the same in the backend") % {"word": word}
@@ -318,15 +334,14 @@ def _accepted(row: BackendFinding) -> State | None:
 def _verb(rows: Sequence[BackendFinding], node: Node | None) -> str:
     """may read and write; owns the schema, on"""
     if rows[0].what == VANISHED:
-        return _("What is decided here") + (" on" if node else "")
+        return _("What is decided here on") if node else _("What is decided here")
     if rows[0].kind in ("bypass", "unknown"):
-        return f"{rows[0].what}{', on' if node else ''}"
+        return _("%(what)s, on") % {"what": rows[0].what} if node else rows[0].what
     if not rows[0].type:
-        return (
-            _("is to be a %(what)s") % {"what": rows[0].what}
-            if rows[0].kind == "missing"
-            else _("is a %(what)s") % {"what": rows[0].what}
-        )
+        role = {"role": rows[0].what.removeprefix("member of ")}
+        if rows[0].kind == "missing":
+            return _("is to be a member of %(role)s") % role
+        return _("is a member of %(role)s") % role
     type_ = node.type if node else ""
     told = [word.removesuffix(f" {type_}") for word in rights_of(rows, type_)]
     return _("may %(listed)s") % {"listed": words.listed([terms.lower(word) for word in told])}
@@ -334,13 +349,13 @@ def _verb(rows: Sequence[BackendFinding], node: Node | None) -> str:
 
 def _there(row: BackendFinding) -> str:
     if row.what == VANISHED:
-        return "No"
-    by = _(", granted by %(grantor)s") % {"grantor": row.grantor} if row.grantor else ""
+        return _("No")
+    granted = _("Yes, granted by %(grantor)s") % {"grantor": row.grantor} if row.grantor else _("Yes")
     return {
-        "missing": "No",
-        "unknown": "Not readable for our account",
-        "bypass": "Yes; no grant of ours can limit it",
-    }.get(row.kind, f"Yes{by}")
+        "missing": _("No"),
+        "unknown": _("Not readable for our account"),
+        "bypass": _("Yes; no grant of ours can limit it"),
+    }.get(row.kind, granted)
 
 
 def _state(row: BackendFinding, order: ForeignOrder | None) -> State | Chip:
@@ -352,7 +367,7 @@ def _state(row: BackendFinding, order: ForeignOrder | None) -> State | Chip:
 def _mark(kind: str) -> State | Chip:
     if kind == "foreign":
         return Chip("foreign", _("Foreign"))
-    return State({"missing": "behind", "extra": "failed"}.get(kind, "unknown"), KINDS[kind])
+    return State({"missing": "behind", "extra": "failed"}.get(kind, "unknown"), _(KINDS[kind]))
 
 
 def _toggles(rows: QuerySet[BackendFinding], asked: str) -> tuple[Toggle, ...]:
@@ -365,7 +380,7 @@ def _toggles(rows: QuerySet[BackendFinding], asked: str) -> tuple[Toggle, ...]:
     return (
         every,
         *(
-            Toggle(word, "?" + urlencode({"s": kind}), asked == kind, words.number(counts.get(kind, 0)))
+            Toggle(_(word), "?" + urlencode({"s": kind}), asked == kind, words.number(counts.get(kind, 0)))
             for kind, word in KINDS.items()
             if kind in counts or kind == asked
         ),

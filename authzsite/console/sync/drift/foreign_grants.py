@@ -12,10 +12,12 @@ from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Diff, DiffLine, Note
+from authzsite.console.kit.display.tables import StrOrPromise
 from authzsite.console.kit.forms import ConsoleForm, DayField, ReasonField
 from authzsite.console.kit.object_change import ObjectChangeView
 from authzsite.console.kit.refusal import refused
@@ -34,9 +36,10 @@ LONGEST = timedelta(days=366)
 class ForeignGrantAction:
     """One thing that can be done about a foreign grant, and how it is told."""
 
-    heading: str
-    button: str
-    done: str
+    heading: StrOrPromise
+    button: StrOrPromise
+    done: StrOrPromise
+    cannot: StrOrPromise
     look: str
     diff: Callable[[Foreign, Actor], tuple[DiffLine, ...]]
 
@@ -61,7 +64,7 @@ def _adopting(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     }
     note = _("In %(system)s a role of Lakewarden replaces the grant by %(part)s.") % {
         "system": system,
-        "part": about.first.grantor or "somebody",
+        "part": about.first.grantor or _("somebody"),
     }
     lines.append(DiffLine("same", name, gain, _("%(note)s Nobody is cut off in between.") % {"note": note}))
     for gift in foreign_rights.way(about, by):
@@ -134,7 +137,7 @@ def _retrying(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
 
 def _dropping(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     name, system = about.first.holder, about.backend.get_kind_display()
-    giver = about.first.grantor or "others"
+    giver = about.first.grantor or _("others")
     keeps = _("keeps %(about)s on %(about2)s, as %(giver)s gave it in %(system)s") % {
         "about": _what(about),
         "about2": _on(about),
@@ -153,36 +156,50 @@ def _dropping(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
 
 DEEDS = {
     "retry": ForeignGrantAction(
-        "Try {what} of {who} on {on} again?", "Try again", "tried again", "primary", _retrying
+        gettext_lazy("Try {what} of {who} on {on} again?"),
+        gettext_lazy("Try again"),
+        gettext_lazy("{what} of {who} on {on}: tried again"),
+        gettext_lazy("This cannot be tried again."),
+        "primary",
+        _retrying,
     ),
     "drop": ForeignGrantAction(
-        "Leave {what} of {who} on {on} as it was?",
-        "Leave it as it was",
-        "left as it was",
+        gettext_lazy("Leave {what} of {who} on {on} as it was?"),
+        gettext_lazy("Leave it as it was"),
+        gettext_lazy("{what} of {who} on {on}: left as it was"),
+        gettext_lazy("This cannot be left as it was."),
         "primary",
         _dropping,
     ),
     "adopt": ForeignGrantAction(
-        "Adopt {what} of {who} on {on}?", "Adopt {what} of {who}", "adopted", "primary", _adopting
+        gettext_lazy("Adopt {what} of {who} on {on}?"),
+        gettext_lazy("Adopt {what} of {who}"),
+        gettext_lazy("{what} of {who} on {on}: adopted"),
+        gettext_lazy("This cannot be adopted."),
+        "primary",
+        _adopting,
     ),
     "revoke": ForeignGrantAction(
-        "Revoke {what} on {on} from {who}?",
-        "Revoke {what} from {who}",
-        "revoked",
+        gettext_lazy("Revoke {what} on {on} from {who}?"),
+        gettext_lazy("Revoke {what} from {who}"),
+        gettext_lazy("{what} of {who} on {on}: revoked"),
+        gettext_lazy("This cannot be revoked."),
         "danger primary",
         _revoking,
     ),
     "accept": ForeignGrantAction(
-        "Accept that {who} may {what} {on}?",
-        "Accept it",
-        "accepted",
+        gettext_lazy("Accept that {who} may {what} {on}?"),
+        gettext_lazy("Accept it"),
+        gettext_lazy("{what} of {who} on {on}: accepted"),
+        gettext_lazy("This cannot be accepted."),
         "primary",
         _accepting,
     ),
     "reopen": ForeignGrantAction(
-        "No longer accept that {who} may {what} {on}?",
-        "No longer accept",
-        "open again",
+        gettext_lazy("No longer accept that {who} may {what} {on}?"),
+        gettext_lazy("No longer accept"),
+        gettext_lazy("{what} of {who} on {on}: open again"),
+        gettext_lazy("This cannot be open again."),
         "primary",
         _reopening,
     ),
@@ -255,7 +272,7 @@ class ForeignGrantView(ObjectChangeView):
         problem = foreign_rights.hindrance(self.foreign, self.code, actor)
         if not problem:
             return Plan(diff=diff)
-        note = Note("warn", _("This cannot be %(done)s.") % {"done": DEEDS[self.code].done}, problem)
+        note = Note("warn", str(DEEDS[self.code].cannot), problem)
         return Plan(diff=diff, nothing=True, notes=(note,))
 
     def save(self, form: ForeignGrantForm, actor: Actor) -> None:
@@ -277,21 +294,15 @@ class ForeignGrantView(ObjectChangeView):
         return Note("bad", self.not_saved, str(problem))
 
     def success_message(self, form: ForeignGrantForm) -> str:
-        what, first = _what(self.foreign), self.foreign.first
-        return _("%(upper)s%(what)s of %(holder)s on %(foreign)s: %(done)s") % {
-            "upper": what[:1].upper(),
-            "what": what[1:],
-            "holder": first.holder,
-            "foreign": _on(self.foreign),
-            "done": DEEDS[self.code].done,
-        }
+        text = self._named(DEEDS[self.code].done)
+        return f"{text[:1].upper()}{text[1:]}"
 
     def may_undo(self) -> bool:
         return False
 
-    def _named(self, text: str) -> str:
+    def _named(self, text: StrOrPromise) -> str:
         about = self.foreign
-        return text.format(what=_what(about), who=about.first.holder, on=_on(about))
+        return str(text).format(what=_what(about), who=about.first.holder, on=_on(about))
 
     def heading(self, form: ForeignGrantForm) -> str:
         return self._named(DEEDS[self.code].heading)

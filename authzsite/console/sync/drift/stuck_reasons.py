@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from policies.models import Backend
 from policies.models.sync import Tried
@@ -13,19 +14,21 @@ _ACT_AS = re.compile(r'permission denied to set role "(?P<who>[^"]*)"')
 _PASSED_ON = re.compile(r"dependent privileges exist")
 _GONE = re.compile(r"is no role there any more")
 _KINDS = {
-    "rejected": "A rule of {system} forbids it.",
-    "misconfigured": "Lakewarden's account in {system} lacks a right that this needs.",
-    "gone": "Its object is gone.",
-    "transient": "{system} was busy or could not be reached.",
+    "rejected": gettext_lazy("A rule of {system} forbids it."),
+    "misconfigured": gettext_lazy("Lakewarden's account in {system} lacks a right that this needs."),
+    "gone": gettext_lazy("Its object is gone."),
+    "transient": gettext_lazy("{system} was busy or could not be reached."),
 }
 
 
 def cause(row: Tried, backend: Backend, *, whole: bool) -> str:
     """Why it was refused.  `whole`: with the words of the backend, which name people and logins."""
-    plain = _plainly(row, backend.get_kind_display())
-    return (
-        f"{plain} {backend.get_kind_display()} answered: {row.error[:300]}" if whole and row.error else plain
-    )
+    system = backend.get_kind_display()
+    plain = _plainly(row, system)
+    if not whole or not row.error:
+        return plain
+    answer = _("%(system)s answered: %(error)s") % {"system": system, "error": row.error[:300]}
+    return f"{plain} {answer}"
 
 
 def _plainly(row: Tried, system: str) -> str:
@@ -38,4 +41,4 @@ def _plainly(row: Tried, system: str) -> str:
         return _("It was passed on to others there. Their grants have to go first.")
     if _GONE.search(row.error):
         return _("Its grantor is gone.")
-    return _KINDS.get(row.error_kind, "{system} refused it.").format(system=system)
+    return str(_KINDS.get(row.error_kind, _("{system} refused it."))).format(system=system)
