@@ -9,6 +9,8 @@ from itertools import pairwise
 from typing import Any, ClassVar
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as noop
+from django.utils.translation import pgettext
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.people.reach import Reached, main_action
@@ -19,7 +21,7 @@ from policies.decisions.personal_role_names import is_personal
 
 COLUMNS = ((0, 132), (164, 150), (346, 158), (536, 200), (768, 232))
 """Person, group, role, rule, object: where each column begins and how wide it is."""
-HEADS = ("Person", "Groups", "Roles", "Rules", "Objects")
+HEADS = (noop("Person"), noop("Groups"), noop("Roles"), noop("Rules"), noop("Objects"))
 HEIGHT, STEP, WAYS = 44, 58, 8
 LETTER = 7.1
 
@@ -59,7 +61,7 @@ class Picture:
 
     @property
     def heads(self) -> tuple[tuple[int, str], ...]:
-        return tuple((x, self.kind if at == 0 else HEADS[at]) for at, (x, _) in enumerate(COLUMNS))
+        return tuple((x, self.kind if at == 0 else _(HEADS[at])) for at, (x, _width) in enumerate(COLUMNS))
 
 
 @dataclass(frozen=True)
@@ -144,13 +146,11 @@ def _told(way: DrawnPath, reach: PagedReach) -> str:
     group, role = way.station("group"), way.station("role")
     via = [_("group %(key)s") % {"key": reach.groups.get(group.key, group.name)}] if group else []
     via += [_("role %(name)s") % {"name": role.name}] if role else []
-    how = _("through %(via)s") % {"via": " and ".join(via)} if via else "directly"
-    return _("%(removeprefix)s on %(name)s, %(how)s%(part)s.") % {
-        "removeprefix": way.rights.removeprefix("⊘ "),
-        "name": way.reached.node.name,
-        "how": how,
-        "part": ", deciding" * way.lit,
-    }
+    how = _("through %(via)s") % {"via": words.listed(via)} if via else _("directly")
+    told = {"rights": way.rights.removeprefix("⊘ "), "name": way.reached.node.name, "how": how}
+    if way.lit:
+        return _("%(rights)s on %(name)s, %(how)s, deciding.") % told
+    return _("%(rights)s on %(name)s, %(how)s.") % told
 
 
 class _Sheet:
@@ -172,13 +172,15 @@ class _Sheet:
         passed = "on" if way.lit else ""
         if group:
             label = self.reach.groups.get(group.key, group.name)
-            chain.append(self._box(("group", group.key), 1, row, label, "group", passed))
+            chain.append(self._box(("group", group.key), 1, row, label, _("group"), passed))
         if role:
             key = ("role", group.key if group else 0, role.key)
-            chain.append(self._box(key, 2, row, role.name, "role", passed))
+            chain.append(self._box(key, 2, row, role.name, _("role"), passed))
         node = way.reached.node
-        on = "direct, " if not group and not role and way.rules[0].privilege != OWNER else ""
-        chain.append(self._box(("rule", row), 3, row, way.rights, f"{on}on {node.name}", way.look))
+        direct = not group and not role and way.rules[0].privilege != OWNER
+        named = {"name": node.name}
+        on = _("direct, on %(name)s") % named if direct else pgettext("an object", "on %(name)s") % named
+        chain.append(self._box(("rule", row), 3, row, way.rights, on, way.look))
         stopped = way.reached.denied and not way.reached.can
         small = _("can do nothing") if stopped else self._object_words(way)
         chain.append(self._box(("object", node.id), 4, row, node.name, small, "bad" * stopped or passed))

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import ngettext
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -86,7 +87,7 @@ class Words:
         known = terms.right(part.privilege, part.object_type or self.place.type, self.place.kind)
         return (
             f"{known} {part.name}"
-            if known.startswith("Use ")
+            if _uses(part.privilege)
             else _("%(known)s on %(where)s") % {"known": known, "where": where}
         )
 
@@ -168,15 +169,17 @@ class Words:
         label = terms.right(lack.privilege, lack.object_type, self.place.kind)
         return (
             f"{label} {lack.name}"
-            if label.startswith("Use ")
+            if _uses(lack.privilege)
             else _("%(label)s on %(name)s") % {"label": label, "name": lack.name}
         )
 
     def denier(self, lack: Lack) -> str:
         """by role no_contractors on schema sales"""
         roles = [station.name for station in lack.via if station.kind == "role"]
-        by = _("by role %(roles)s ") % {"roles": roles[-1]} if roles and not is_personal(roles[-1]) else ""
-        return f"{by}on {lack.object_type} {lack.name}"
+        where = {"type": lack.object_type, "name": lack.name}
+        if roles and not is_personal(roles[-1]):
+            return _("by role %(role)s on %(type)s %(name)s") % {"role": roles[-1], **where}
+        return _("on %(type)s %(name)s") % where
 
     def heading(self, lacks: Sequence[Lack]) -> str:
         owned = [lack for lack in lacks if lack.kind == "ownership"]
@@ -238,7 +241,7 @@ class Words:
         if station.kind == "group":
             yield Moment(
                 _("%(holder)s is in %(station)s")
-                % {"holder": holder, "station": terms.lower(self.spoken(station))},
+                % {"holder": holder, "station": self.spoken(station, inside=True)},
                 "",
                 "now",
             )
@@ -247,22 +250,29 @@ class Words:
                 _("%(holder)s holds role %(name)s") % {"holder": holder, "name": station.name}, "", "now"
             )
 
-    def spoken(self, station: Station) -> str:
+    def spoken(self, station: Station, *, inside: bool = False) -> str:
+        """Group Analysts; `inside` a sentence: group Analysts."""
         if station.kind == "group":
-            return _("Group %(key)s") % {"key": self.groups.get(station.key, station.name)}
-        return _("Role %(name)s") % {"name": station.name}
+            named = {"key": self.groups.get(station.key, station.name)}
+            return _("group %(key)s") % named if inside else _("Group %(key)s") % named
+        role = {"name": station.name}
+        return _("role %(name)s") % role if inside else _("Role %(name)s") % role
 
     def _gives(self, rule: Rule, type_: str, name: str, *, direct: bool) -> str:
         if rule.privilege == OWNER:
             return _("owns %(type)s %(name)s") % {"type": type_, "name": name}
         label = terms.right(rule.privilege, type_, self.place.kind)
-        verb = "has" if direct else "gives"
-        return (
-            f"{verb} {label} {name}"
-            if label.startswith("Use ")
-            else _("%(verb)s %(label)s on %(type)s %(name)s")
-            % {"verb": verb, "label": label, "type": type_, "name": name}
-        )
+        given = {"label": label, "type": type_, "name": name}
+        if _uses(rule.privilege):
+            return _("has %(label)s %(name)s") % given if direct else _("gives %(label)s %(name)s") % given
+        if direct:
+            return _("has %(label)s on %(type)s %(name)s") % given
+        return _("gives %(label)s on %(type)s %(name)s") % given
+
+
+def _uses(privilege: str) -> bool:
+    """Whether its label is followed by a name at once: Use schema sales."""
+    return privilege.startswith("USE_")
 
 
 def _is_owner(part: Node) -> bool:
@@ -294,14 +304,13 @@ def verdict_text(explanation: Explanation, speak: Words) -> str:
     """What is missing or denied, all of it at once; for a yes, by which way."""
     if explanation.decision.allowed:
         via = [
-            speak.spoken(item)
+            speak.spoken(item, inside=True)
             for rule in explanation.because[-1:]
             for item in rule.via
             if not is_personal(item.name)
         ]
         return (
-            _("Through %(listed)s.")
-            % {"listed": terms.lower(words.listed([terms.lower(item) for item in via]))}
+            _("Through %(listed)s.") % {"listed": words.listed(via)}
             if via
             else _("By direct grants to this person.")
         )
@@ -309,12 +318,11 @@ def verdict_text(explanation: Explanation, speak: Words) -> str:
     missing = [lack for lack in explanation.missing if lack.kind != "denied"]
     parts = []
     if missing:
-        many = len(missing)
-        names = words.listed([speak.line(lack).text for lack in missing])
-        parts.append(
-            _("%(many)s %(part)s missing: %(names)s.")
-            % {"many": words.spelled(many), "part": "right is" if many == 1 else "rights are", "names": names}
+        text = ngettext(
+            "%(many)s right is missing: %(names)s.", "%(many)s rights are missing: %(names)s.", len(missing)
         )
+        names = words.listed([speak.line(lack).text for lack in missing])
+        parts.append(text % {"many": words.spelled(len(missing)), "names": names})
     if denied:
         parts += [
             _("%(lack)s is denied %(lack2)s. A grant does not lift a denial.")

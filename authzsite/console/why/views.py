@@ -12,6 +12,8 @@ from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_noop as noop
+from django.utils.translation import ngettext, pgettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.history import timeline
@@ -39,8 +41,21 @@ from policies.record import access_log
 from policies.services.grants import revision_now
 
 TYPES = ("metalake", "catalog", "schema", "table", "view", "fileset", "topic", "model", "function", "role")
-USUAL = (("read", "Read"), ("write", "Write"), ("use", "Use"), ("grant", "Manage grants"))
-VERBS = {"grant": "give access to", "set_owner": "set the owner of"}
+USUAL = (
+    ("read", noop("Read")),
+    ("write", noop("Write")),
+    ("use", noop("Use")),
+    ("grant", noop("Manage grants")),
+)
+VERBS = {
+    "read": pgettext_lazy("to do", "read"),
+    "write": pgettext_lazy("to do", "write"),
+    "use": pgettext_lazy("to do", "use"),
+    "grant": pgettext_lazy("to do", "give access to"),
+    "set_owner": pgettext_lazy("to do", "set the owner of"),
+    "alter": pgettext_lazy("to do", "alter"),
+    "drop": pgettext_lazy("to do", "drop"),
+}
 WAYS = 3
 
 
@@ -139,7 +154,7 @@ def why_page(request: Request) -> HttpResponse:
     )
     found = asked.answered() if asked.what else None
     answer = _answer(asked, *found, request) if found else _unanswered(asked, request)
-    known = _known(found[0].node.type) if found else list(USUAL)
+    known = _known(found[0].node.type) if found else [(code, _(word)) for code, word in USUAL]
     node = found[0].node if found else None
     context = {
         "heading": _("Why"),
@@ -221,12 +236,12 @@ def _known(type_: str) -> list[tuple[str, str]]:
 
 def verb(action: str, node: Node) -> str:
     """read; give access to; create tables in; an operation by its own name."""
+    if action == "read" and node.type in terms.CONTAINERS:
+        return str(VERBS["use"])
     if action in VERBS:
-        return VERBS[action]
+        return str(VERBS[action])
     if action.startswith("create_"):
         return _("%(action)s in") % {"action": terms.lower(terms.action(action, node.type))}
-    if action == "use" or (action == "read" and node.type in terms.CONTAINERS):
-        return "use"
     return action if "." not in action else _("do %(action)s on") % {"action": action}
 
 
@@ -243,12 +258,16 @@ def _answer(asked: Question, place: ObjectAccess, person: Principal, request: Re
         _groups(explanation),
         timeline.moments_of({rule.opened for rule in _rules(explanation) if rule.opened}),
     )
-    can = "can" if answer else "cannot"
     name = node.ref.full_name or node.name
     mark = "yes" if answer else "deny" if answer.decision.reason == "denied" else "no"
     revision, moment = words.number(answer.decision.revision), words.when_in_words(words.moment(place.now))
     when = _("Answered at revision %(revision)s, %(moment)s.") % {"revision": revision, "moment": moment}
-    heading = f"{person.label} {can} {verb(asked.action, node)} {name}"
+    told = {"person": person.label, "verb": verb(asked.action, node), "name": name}
+    heading = (
+        _("%(person)s can %(verb)s %(name)s") % told
+        if answer
+        else _("%(person)s cannot %(verb)s %(name)s") % told
+    )
     tree = speak.tree(explanation, f"{terms.action(asked.action, node.type)} {node.type} {node.name}")
     beside = _yes(explanation, speak) if answer else _no(explanation, speak, place, request, asked.action)
     return {
@@ -279,8 +298,8 @@ def _yes(explanation: Explanation, speak: Words) -> dict[str, Any]:
     many = len(facts.moments)
     past = reverse("console:history") + "?" + urlencode({"person": str(speak.person)})
     return {
-        "beside_heading": _("It rests on %(many)s fact%(part)s")
-        % {"many": terms.lower(words.spelled(many)), "part": "" if many == 1 else "s"},
+        "beside_heading": ngettext("It rests on %(many)s fact", "It rests on %(many)s facts", many)
+        % {"many": terms.lower(words.spelled(many))},
         "beside_text": _("If one of these ends, this path ends with it. %(label)s may have others.")
         % {"label": speak.person.label},
         "rests_on": facts,
@@ -359,16 +378,18 @@ def _form(node: Node, person: Principal, codes: Sequence[str]) -> str:
 
 
 def _case_text(at: int, way: Sequence[Lack], givers: Sequence[Principal]) -> str:
-    many = {1: "it", 2: "both"}.get(len(way), "all of it")
     who = words.listed([terms.principal_name(giver) for giver in givers])
-    who = who[:1].upper() + who[1:]
-    gives = (
-        _("%(who)s can give %(many)s.") % {"who": who, "many": many}
-        if givers
-        else _("It has no owner to give it; the operator of this Lakewarden can set one.")
-    )
-    if any(lack.kind == "denied" for lack in way):
-        gives = _("%(who)s can lift it.") % {"who": who} if givers else gives
+    named = {"who": who[:1].upper() + who[1:]}
+    if not givers:
+        gives = _("It has no owner to give it; the operator of this Lakewarden can set one.")
+    elif any(lack.kind == "denied" for lack in way):
+        gives = ngettext("%(who)s can lift it.", "%(who)s can lift it.", len(givers)) % named
+    elif len(way) == 1:
+        gives = ngettext("%(who)s can give it.", "%(who)s can give it.", len(givers)) % named
+    elif len(way) == 2:
+        gives = ngettext("%(who)s can give both.", "%(who)s can give both.", len(givers)) % named
+    else:
+        gives = ngettext("%(who)s can give all of it.", "%(who)s can give all of it.", len(givers)) % named
     if at == 0:
         return _("The narrowest way. %(gives)s") % {"gives": gives}
     opens = _("It gives far more access.") if any(lack.kind == "ownership" for lack in way) else ""
