@@ -111,18 +111,21 @@ def locked(desk: SeparationContext) -> Reason | None:
 # Words
 
 
-def side_words(side: Side, seen: Sight) -> str:
-    """Role payer; Write tables or Create tables on shop.stock."""
+def side_words(side: Side, seen: Sight, *, inside: bool = False) -> str:
+    """Role payer; Write tables or Create tables on shop.stock; `inside` a sentence: role payer."""
     if seen.hides(side):
-        return _("Something that you cannot see")
+        return _("something that you cannot see") if inside else _("Something that you cannot see")
     node = seen.place(side.key)
     if node is None:
-        return _("Something that was dropped")
+        return _("something that was dropped") if inside else _("Something that was dropped")
     if side.role is not None:
-        return _("Role %(name)s") % {"name": node.name}
-    rights = [terms.right(code, node.type, node.kind) for code in side.privileges]
+        role = {"name": node.name}
+        return _("role %(name)s") % role if inside else _("Role %(name)s") % role
+    rights = words.either(
+        list(dict.fromkeys(terms.right(code, node.type, node.kind) for code in side.privileges))
+    )
     return _("%(rights)s on %(part)s") % {
-        "rights": words.either(list(dict.fromkeys(rights))),
+        "rights": terms.lower(rights) if inside else rights,
         "part": node.ref.full_name or node.name,
     }
 
@@ -180,11 +183,12 @@ def line(
 
 def clash_words(clash: Violation, seen: Sight) -> tuple[str, str]:
     """Who is stopped by which rule, and by what: for a note above a form."""
-    one, other = (side_words(side, seen) for side in sides_of(clash.rule))
+    first, second = sides_of(clash.rule)
     return (
         _("%(label)s would have both sides of the rule “%(name)s”.")
         % {"label": clash.person.label, "name": clash.rule.name},
-        _("%(one)s, and %(other)s.") % {"one": one, "other": terms.lower(other)},
+        _("%(one)s, and %(other)s.")
+        % {"one": side_words(first, seen), "other": side_words(second, seen, inside=True)},
     )
 
 

@@ -62,7 +62,7 @@ def as_csv(request: Request, id: int) -> HttpResponseBase:
     """The same list as a file."""
     one, _ = _visit(request, id)
     access_log.looked(one.place.asker, "what is gone as a file", one.place.node, via="console")
-    head = ["object", "type", gettext("grants on it"), gettext("objects in it"), gettext("what goes with it")]
+    head = ["object", "type", "grants on it", "objects in it", "what goes with it"]
     return csv_file.answer(f"gone-{id}", head, _told(vanished(one.row)))
 
 
@@ -130,12 +130,10 @@ class VanishedView(ChangeView):
             return gettext("The selected objects are closed")
         closed = len(self.result)
         kept = len(form.cleaned_data["object"]) - closed
-        left = (
-            gettext("; %(kept)s found again and kept") % {"kept": words.number(kept)}
-            if kept and closed
-            else ""
-        )
-        return f"{words.count(closed, 'object')} closed{left}"
+        told = {"closed": words.count(closed, "object"), "kept": words.number(kept)}
+        if kept and closed:
+            return gettext("%(closed)s closed; %(kept)s found again and kept") % told
+        return gettext("%(closed)s closed") % told
 
     def may_undo(self) -> bool:
         return False
