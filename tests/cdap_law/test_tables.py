@@ -133,7 +133,8 @@ def test_a_requirement_of_several_users_is_a_question_to_each(part: Part) -> Non
             expected = bool(set(part.codes) & set(codes)) if part.any else set(part.codes) <= set(codes)
             assert decided(holding("cdap43", held), part.table, entity, **sent) == expected, codes
     elsewhere = [(code, entity.replace("ns1", "ns2") + "x") for code in part.codes]
-    assert not decided(holding("cdap43", elsewhere), part.table, entity, **sent)
+    above = [(code, "namespace:ns1") for code in PRIVILEGES["cdap43"]]
+    assert not decided(holding("cdap43", elsewhere + above), part.table, entity, **sent)
     assert decided(holding("cdap43", whole), part.table, entity, **sent)
 
 

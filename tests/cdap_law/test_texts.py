@@ -90,7 +90,7 @@ def test_what_is_no_text_is_told_in_the_words_of_cdap(text: str, words: str) -> 
         pytest.param(
             "namespace:ns?",
             ["namespace:ns1", "namespace:nsx"],
-            ["namespace:ns", "namespace:ns12"],
+            ["namespace:ns", "namespace:ns12", "dataset:ns1.a"],
             marks=pytest.mark.seed("S1-145", "S1-114"),
         ),
         pytest.param(
@@ -102,11 +102,16 @@ def test_what_is_no_text_is_told_in_the_words_of_cdap(text: str, words: str) -> 
         ("program:ns1.*.*", ["program:ns1.a.worker.b"], ["program:ns2.a.worker.b"]),
         ("program:ns1.*.worker.*", ["program:ns1.a.worker.b"], ["program:ns1.a.flow.b"]),
         ("program:ns1.a.Worker.b", ["program:ns1.a.worker.b"], ["program:ns1.a.worker.B"]),
-        ("dataset:ns1.*", ["dataset:ns1.a", "dataset:ns1.a.b"], ["dataset:ns2.a", "stream:ns1.a"]),
+        pytest.param(
+            "dataset:ns1.*",
+            ["dataset:ns1.a", "dataset:ns1.a.b"],
+            ["dataset:ns2.a", "stream:ns1.a"],
+            marks=pytest.mark.seed("S1-111"),
+        ),
         pytest.param(
             "dataset:ns1.tmp*",
             ["dataset:ns1.tmp", "dataset:ns1.tmp.a1"],
-            ["dataset:ns1.x.tmp"],
+            ["dataset:ns1.x.tmp", "dataset:ns2.tmp"],
             marks=pytest.mark.seed("S1-196"),
         ),
         ("artifact:ns.*es?t", ["artifact:ns.esXt", "artifact:ns.wesXt"], ["artifact:ns.test"]),

@@ -133,8 +133,8 @@ def test_the_owner_of_each_level_may_in_person_or_through_a_group(call):
         assert type == "metalake" or not allowed(call, Rule(SIBLINGS[type], "OWNER")), type
 
 
-OWNERS_NEED = {"catalog": (), "schema": ("USE_CATALOG",)}
-"""What the owner of the object itself must hold above it; owners in a schema need both."""
+OWNERS_NEED = {"metalake": (), "catalog": (), "schema": ("USE_CATALOG",)}
+"""What the owner of a level must hold above it; owners in a schema need both."""
 
 
 def misses(call, lost, rules):
@@ -150,10 +150,9 @@ def test_what_comes_first_is_missed_and_named(call):
     own = [Rule(name, code) for name in levels(call, "on") for code in call.get("privileges", [])]
     if own:
         assert allowed(call, *own) and all(misses(call, lost, own) for lost in call["before"])
-    name, type = about(call), TREE[about(call)][-1].type
-    needed = OWNERS_NEED.get(type, ("USE_CATALOG", "USE_SCHEMA"))
-    if type in call["owners"]:
-        assert all(misses(call, lost, [Rule(name, "OWNER")]) for lost in needed)
+    for type in call["owners"]:
+        needed = OWNERS_NEED.get(type, ("USE_CATALOG", "USE_SCHEMA"))
+        assert all(misses(call, lost, [Rule(OBJECTS[type], "OWNER")]) for lost in needed), type
 
 
 @pytest.mark.parametrize("call", list(rows("call", "MANAGE_GRANTS")))
