@@ -20,7 +20,12 @@ from tests.commands.test_commands import Shell, shell
 __all__ = ["shell"]
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "cdap.md").read_text()
-LINES = [line for block in re.findall(r"```\n(.*?)```", PAGE, re.S) for line in block.strip().splitlines()]
+LINES = [
+    line
+    for language, block in re.findall(r"^```(\w*)\n(.*?)^```$", PAGE, re.S | re.M)
+    if not language
+    for line in block.strip().splitlines()
+]
 
 
 def curl(line: str) -> str:

@@ -14,14 +14,21 @@ from policies import notices
 from policies.errors import Invalid
 from policies.models import Letter, Notice, NoticeChoice
 from policies.notices import delivery, inbox
+from policies.notices.kinds import Kind
 from policies.services import accounts, erasure, members
 from tests.factories import AUTHORITY, BY, a_person
 
 pytestmark = pytest.mark.django_db
 
-NEWS = notices.kind("test.news", "of what tests do")
-QUIET = notices.kind("test.quiet", "of what tests do quietly", mail=False)
+NEWS, QUIET = "test.news", "test.quiet"
 OLIVIA, MIA, CARL, ANALYSTS = "user:olivia", "user:mia", "user:carl", "group:analysts"
+
+
+@pytest.fixture(autouse=True)
+def kinds_of_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Known while a test runs: a page of another test lists every kind there is."""
+    monkeypatch.setitem(notices.KINDS, NEWS, Kind(NEWS, "of what tests do"))
+    monkeypatch.setitem(notices.KINDS, QUIET, Kind(QUIET, "of what tests do quietly", mail=False))
 
 
 @pytest.fixture

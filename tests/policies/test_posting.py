@@ -27,15 +27,23 @@ from catalog.nodes import Node
 from policies import notices
 from policies.models import Letter, Notice, NoticeChoice
 from policies.notices import delivery, mail
+from policies.notices.kinds import Kind
 from policies.services import accounts
 from tests.factories import AUTHORITY, BY
 from tests.post_office import PostOffice
 
 ROOT = Path(__file__).resolve().parents[2]
-NEWS = notices.kind("test.post", "what the tests of mail do")
+NEWS, OTHER = "test.post", "test.other"
 SECRET = "whsec_" + "bGFrZXdhcmRlbiBsYWtld2FyZGVuIGxha2V3YXJkZW4="
 
 pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def kinds_of_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Known while a test runs: a page of another test lists every kind there is."""
+    monkeypatch.setitem(notices.KINDS, NEWS, Kind(NEWS, "what the tests of mail do"))
+    monkeypatch.setitem(notices.KINDS, OTHER, Kind(OTHER, "other things"))
 
 
 @pytest.fixture
@@ -219,7 +227,7 @@ def test_a_chat_hears_once_what_many_are_told(chat: Chat) -> None:
     mia, ana = a_reader("mia"), a_reader("ana")
     notices.tell([mia, ana], NEWS, "{who} asks.", key="1", link="/requests/1", who=ana, urgent=True)
     notices.tell([], NEWS, "{who} asks again.", key="2", link="/requests/2", who=ana)
-    notices.tell([mia], notices.kind("test.other", "other things"), "It rains.", key="3")
+    notices.tell([mia], OTHER, "It rains.", key="3")
     assert delivery.post() == []
     assert [body["text"] for _, body in chat.heard] == [
         "Urgent: Ana Lake asks. https://lake.example.org/requests/1",

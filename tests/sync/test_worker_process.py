@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from threading import Event
@@ -24,9 +24,9 @@ from policies.services import grants, roles
 from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, acting, the
 from tests.sync.conftest import Source, make_governed
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
-PATIENCE = 30.0
 
 
 class Worker:
@@ -57,14 +57,6 @@ def worker(transactional_db: None, redis_url: str) -> Iterator[Worker]:
     one.start()
     yield one
     one.kill()
-
-
-def until(true: Callable[[], bool]) -> float:
-    start = time.monotonic()
-    while not true():
-        assert time.monotonic() - start < PATIENCE, "it did not come true"
-        time.sleep(0.05)
-    return time.monotonic() - start
 
 
 def give() -> None:

@@ -14,6 +14,7 @@ from accounts.models import Principal
 from policies import notices
 from policies.emergency import access as emergency_access
 from policies.emergency.access import EmergencyRequest
+from policies.notices.kinds import Kind
 from policies.separation.sides import Side
 from policies.services import duties, grants, separation
 from policies.services.grants import GrantRequest
@@ -23,7 +24,13 @@ from tests.factories import AUTHORITY, BY, a_role, acting, the
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = pytest.mark.browser
-NEWS = notices.kind("test.browser", "what the tests of the browser do")
+NEWS = "test.browser"
+
+
+@pytest.fixture(autouse=True)
+def kinds_of_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Known while a test runs: a page of another test lists every kind there is."""
+    monkeypatch.setitem(notices.KINDS, NEWS, Kind(NEWS, "what the tests of the browser do"))
 
 
 def account(name: str) -> Principal:

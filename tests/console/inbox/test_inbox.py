@@ -16,11 +16,18 @@ from catalog.nodes import Node
 from policies import notices
 from policies.models import Notice
 from policies.notices import inbox
+from policies.notices.kinds import Kind
 from tests.factories import a_person
 
 pytestmark = pytest.mark.django_db
 
-NEWS = notices.kind("test.inbox", "what the tests of the inbox do")
+NEWS = "test.inbox"
+
+
+@pytest.fixture(autouse=True)
+def kinds_of_tests(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Known while a test runs: a page of another test lists every kind there is."""
+    monkeypatch.setitem(notices.KINDS, NEWS, Kind(NEWS, "what the tests of the inbox do"))
 
 
 @pytest.fixture
