@@ -88,7 +88,9 @@ INSTALLED_APPS = [
 MIDDLEWARE = [
     "authzsite.api.gravitino.entry.outside",
     "django.middleware.security.SecurityMiddleware",
+    "authzsite.runtime.bundles.serve_bundles",
     "whitenoise.middleware.WhiteNoiseMiddleware",
+    "authzsite.runtime.bundles.CompressedPages",
     "csp.middleware.CSPMiddleware",
     "authzsite.api.call_limits.CallLimits",
     "authzsite.runtime.middleware.page_headers",

@@ -99,11 +99,13 @@ def _stay_here(event: str, arguments: tuple[Any, ...]) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
+    from django.contrib.staticfiles.handlers import StaticFilesHandler
     from django.test.testcases import LiveServerThread
 
     from tests.servers import TestServer
 
     LiveServerThread.server_class = TestServer
+    StaticFilesHandler._should_handle = lambda *_: False  # the site serves its files itself
     if config.option.weekday or config.option.at:
         another_day.choose(config.option.weekday, config.option.at)
     sys.addaudithook(_stay_here)

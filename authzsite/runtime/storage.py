@@ -10,6 +10,8 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import StaticFilesStorage
 
+from authzsite.runtime import bundles
+
 
 def _digest(name: str) -> str | None:
     found = finders.find(name)
@@ -20,9 +22,11 @@ _remembered_digest = cache(_digest)
 
 
 class VersionedStatic(StaticFilesStorage):
-    """`css/base.css` becomes `/static/css/base.css?v=<digest>`: kept by browsers, yet never an old one."""
+    """What each page loads is named by its content; another file bears its digest: `/static/one.js?v=…`."""
 
     def url(self, name: str | None) -> str:
+        if name in bundles.TYPES:
+            return super().url(bundles.name_of(name))
         address = super().url(name)
         digest = (_digest if settings.DEBUG else _remembered_digest)(name) if name else None
         return f"{address}?v={digest}" if digest else address

@@ -14,7 +14,7 @@ from django.utils.translation import gettext_noop as noop
 
 from authzsite.console.kit import form_resume
 from authzsite.console.kit.http import Request
-from authzsite.console.kit.page import SHEETS, note, surroundings
+from authzsite.console.kit.page import note, surroundings
 from authzsite.console.kit.sign_in import SignInForm, sign_in_page
 
 NOT_FOUND = (
@@ -54,7 +54,7 @@ def _bare(request: Request) -> dict[str, object]:
     try:
         return surroundings(request)
     except Exception:  # noqa: BLE001
-        return {"sheets": SHEETS, "signed_in": False}
+        return {"signed_in": False}
 
 
 def bad_request(request: Request, exception: Exception | None = None) -> HttpResponse:
@@ -83,7 +83,7 @@ def out_of_order(request: Request) -> HttpResponse:
         "heading": heading,
         "text": text,
         "status": 503,
-        "shell": {"sheets": SHEETS, "signed_in": False},
+        "shell": {"signed_in": False},
     }
     if getattr(request, "htmx", False):
         return note(request, "errors/part.html", context, status=503)

@@ -19,13 +19,6 @@ from authzsite.console.kit.display.parts import Note
 from authzsite.console.kit.http import Request
 from authzsite.console.settings.modes import banner_of
 
-SHEETS = tuple(
-    f"css/{name}.css"
-    for name in (
-        *("tokens", "base", "shell", "parts", "tables", "forms"),
-        *("rooms", "asking", "reviews", "measures", "catalog", "print"),
-    )
-)
 TOAST = "toast"
 KINDS = {"metalake": noop("Metalake"), "herd": "Herd", "instance": noop("CDAP instance")}
 """What a realm is called in its own kind's words, by the type of its root."""
@@ -73,7 +66,6 @@ def surroundings(request: Request, revision: int | None = None) -> dict[str, Any
     name = (principal.label if principal else known.get_username()) if known else ""
     doors, match = navigation.doors_of(principal, revision), request.resolver_match
     return {
-        "sheets": SHEETS,
         "nav": doors.shown(),
         "settings": doors.settings(),
         "tabs": doors.tabs(match.url_name) if match is not None and match.url_name else None,
