@@ -389,6 +389,8 @@ def _forget_slices() -> Iterator[None]:
         sys.modules["policies.decisions.switches"].off.forget()
     if "policies.record.inquiries" in sys.modules:
         sys.modules["policies.record.inquiries"].tally.forget()
+    if "policies.record.repeats" in sys.modules:
+        sys.modules["policies.record.repeats"].repeats.forget()
     if "authzsite.console.settings.modes" in sys.modules:
         sys.modules["authzsite.console.settings.modes"].modes.forget()
     if "authzsite.console.kit.navigation" in sys.modules:

@@ -1,25 +1,26 @@
 """Who was refused, and who looked at other people's access: a log of its own, chained like the changes.
 
-The same again within the hour raises a count beside the first record and writes no second one.
+The same again within the hour raises a count beside the first record and writes no second one.  The record is
+committed before the answer; counts follow within a second.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from datetime import timedelta
+from collections.abc import Iterable, Sequence
+from datetime import datetime, timedelta
 from typing import Any, NamedTuple
 
-from django.db import transaction
-from django.db.models import F
+from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.models import Principal
 from accounts.text import recordable
 from catalog.nodes import Node
 from lakewarden.record import chain
-from policies.models import AccessCounter, AccessRecord, AccessRepeat
-from policies.record.change import locked
+from policies.models import AccessRecord
+from policies.record.repeats import What, repeats
+from policies.record.repeats import write as write_repeats
 
 REPEATED = timedelta(hours=1)
 LOCK = 0x6C6F_6773
@@ -84,53 +85,92 @@ def _named(node: Node) -> str:
 
 def _record(rows: list[AccessRecord]) -> None:
     counts = Counter(map(_same, rows))
-    firsts = _firsts(rows)
-    new = {_same(row): row for row in rows if _same(row) not in firsts}
-    if new:
-        _append(list(new.values()), [counts[key] for key in new])
-    if len(new) < len(counts):
-        _repeat({firsts[key]: count for key, count in counts.items() if key in firsts})
+    since = timezone.now() - REPEATED
+    # what a transaction wrote that may still roll back must not be remembered
+    lasting = not connection.in_atomic_block
+    firsts = repeats.known(counts, since=since) if lasting else {}
+    unknown = {_same(row): row for row in rows if _same(row) not in firsts}
+    if unknown:
+        found = _firsts(list(unknown.values()), since)
+        new = {key: row for key, row in unknown.items() if key not in found}
+        numbers = _append(list(new.values()), [counts[key] for key in new]) if new else []
+        if lasting:
+            made = {key: (pk, row.at) for pk, (key, row) in zip(numbers, new.items(), strict=True)}
+            repeats.remember(found | made)
+        firsts |= {key: pk for key, (pk, _) in found.items()}
+    repeated = {firsts[key]: count for key, count in counts.items() if key in firsts}
+    if lasting:
+        repeats.count(repeated)
+    elif repeated:
+        write_repeats(repeated)
 
 
-def _same(row: AccessRecord) -> tuple[object, ...]:
+def _same(row: AccessRecord) -> What:
     return (row.kind, row.realm, row.actor, row.operation, row.object_name, row.via)
 
 
-def _firsts(rows: list[AccessRecord]) -> dict[tuple[object, ...], int]:
+def _firsts(rows: Sequence[AccessRecord], since: datetime) -> dict[What, tuple[int, datetime]]:
     """The records of the last hour that some of the rows would repeat."""
-    found = AccessRecord.objects.filter(
-        kind__in={row.kind for row in rows},
-        actor__in={row.actor for row in rows},
-        operation__in={row.operation for row in rows},
-        object_name__in={row.object_name for row in rows},
-        at__gt=timezone.now() - REPEATED,
-    )
-    return {_same(row): row.pk for row in found.order_by("at")}
+    columns = [
+        sorted({getattr(row, name) for row in rows}) for name in ("actor", "kind", "operation", "object_name")
+    ]
+    with connection.cursor() as cursor:
+        cursor.execute(_RECENT, [*columns, since])
+        found: list[tuple[Any, ...]] = cursor.fetchall()
+    wanted = set(map(_same, rows))
+    return {tuple(what): (pk, at) for pk, at, *what in found if tuple(what) in wanted}
+
+
+# written out, because building these costs more than asking them
+_RECENT = """
+SELECT id, at, kind, realm, actor, operation, object_name, via FROM policies_accessrecord
+ WHERE actor = ANY(%s::text[]) AND kind = ANY(%s::text[]) AND operation = ANY(%s::text[])
+   AND object_name = ANY(%s::text[]) AND at > %s
+ ORDER BY at
+"""
+
+_LAST = """
+SELECT c.digest FROM policies_accesscounter c, (SELECT pg_advisory_xact_lock(%s)) AS alone FOR UPDATE OF c
+"""
+"""The end of the chain once all who append before us have ended: a row that is locked is read anew."""
+
+_APPEND = """
+WITH record AS (
+    INSERT INTO policies_accessrecord
+           (kind, at, realm, actor, operation, object_type, object_name, lineage, via, previous, digest)
+    SELECT a, b, c, d, e, f, g, h::bigint[], i, j, k
+      FROM unnest(%s::text[], %s::timestamptz[], %s::bigint[], %s::text[], %s::text[], %s::text[], %s::text[],
+                  %s::text[], %s::text[], %s::text[], %s::text[])
+      WITH ORDINALITY AS made(a, b, c, d, e, f, g, h, i, j, k, number)
+     ORDER BY number
+    RETURNING id, at, digest),
+repeated AS (
+    INSERT INTO policies_accessrepeat (record_id, count, last)
+    SELECT record.id, counted.count, record.at
+      FROM record JOIN unnest(%s::text[], %s::int[]) AS counted(digest, count) USING (digest)),
+counter AS (UPDATE policies_accesscounter SET size = size + %s, digest = %s)
+SELECT id FROM record ORDER BY id
+"""
 
 
 @transaction.atomic
-def _repeat(counts: Mapping[int, int]) -> None:
-    rows = AccessRepeat.objects.filter(record__in=counts)
-    # locked in one order, so that two batches that repeat the same never wait for each other
-    list(rows.order_by("record").select_for_update().values_list("record"))
-    for count in set(counts.values()):
-        same = [pk for pk, each in counts.items() if each == count]
-        rows.filter(record__in=same).update(count=F("count") + count, last=timezone.now())
+def _append(rows: Sequence[AccessRecord], counts: Sequence[int]) -> list[int]:
+    """Add to the chain; the numbers of the new records, in their order."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LAST, [LOCK])
+        [(digest,)] = cursor.fetchall()
+        for row in rows:
+            row.previous = digest
+            row.digest = digest = digest_of(row)
+        columns: dict[str, list[Any]] = {name: [getattr(row, name) for row in rows] for name in _COLUMNS}
+        # an array of arrays of several lengths is none
+        columns["lineage"] = [f"{{{','.join(map(str, row.lineage))}}}" for row in rows]
+        cursor.execute(_APPEND, [*columns.values(), columns["digest"], list(counts), len(rows), digest])
+        return [pk for (pk,) in cursor.fetchall()]
 
 
-@transaction.atomic
-def _append(rows: Sequence[AccessRecord], counts: Sequence[int]) -> None:
-    locked(LOCK)
-    counter = AccessCounter.objects.get()
-    digest = counter.digest
-    for row in rows:
-        row.previous = digest
-        row.digest = digest = digest_of(row)
-    AccessRecord.objects.bulk_create(rows)
-    AccessCounter.objects.filter(pk=counter.pk).update(size=counter.size + len(rows), digest=digest)
-    AccessRepeat.objects.bulk_create(
-        AccessRepeat(record=row, count=count, last=row.at) for row, count in zip(rows, counts, strict=True)
-    )
+_SAID = ("kind", "at", "realm", "actor", "operation", "object_type", "object_name", "lineage", "via")
+_COLUMNS = (*_SAID, "previous", "digest")
 
 
 def digest_of(row: AccessRecord) -> str:
@@ -140,5 +180,4 @@ def digest_of(row: AccessRecord) -> str:
 
 def body_of(row: AccessRecord) -> dict[str, Any]:
     """All that a record says, as its digest covers it and as it is exported."""
-    names = ("kind", "realm", "actor", "operation", "object_type", "object_name", "lineage", "via")
-    return {name: getattr(row, name) for name in names} | {"at": row.at.isoformat()}
+    return {name: getattr(row, name) for name in _SAID} | {"at": row.at.isoformat()}
