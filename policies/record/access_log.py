@@ -63,6 +63,11 @@ def looked_all(looks: Iterable[AccessLookup], *, via: str) -> None:
     _record([_row(AccessRecord.Kind.LOOKED, Refusal(*look), via) for look in looks])
 
 
+def looked_often(look: AccessLookup, times: int, *, via: str) -> None:
+    """Record that somebody looked at the same so many times."""
+    _record([_row(AccessRecord.Kind.LOOKED, Refusal(*look), via)], times)
+
+
 def _row(kind: str, what: Refusal, via: str) -> AccessRecord:
     actor, operation, node, name = what
     return AccessRecord(
@@ -83,8 +88,8 @@ def _named(node: Node) -> str:
     return f"{node.realm}/personal role" if node.type == "role" and node.name[:1] == "~" else node.ref.id
 
 
-def _record(rows: list[AccessRecord]) -> None:
-    counts = Counter(map(_same, rows))
+def _record(rows: list[AccessRecord], times: int = 1) -> None:
+    counts = {what: count * times for what, count in Counter(map(_same, rows)).items()}
     since = timezone.now() - REPEATED
     # what a transaction wrote that may still roll back must not be remembered
     lasting = not connection.in_atomic_block

@@ -78,14 +78,14 @@ class _Tally:
                 return
             self._written[key] = now
             due = self._counts.pop(key)
-        access_log.looked_all([self._asked[key]] * due, via=via)
+        access_log.looked_often(self._asked[key], due, via=via)
 
     def write(self) -> None:
         """Write what is counted."""
         with self._lock:
             due, self._counts = self._counts, {}
         for key, many in due.items():
-            access_log.looked_all([self._asked[key]] * many, via=key[2])
+            access_log.looked_often(self._asked[key], many, via=key[2])
 
     def forget(self) -> None:
         with self._lock:

@@ -16,8 +16,10 @@ from typing import Any
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.db.backends.postgresql import base as postgresql
 from psycopg.waiting import READY_W, WAIT_W
 
+from authzsite.bounded_database import base as bounded
 from lakewarden.client import Client, ConsoleError
 from policies.record import outbox, wakeups
 from policies.sync.backends.shared.bounded_connection import TookTooLong, WatchedConnection, patience
@@ -168,6 +170,27 @@ def test_patience_bounds_one_answer(console_line: Proxy) -> None:
         with patience(0.3), pytest.raises(TookTooLong):
             line.execute("SELECT pg_sleep(5)")
         assert line.closed
+
+
+def test_a_line_that_just_answered_is_asked_nothing_and_a_dead_one_is_heard(
+    transactional_db: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked = []
+    monkeypatch.setattr(postgresql.DatabaseWrapper, "is_usable", lambda self: bool(asked.append(1)))
+    monkeypatch.setattr(bounded, "HEARD_WITHIN", 3600.0)
+    line: Any = connection.copy()
+    with line.cursor() as cursor:
+        cursor.execute("SELECT pg_backend_pid()")
+        (number,) = cursor.fetchone()
+    try:
+        assert (line.is_usable(), asked) == (True, [])
+        with connection.cursor() as cursor:
+            cursor.execute("SELECT pg_terminate_backend(%s, 30000)", [number])
+        assert (line.is_usable(), asked) == (False, [1])
+        monkeypatch.setattr(bounded, "HEARD_WITHIN", -1.0)
+        assert (line.is_usable(), asked) == (False, [1, 1])
+    finally:
+        line.close()
 
 
 @pytest.fixture

@@ -79,6 +79,8 @@ class WatchedConnection(BoundedConnection):
 
     looks_after = 3.0
     asks_for = 2.0
+    answered = float("-inf")
+    """When the server said something last, as `time.monotonic` counts."""
 
     def wait(self, gen: Any, interval: float = INTERVAL, timeout: float | None = None) -> Any:
         if timeout is not None or _patience.get() is not None:
@@ -87,7 +89,9 @@ class WatchedConnection(BoundedConnection):
         while True:
             before = steps.moved
             try:
-                return psycopg.Connection.wait(self, steps, interval, self.looks_after)
+                answer = psycopg.Connection.wait(self, steps, interval, self.looks_after)
+                self.answered = time.monotonic()
+                return answer
             except _WaitTimeout:
                 if steps.moved == before and not self._is_worked_on():
                     self.pgconn.finish()
