@@ -94,6 +94,7 @@ MIDDLEWARE = [
     "csp.middleware.CSPMiddleware",
     "authzsite.api.call_limits.CallLimits",
     "authzsite.runtime.middleware.page_headers",
+    "authzsite.runtime.direct.PastPages",
     "django.contrib.sessions.middleware.SessionMiddleware",
     "accounts.session_limits.SessionLimits",
     "authzsite.console.kit.languages.PageLanguage",
