@@ -21,17 +21,18 @@ class About:
 SERVERS = {
     "gravitino": About(
         "Apache Gravitino, branch 1.3 (1.3.1-SNAPSHOT, cb3af5e6)",
-        "the folder of an unpacked release, which `LAKEWARDEN_GRAVITINO_HOME` names; its server is not in "
-        "the registries in reach, and what ran was built from the public source without the "
-        "statistics in Lance",
-        "one process (768 MB), its store in H2, authorization on with the built-in jcasbin authorizer, "
-        "everybody coming by name",
+        "its public source, as no registry in reach has the server: `LAKEWARDEN_GRAVITINO_SOURCE` names a "
+        "checkout, which is compiled against pinned jars of Maven Central without the statistics in Lance; "
+        "or an unpacked release, which `LAKEWARDEN_GRAVITINO_HOME` names",
+        "one process (768 MB and as much for classes), its store in H2, authorization on with the built-in "
+        "jcasbin authorizer, everybody coming by name",
         "the law: random metalakes with catalogs of models and of filesets, functions, tags, policies, job "
         "templates, people, roles, denials and owners, made in both systems by the same calls, and the same "
         "questions asked of both as ordinary people: whether they are let in, and which names they "
         "are shown. "
         "Managers change the world in between: roles and owners change, objects move, are dropped and made "
-        "again, people leave. `WORLDS` says how many worlds, 300 without it",
+        "again, people leave. `WORLDS` says how many worlds, 300 without it. And the contract suite of the "
+        "backend `gravitino` on filesets of a metalake, with fifty killed workers",
     ),
     "hdfs": About(
         "Apache Hadoop 3.4.2, HDFS",
@@ -40,6 +41,15 @@ SERVERS = {
         "the contract suite of the backend `webhdfs` with fifty workers killed at any write; files "
         "opened, appended to and refused as other people through the DataNode; lists as they were "
         "when all is taken",
+    ),
+    "keycloak": About(
+        "Keycloak 26.4.7",
+        "Maven Central, `keycloak-quarkus-dist`",
+        "its distribution as it is, in its mode for development (512 MB), with a realm of two groups and two "
+        "people that it imports",
+        "signing in by OpenID Connect with PKCE: who somebody is, their groups and no others, the same "
+        "person again; a wrong password, an answer that another browser brings, and a code that was used "
+        "are refused",
     ),
     "ranger": About(
         "Apache Ranger 2.6.0, its policy engine",
@@ -69,17 +79,9 @@ ABSENT = (
         "are made, given "
         "roles and own objects in both systems; who is in them is not compared",
     ),
-    (
-        "The backend `gravitino` on a real server",
-        "not yet begun; it was run against a second Lakewarden",
-    ),
     ("Ranger Admin", "`org.apache.ranger:security-admin-web` is not in the mirror (404)"),
     ("FINRA Herd", "`org.finra.herd:herd-war` is not in the mirror (404)"),
     ("CDAP", "`co.cask.cdap:cdap-standalone` 3.4.0 and 4.3.0 are there; not yet begun"),
-    (
-        "Keycloak",
-        "`org.keycloak:keycloak-quarkus-dist` 26.4.7 is there and starts; signing in by it is not tried yet",
-    ),
     ("Trino", "`io.trino:trino-server` 476 is there (821 MB, wants Java 24); not yet begun"),
     ("promtool, dex", "are in the Go proxy; not yet begun"),
 )

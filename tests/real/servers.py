@@ -65,13 +65,20 @@ def _release(program: str) -> int:
     return int(match[1]) if match else 0
 
 
-def java(main: str, *arguments: str, path: str, heap: int = 512, settings: Iterable[str] = ()) -> list[str]:
-    """The command line of a Java program that takes at most so many megabytes for its objects."""
+def java(
+    main: str, *arguments: str, path: str, heap: int = 512, classes: int = 256, settings: Iterable[str] = ()
+) -> list[str]:
+    """The command line of a Java program that takes at most so many megabytes for objects and for classes."""
     program = java_of(17)
     if program is None:
         pytest.skip("Java 17 is missing; on Debian: apt-get install default-jre-headless")
     opened = [f"--add-opens=java.base/{package}=ALL-UNNAMED" for package in (*OPENED, *MORE_OPENED)]
-    bounds = [f"-Xmx{heap}m", "-XX:MaxMetaspaceSize=256m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1"]
+    bounds = [
+        f"-Xmx{heap}m",
+        f"-XX:MaxMetaspaceSize={classes}m",
+        "-XX:+UseSerialGC",
+        "-XX:TieredStopAtLevel=1",
+    ]
     return [program, *bounds, *opened, *settings, "-cp", path, main, *arguments]
 
 

@@ -10,17 +10,31 @@ import pytest
 
 from tests.api_gravitino.world import ADMIN
 from tests.peers.site import ADMIN as PEER
+from tests.real.artifacts import cache
+from tests.real.gravitino.build import build
 from tests.real.servers import Server, free_port, java
 
 MAIN = "org.apache.gravitino.server.GravitinoServer"
-HOME = "LAKEWARDEN_GRAVITINO_HOME"
+HOME, SOURCE = "LAKEWARDEN_GRAVITINO_HOME", "LAKEWARDEN_GRAVITINO_SOURCE"
+
+
+def release() -> Path:
+    """An unpacked release, or one that is built of the source; without either the tests are skipped."""
+    if HOME in os.environ:
+        return Path(os.environ[HOME])
+    if SOURCE not in os.environ:
+        pytest.skip(f"{SOURCE} names no checkout of Apache Gravitino, and {HOME} no release")
+    built = cache() / "gravitino"
+    if not built.exists():
+        build(Path(os.environ[SOURCE]), built)
+    return built
 
 
 class Gravitino(Server):
-    """A release that was unpacked in the folder which `LAKEWARDEN_GRAVITINO_HOME` names; its store is H2."""
+    """One process whose store is H2."""
 
     def __init__(self) -> None:
-        release = Path(os.environ.get(HOME) or pytest.skip(f"{HOME} names no release of Apache Gravitino"))
+        home = release()
         super().__init__("gravitino")
         self.port = free_port()
         conf = self.home / "conf"
@@ -45,11 +59,12 @@ class Gravitino(Server):
         (conf / "gravitino.conf").write_text(text)
         command = java(
             MAIN,
-            path=f"{conf}:{release / 'libs'}/*",
+            path=f"{conf}:{home / 'libs'}/*",
             heap=768,
+            classes=768,  # each catalog loads its own, and keeps them for an hour
             settings=[f"-Dgravitino.log.path={self.home}", "--add-opens=java.sql/java.sql=ALL-UNNAMED"],
         )
-        self.run(command, GRAVITINO_HOME=str(release), GRAVITINO_CONF_DIR=str(conf))
+        self.run(command, GRAVITINO_HOME=str(home), GRAVITINO_CONF_DIR=str(conf))
         self.wait(self._answers)
 
     def _answers(self) -> bool:
