@@ -120,7 +120,7 @@ SETTINGS: dict[str, tuple[str, ...]] = {
     "switching": ("", "owner", "release"),
     "grants": ("", "anybody", ROLES_ALONE),
 }
-"""What can be set of a CDAP realm beside its generation, which stays, and of a metalake: who switches its
+"""What can be set of a CDAP realm beside its generation, which is raised, and of a metalake: who switches its
 catalogs off.  With the values there are, if few."""
 
 

@@ -387,3 +387,24 @@ def test_pages_ask_as_often_for_many_as_for_one(
     for page in (*pages, at(world, "grant", text="dataset:ns1.b*", who="group:staff")):
         with django_assert_max_num_queries(30):
             assert admin.get(page).status_code == 200
+
+
+@pytest.mark.seed("S1-217")
+def test_a_realm_is_raised_after_its_plan_was_looked_at(db: None, signed_in: Callable[[str], Client]) -> None:
+    root = a_cdap("3.5")
+    make(root, "namespace:ns1", "dataset:ns1.orders")
+    give(root, "namespace:ns1", "bob", "READ")
+    give(root, "dataset:ns1.orders", "bob", "ALL")
+    admin, page = signed_in("admin"), f"/realms/{root.id}/raise?to=4.3"
+    assert "Raise to CDAP 4.3" in words(admin.get(f"/realms/{root.id}"))
+    looked = admin.get(page)
+    assert "ALL on dataset:ns1.orders becomes READ, WRITE, EXECUTE, ADMIN" in words(looked)
+    sent = {"nonce": "n" * 12, "plan": looked.context["form"]["plan"].value(), "reason": "upgraded"}
+    give(root, "namespace:ns1", "bob", "ALL")
+    assert signed_in("bob").get(page).status_code == 403
+    assert "somebody changed what is given" in words(admin.post(page, sent), 422)
+    looked = admin.get(page)
+    made = admin.post(page, {**sent, "plan": looked.context["form"]["plan"].value()})
+    assert made.status_code == 302, words(made, made.status_code)
+    assert ("dataset:ns1.orders", "EXECUTE") in given() and "ALL" not in {code for _, code in given()}
+    assert admin.get(page).status_code == 404, "it has these rules already"

@@ -156,6 +156,7 @@ FORMS: tuple[Form, ...] = (
     Form("Realm, add a member", {"name": "erika"}),
     Form("Realm, take a member out", WHY),
     Form("Realm, settings", {"master_user": "other"}),
+    Form("Realm, settings", WHY, page="/realms/{second_cdap}/raise?to=4.3", by="cora"),
     Form("Realm, retention", {"keep": "days", "days": "900"}),
     Form("Realm, new", {"name": "lake", "owner": "ana"}),
     Form("Realm, new", WHY, page="/realms/{closed}/repair?who=user:ana"),

@@ -34,6 +34,7 @@ def several_realms() -> dict[str, int]:
     accounts.close(make_account("disabled"), by=BY, authority=AUTHORITY)
     hidden = _second_metalake()
     other_herd = herds.a_herd("second_herd", owner="hank")
+    make_account("cora")
     other_cdap = realms.create(
         "cdap",
         "second_cdap",

@@ -49,6 +49,7 @@ from policies.record import access_log
 from policies.record.archive import retention
 from policies.record.invariants import ROLES_ALONE
 from policies.services.grants import revision_now
+from policies.simulation.generations import later_than
 from policies.sync.connections import registration
 
 TABS = (
@@ -212,6 +213,9 @@ def _actions(ward: RealmAccess) -> Iterable[Action]:
     root = ward.root
     reason = "" if ward.owns else "why-not-switch"
     yield Action(gettext("Set owner"), reverse("console:object_owner", args=[root.id]), reason=reason)
+    for policy in later_than(str(ward.realm.settings.get("policy", ""))):
+        url = f"{reverse('console:realm_raise', args=[root.id])}?to={policy}"
+        yield Action(gettext("Raise to CDAP %(policy)s") % {"policy": policy}, url, reason=reason)
     yield Action(gettext("Open %(name)s") % {"name": root.name}, terms.page_of(root.id, root.type), "primary")
 
 

@@ -161,7 +161,7 @@ class SettingsForm(ConsoleForm):
 
 
 class SettingsView(RealmChangeView):
-    """The switches of a CDAP instance; its generation stays."""
+    """The switches of a CDAP instance; its generation is raised on a page of its own."""
 
     form_class = SettingsForm
 
@@ -186,7 +186,7 @@ class SettingsView(RealmChangeView):
         return _("Settings of %(name)s") % {"name": self.object.root.name}
 
     def lead(self) -> str:
-        return _("Its rules are those of CDAP %(get)s; that stays.") % {
+        return _("Its rules are those of CDAP %(get)s.") % {
             "get": self.object.realm.settings.get("policy", "")
         }
 

@@ -2,7 +2,16 @@
 
 from django.urls import path
 
-from authzsite.console.settings import duties, members, realm, realm_settings, realms, repair, retention
+from authzsite.console.settings import (
+    duties,
+    members,
+    realm,
+    realm_generation,
+    realm_settings,
+    realms,
+    repair,
+    retention,
+)
 
 urlpatterns = [
     path("objects/<number:id>/duties", duties.duty_list, name="object_duties"),
@@ -14,6 +23,7 @@ urlpatterns = [
     path("realms/<number:id>", realm.realm_detail, name="realm"),
     path("realms/<number:id>/mode", realm_settings.ModeView.as_view(), name="realm_mode"),
     path("realms/<number:id>/settings", realm_settings.SettingsView.as_view(), name="realm_settings"),
+    path("realms/<number:id>/raise", realm_generation.RaiseView.as_view(), name="realm_raise"),
     path("realms/<number:id>/retention", retention.RetentionView.as_view(), name="realm_retention"),
     path("realms/<number:id>/members/add", members.AddMemberView.as_view(), name="member_add"),
     path("realms/<number:id>/members/remove", members.RemoveMemberView.as_view(), name="member_remove"),

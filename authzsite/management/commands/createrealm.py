@@ -12,8 +12,8 @@ from lakewarden.law.objects import BadName
 from policies.errors import Invalid
 from policies.services import realms
 from policies.services.object_names import checked
+from policies.simulation.generations import GENERATIONS
 
-POLICIES = ("3.4", "3.5", "4.3")
 OF_CDAP = ("policy", "authentication", "master_user", "admin_group", "grants")
 
 
@@ -33,7 +33,7 @@ class Command(OperatorCommand):
         )
         cdap = parser.add_argument_group("of a CDAP instance")
         cdap.add_argument(
-            "--policy", choices=POLICIES, help=f"its generation of rules; default: {POLICIES[-1]}"
+            "--policy", choices=GENERATIONS, help=f"its generation of rules; default: {GENERATIONS[-1]}"
         )
         cdap.add_argument("--authentication", choices=("on", "off"), help="off: its law decides nothing")
         cdap.add_argument(
@@ -77,4 +77,4 @@ class Command(OperatorCommand):
             if switching and kind != Realm.Kind.GRAVITINO:
                 self.fail("--switching is for metalakes only", code=2)
             return {"switching": switching} if switching else {}
-        return {"policy": POLICIES[-1], "authentication": "on", **given}
+        return {"policy": GENERATIONS[-1], "authentication": "on", **given}

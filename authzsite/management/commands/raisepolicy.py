@@ -1,0 +1,38 @@
+"""`manage.py raisepolicy`"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from authzsite.management.base import OperatorCommand, realm_root
+from policies.simulation.generations import GENERATIONS, Raise, carry_out
+
+MOST = 1000
+"""So many lines of gains and losses are shown; the totals count all."""
+
+
+class Command(OperatorCommand):
+    help = (
+        "Raise the rules of a CDAP realm to a later generation: show what becomes of all access, then do it."
+    )
+
+    def add_arguments(self, parser: Any) -> None:
+        parser.add_argument("realm")
+        parser.add_argument("policy", choices=GENERATIONS[1:])
+        parser.add_argument("--plan", metavar="DIGEST", help="do it, as the plan of this digest showed it")
+        parser.add_argument("--reason", default="")
+
+    def run(self, *, realm: str, policy: str, plan: str | None, reason: str, **_: Any) -> None:
+        root = realm_root(realm)
+        if plan is not None:
+            done = carry_out(root, policy, seen=plan, by=self.by, authority=self.authority, reason=reason)
+            self.stdout.write(f"{realm} has the rules of CDAP {done.policy}; it had those of {done.before}")
+            return
+        shown = Raise(root, policy)
+        for item in shown.policies:
+            self.stdout.write(str(item))
+        for line in shown.lines(MOST):
+            self.stdout.write(line)
+        totals = shown.difference.totals
+        self.stdout.write(f"{totals.people_losing} lose access, {totals.people_gaining} gain access")
+        self.stdout.write(f"plan {shown.digest}")
