@@ -56,8 +56,8 @@ def make_account(name: str, *, display_name: str = "", password: str | None = No
     """An account that signs in as user `name`, bound to that principal; made or brought up to date."""
     principal = ensure(Principal.Kind.USER, name, display_name=display_name)
     if display_name and principal.display_name != display_name:
-        Principal.objects.filter(pk=principal.pk).update(display_name=display_name)
         principal.display_name = display_name
+        principal.save(update_fields=["display_name"])
     account, _ = User.objects.get_or_create(username=name, defaults={"principal": principal})
     if account.principal_id != principal.pk:
         raise BadName(f"account `{name}` is bound to another principal")
@@ -87,4 +87,4 @@ def groups_of(principal: Principal, now: datetime) -> list[str]:
     One query.
     """
     rows = Membership.objects.open().within(now).filter(member=principal).select_related("group")
-    return [row.group.name for row in rows if is_fact_sealed(row)]
+    return [row.group.name for row in rows if is_fact_sealed(row) and row.group.is_as_written]

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from django.apps import apps
 from django.db import connection
 
+from accounts.models import Principal
 from accounts.record import Fact
 from accounts.seals import seal_fact
 from policies.record.pending import _numbers_for
@@ -33,15 +34,18 @@ def run(statements: Sequence[str]) -> None:
         with connection.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
-        for model in models:
+        for model in (*models, Principal):
             seal(model)
 
 
-def seal(model: type[Fact]) -> None:
+def seal(model: type[Fact] | type[Principal]) -> None:
     """Seal what was inserted without one."""
     while rows := list(model.objects.filter(seal=None).order_by("pk")[:AT_ONCE]):
         for row in rows:
-            seal_fact(row)
+            if isinstance(row, Principal):
+                row.seal = row.seal_as_it_is()
+            else:
+                seal_fact(row)
         with connection.cursor() as cursor:
             cursor.execute(
                 f"UPDATE {model._meta.db_table} t SET seal = n.seal"

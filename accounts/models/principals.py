@@ -7,6 +7,7 @@ import secrets
 from django.db import models
 from django.db.models.functions import Upper
 
+from accounts.models.sealing import Sealed
 from lakewarden.law import principals as law
 
 
@@ -14,8 +15,13 @@ def make_pseudonym() -> str:
     return secrets.token_hex(8)
 
 
-class Principal(models.Model):
-    """A user, group or service account; history knows only its `pseudonym`, so names can be redacted."""
+class Principal(Sealed):
+    """A user, group or service account; history knows only its `pseudonym`, so names can be redacted.
+
+    Sealed: who could write names into the database would else swap two people's, and so their rights.
+    """
+
+    SEALED = ("kind", "name", "display_name", "pseudonym", "erased")
 
     class Kind(models.TextChoices):
         USER = "user", "person"
@@ -42,6 +48,11 @@ class Principal(models.Model):
         if self.erased:
             return "an erased person"
         return self.display_name or self.name
+
+    @property
+    def is_as_written(self) -> bool:
+        """Whether this is how the console wrote them; so is somebody who is in no table yet."""
+        return self._state.adding or self.is_sealed
 
     @property
     def ref(self) -> law.Principal:

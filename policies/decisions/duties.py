@@ -48,7 +48,8 @@ def duties_along(*nodes: Node) -> list[HeldDuty]:
         if duty_seals.is_row_sealed(row)
     ]
     places = {item.id: item for node in nodes for item in (*node.above(), node)}
-    found = [HeldDuty(one, duty, places[key]) for key, duty, one in rows if one is not None and key in places]
+    ours = [row for row in rows if row[2] is not None and row[2].is_as_written]
+    found = [HeldDuty(one, duty, places[key]) for key, duty, one in ours if one and key in places]
     return sorted(found, key=lambda one: (-len(one.node.levels), DUTIES.index(one.duty), one.holder.label))
 
 
@@ -62,6 +63,8 @@ def held(principal: Principal, duty: str, *, now: datetime | None = None) -> fro
 
     The groups are those of the facts, not Django's copy, which knows neither windows nor late accounts.
     """
+    if not principal.is_as_written:
+        return frozenset()
     groups = map(django_group_name, groups_of(principal, now or timezone.now()))
     mine = UserDuty.objects.filter(user__principal=principal, permission__codename=duty)
     ours = GroupDuty.objects.filter(group__name__in=list(groups), permission__codename=duty)

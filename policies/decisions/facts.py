@@ -24,7 +24,7 @@ from catalog.models import Realm
 from lakewarden.law import dialects, engine
 from lakewarden.law.dialects.cdap import by_settings
 from lakewarden.law.facts import OWNER, Key, Rule, Slice, Station, Window, contains
-from policies.decisions import authorizers, leavers, live_history, role_facts
+from policies.decisions import authorizers, leavers, live_history, principal_rows, role_facts
 from policies.decisions.cache_versions import principal_key, realm_key, role_key
 from policies.decisions.role_facts import ALWAYS, GrantRow, RoleFacts, overlap, rules_from
 from policies.decisions.seals import unsealed
@@ -113,7 +113,7 @@ SELECT 'owner', o.owner_id, o.securable_id, NULL, NULL, o.valid_from, o.valid_un
        o.closed, o.seal, o.origin, NULL, NULL
   FROM policies_ownership o JOIN holders ON holders.id = o.owner_id
   JOIN catalog_securable s ON s.id = o.securable_id AND s.realm_id = %(realm)s
- WHERE {o}{on_o}{asked}{left}
+ WHERE {o}{on_o}{asked}{left}{names}
 """
 
 
@@ -138,6 +138,7 @@ def _statement(*, past: bool, narrowed: bool, sharing: bool = False) -> str:
         "asked": role_facts.TOLD.format(nothing=nothing) if sharing else "",
         "left": "" if past else leavers.STATEMENT.format(nothing=nothing),
     }
+    parts["names"] = principal_rows.STATEMENT
     parts |= {f"on_{alias}": on(alias) for alias in "gdo"} | {alias: true(alias) for alias in "macgdnot"}
     return _STATEMENT.format(nothing=nothing, **parts)
 
@@ -219,7 +220,7 @@ class Loaded:
                 self._sort(row)
         self._admit()
         if self.unsealed or self.left:
-            self._shut({key_of_row(row) for row in self.unsealed})
+            self.close({key_of_row(row) for row in self.unsealed})
 
     def _sort(self, row: SealedRow) -> None:
         window = (_seconds(row.start), _seconds(row.end))
@@ -263,7 +264,7 @@ class Loaded:
             self.outside[member] = [group[0] for group in groups if group[0] not in self.admitted]
             groups[:] = [group for group in groups if group[0] in self.admitted]
 
-    def _shut(self, doubted: set[str]) -> None:
+    def close(self, doubted: set[str]) -> None:
         """Take everything from those whom a row without a good seal is about, and from those who left."""
         for principal in self.asked:
             keys = self.keys_of(principal)
@@ -383,11 +384,11 @@ class Loaded:
     def _selves(self, principal: int) -> Iterable[Key]:
         holders = [
             principal,
-            *(group for group, _, window in self.groups.get(principal, ()) if self._now(window)),
+            *(group for group, _, window in self.groups.get(principal, ()) if contains(window, self.now)),
         ]
         yield from map(principal_key, holders)
         for holder in holders:
-            yield from (role for role, _, window in self.roles.get(holder, ()) if self._now(window))
+            yield from (role for role, _, window in self.roles.get(holder, ()) if contains(window, self.now))
 
     def good_until(self, principal: int) -> float | None:
         """The next moment at which a membership or a role of the principal begins or ends, or privileges
@@ -398,9 +399,6 @@ class Loaded:
         windows.append((None, self.fetched_until.get(principal)))
         edges = (edge for window in windows for edge in window)
         return min((edge for edge in edges if edge is not None and edge > self.now), default=None)
-
-    def _now(self, window: Window) -> bool:
-        return contains(window, self.now)
 
     def keys_of(self, principal: int) -> frozenset[str]:
         """The touch keys whose moving makes this principal's slice stale."""
@@ -497,7 +495,9 @@ def _values(
 
 
 def is_service_admin(principal: Principal) -> bool:
-    return principal.kind == "user" and principal.name in settings.LAKEWARDEN_SERVICE_ADMINS
+    """Whether the settings name them, and their name is one that the console gave them."""
+    named = principal.kind == "user" and principal.name in settings.LAKEWARDEN_SERVICE_ADMINS
+    return named and principal.is_as_written
 
 
 def _seconds(moment: datetime | None) -> float | None:

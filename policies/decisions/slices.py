@@ -24,6 +24,7 @@ from catalog.nodes import Node
 from lakewarden.law import dialects, engine
 from lakewarden.law.facts import Slice
 from policies.decisions import facts, role_facts
+from policies.decisions.cache_versions import principal_key
 
 KEPT = 2_000
 KEPT_RULES = 500_000
@@ -63,6 +64,8 @@ def about(principal: Principal, node: Node, objects: Iterable[int], *, now: date
     """
     realm = Realm(pk=node.realm_id, kind=node.kind)
     loaded = facts.load(realm, node.realm, [principal.pk], now=now, objects=list(objects))
+    if not principal.is_as_written:
+        loaded.close({principal_key(principal.pk)})
     return loaded.slice_of(principal)
 
 
@@ -98,7 +101,9 @@ def currents(
     gets the facts on those, and nothing is kept of that.
     """
     now = now or timezone.now()
-    kept = {principal.pk: _take(node.realm_id, principal.pk) for principal in principals}
+    # whose name was written past the console may bear that of somebody else, whose slice is kept
+    ours = [principal for principal in principals if principal.is_as_written]
+    kept = {principal.pk: _take(node.realm_id, principal.pk) for principal in ours}
     lasting = {pk: entry for pk, entry in kept.items() if entry and _lasts(entry, now)}
     if _of_change.get() is None:
         good = _still_good(lasting)
@@ -120,6 +125,7 @@ def _narrowed(
 ) -> dict[int, Slice]:
     """The facts on some objects, of those of whom no row is known to lack a good seal: such a row on any
     object counts."""
+    principals = [principal for principal in principals if principal.is_as_written]
     if not principals:
         return {}
     numbers = [principal.pk for principal in principals]
@@ -175,6 +181,9 @@ set right."""
 
 def _load(principals: list[Principal], node: Node, now: datetime) -> dict[int, Slice]:
     loaded = _read([principal.pk for principal in principals], node, now)
+    for principal in principals:
+        if not principal.is_as_written:
+            loaded.close({principal_key(principal.pk)})
     slices = {principal.pk: loaded.slice_of(principal) for principal in principals}
     own = _of_change.get()
     if own is not None or not _inside_a_change():

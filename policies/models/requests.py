@@ -11,6 +11,7 @@ from django.db import models
 from django.db.models import Q, UniqueConstraint
 
 from accounts.models import Principal
+from accounts.models.sealing import Sealed
 from catalog.models import Realm, Securable
 from policies.models.states import Move, States
 from policies.models.sync import Backend
@@ -307,8 +308,10 @@ class RequestRule(models.Model):
         return f"rule of requests for {self.securable_id}"
 
 
-class Substitute(models.Model):
+class Substitute(Sealed):
     """While `person` is away `deputy` decides requests in their place, from one moment until another."""
+
+    SEALED = ("person_id", "deputy_id", "starts", "ends", "ended_at")
 
     person = models.ForeignKey(Principal, models.PROTECT, related_name="substitutes")
     deputy = models.ForeignKey(Principal, models.PROTECT, related_name="substitutions")

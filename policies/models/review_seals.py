@@ -25,6 +25,7 @@ def seal_new_rows(rows: Iterable[ReviewRow]) -> None:
     """Before they are put into their table, undecided."""
     for row in rows:
         row.seal = seal(_content(row, UNDECIDED))
+        row.desk_seal = desk_seal(row, row.desk_id) if row.desk_id else None
 
 
 def decided_seal(
@@ -51,6 +52,20 @@ def may_be_done(review: Review, row: ReviewRow) -> bool:
     return review.is_sealed and is_row_sealed(row) and (silence or not row.default)
 
 
+def desk_seal(row: ReviewRow, desk: int) -> bytes:
+    """The seal of a row's place on a desk, where the console puts it."""
+    return seal(_place(row, desk))
+
+
+def is_on_its_desk(row: ReviewRow) -> bool:
+    """Whether the console put the row on the desk that it lies on."""
+    return row.desk_id is not None and is_sealed(_place(row, row.desk_id), row.desk_seal)
+
+
+def _place(row: ReviewRow, desk: int) -> bytes:
+    return content("reviewplace", row.review_id, row.number, None, desk)
+
+
 def unfinished() -> Iterator[ReviewRow]:
     """Every row of the reviews that are not over, one after another."""
     rows = ReviewRow.objects.exclude(review__state__in=OVER).order_by("pk")
@@ -61,7 +76,10 @@ def seal_anew(row: ReviewRow) -> bool:
     """Give a row with a good seal one of the newest key; whether that was needed."""
     if is_newest(row.seal) or not is_row_sealed(row):
         return False
-    ReviewRow.objects.filter(pk=row.pk).update(seal=seal(_content(row, _decision(row))))
+    new = {"seal": seal(_content(row, _decision(row)))}
+    if is_on_its_desk(row):
+        new["desk_seal"] = desk_seal(row, row.desk_id or 0)
+    ReviewRow.objects.filter(pk=row.pk).update(**new)
     return True
 
 

@@ -7,9 +7,9 @@ from django.db import models
 from django.db.models import Q, UniqueConstraint
 
 from accounts.models import Principal
+from accounts.models.sealing import Sealed
 from catalog.models import Realm, Securable
 from policies.models import review_states
-from policies.models.sealing import Sealed
 
 
 class Review(Sealed):
@@ -20,7 +20,7 @@ class Review(Sealed):
     `progress`: where building goes on after a crash.  `counts` and `digest` are those of the population.
     """
 
-    SEALED = ("realm_id", "starter_id", "silence")
+    SEALED = ("realm_id", "starter_id", "silence", "stages", "fallback_id")
 
     class Silence(models.TextChoices):
         KEEP = "keep", "access stays"
@@ -82,8 +82,10 @@ class Review(Sealed):
         return self.title
 
 
-class ReviewDesk(models.Model):
+class ReviewDesk(Sealed):
     """Rows that the same people are asked about in one stage; `key` says by which rule they came together."""
+
+    SEALED = ("review_id", "stage", "key")
 
     review = models.ForeignKey(Review, models.CASCADE, related_name="desks")
     stage = models.PositiveSmallIntegerField(default=0)
@@ -98,8 +100,10 @@ class ReviewDesk(models.Model):
         return self.key
 
 
-class ReviewSeat(models.Model):
+class ReviewSeat(Sealed):
     """Somebody is asked at a desk: by the rule, or because `by` passed it on to them."""
+
+    SEALED = ("desk_id", "reviewer_id", "left")
 
     desk = models.ForeignKey(ReviewDesk, models.CASCADE, related_name="seats")
     reviewer = models.ForeignKey(Principal, models.PROTECT, related_name="seats")
@@ -216,6 +220,8 @@ class ReviewRow(models.Model):
     """`{"backend", "revision", "at"}` of the reading that no longer found it."""
     seal = models.BinaryField(null=True, editable=False)
     """Over what it is about and what is decided (`review_seals`)."""
+    desk_seal = models.BinaryField(null=True, editable=False)
+    """Over the desk that it lies on."""
 
     class Meta:
         constraints = [

@@ -8,9 +8,9 @@ from django.db import models
 from django.db.models import Q
 
 from accounts.models import Principal
+from accounts.models.sealing import Sealed
 from catalog.models import Realm, Securable
 from lakewarden.backends import kinds
-from policies.models.sealing import Sealed
 
 
 class Backend(Sealed):

@@ -38,7 +38,8 @@ class Mandate:
 def present(person: Principal, now: datetime) -> list[Principal]:
     """Those for whom somebody decides now, because they are away.  One query."""
     rows = Substitute.objects.filter(deputy=person, starts__lte=now, ends__gt=now, ended_at__isnull=True)
-    return [row.person for row in rows.select_related("person").order_by("pk")]
+    named = rows.select_related("person").order_by("pk")
+    return [row.person for row in named if row.is_sealed]
 
 
 def of(request: AccessRequest, parts: Collection[RequestPart], by: Actor, *, now: datetime) -> list[Mandate]:

@@ -17,7 +17,7 @@ from policies.authority import Actor, Authority, of_duty
 from policies.errors import Conflict, Invalid, NotFound, PolicyError, Refused
 from policies.events import REVIEW_DECIDED, REVIEW_TAKEN_BACK
 from policies.models import Review, ReviewDecision, ReviewRow, ReviewSeat, review_states
-from policies.models.review_seals import UNDECIDED, decided_seal, is_row_sealed
+from policies.models.review_seals import UNDECIDED, decided_seal, is_on_its_desk, is_row_sealed
 from policies.record.change import ChangeInProgress, change
 from policies.reviews import management, pace_checks
 from policies.reviews.events import said_of
@@ -190,11 +190,11 @@ class _Asked:
         self.mine = selves([reviewer.pk], now=timezone.now())[reviewer.pk]
         desks = {row.desk_id for row in rows}
         seats = ReviewSeat.objects.filter(desk__in=desks, reviewer=reviewer, left__isnull=True)
-        self.desks = set(seats.values_list("desk", flat=True))
+        self.desks = {seat.desk_id for seat in seats if seat.is_sealed}
 
     def check(self, row: ReviewRow) -> None:
         """Raises Refused."""
-        if row.desk_id not in self.desks:
+        if row.desk_id not in self.desks or not is_on_its_desk(row):
             raise Refused(f"You are not asked about row {row.number}.")
         if is_own(row, self.mine):
             raise Refused(f"Row {row.number} is your own access; somebody else decides it.")

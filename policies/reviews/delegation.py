@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from django.db.models import F, Q, QuerySet
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts.entering import able
@@ -16,13 +16,14 @@ from policies.authority import Actor, Authority, of_duty
 from policies.errors import Conflict, Invalid
 from policies.events import REVIEW_PASSED
 from policies.models import Review, ReviewDesk, ReviewRow, ReviewSeat, review_states
+from policies.models.review_seals import desk_seal, is_on_its_desk
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.reviews import management
 from policies.reviews.decisions import REVIEWER
 from policies.reviews.management import notice_key
 from policies.reviews.population import ASKED
-from policies.reviews.reviewers import selves
+from policies.reviews.reviewers import desk_for, selves
 
 PASSED = "passed"
 
@@ -44,11 +45,9 @@ def pass_on(
     with change(REVIEW_PASSED, realm=Realm(pk=review.realm_id), by=by, reason=reason) as current:
         _check(review, to)
         found = _passable(review, by, rows).exclude(_own(to))
-        desk, _ = ReviewDesk.objects.get_or_create(
-            review=review, stage=review.stage, key=f"{PASSED}:{to.pk}", defaults={"label": ""}
-        )
+        desk, _ = desk_for(review, review.stage, f"{PASSED}:{to.pk}")
         may = _authority(review, by, found)
-        many = found.update(desk=desk, version=F("version") + 1)
+        many = _put_on(desk, found)
         if not many:
             raise Conflict("None of these rows can be passed on to them any more.")
         seat, new = ReviewSeat.objects.get_or_create(
@@ -60,6 +59,13 @@ def pass_on(
         current.say(event, by=may)
         _tell(review, to, by, many, current.revision)
     return many
+
+
+def _put_on(desk: ReviewDesk, rows: QuerySet[ReviewRow]) -> int:
+    moved = list(rows.select_for_update(of=("self",)))
+    for row in moved:
+        row.desk, row.desk_seal, row.version = desk, desk_seal(row, desk.pk), row.version + 1
+    return ReviewRow.objects.bulk_update(moved, ["desk", "desk_seal", "version"], batch_size=500)
 
 
 def _check(review: Review, to: Principal) -> None:
@@ -86,8 +92,9 @@ def _seats(review: Review, by: Actor) -> QuerySet[ReviewSeat]:
 
 def _authority(review: Review, by: Actor, rows: QuerySet[ReviewRow]) -> Authority:
     """A reviewer's, when they are asked about every one of the rows, or that of the review's leader."""
-    others = rows.exclude(desk__in=_seats(review, by).values("desk"))
-    held = by.principal is not None and (not others.exists() or management.leads(review, by.principal))
+    desks = {seat.desk_id for seat in _seats(review, by) if seat.is_sealed}
+    others = any(row.desk_id not in desks or not is_on_its_desk(row) for row in rows)
+    held = by.principal is not None and (not others or management.leads(review, by.principal))
     return of_duty(by, REVIEWER, held=held, otherwise="You are not asked about all of these rows.")
 
 

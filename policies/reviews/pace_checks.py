@@ -16,10 +16,11 @@ from accounts.models import Principal
 from policies.authority import Authority
 from policies.events import REVIEW_AGAIN
 from policies.models import Review, ReviewDesk, ReviewRow, ReviewSeat, review_states
+from policies.models.review_seals import desk_seal
 from policies.record.change import ChangeInProgress
 from policies.record.event_drafts import make_event
 from policies.reviews.events import place_of
-from policies.reviews.reviewers import is_own, selves
+from policies.reviews.reviewers import desk_for, is_own, selves
 
 AGAIN = "again"
 
@@ -77,7 +78,8 @@ def look_again(
     again = [(row, desk) for row in chosen if (desk := _other_desk(review, row, decider))]
     for row, desk in again:
         mine = ReviewRow.objects.filter(pk=row.pk)
-        review_states.ROW.move(mine, "look_again", desk=desk, version=F("version") + 1)
+        placed = {"desk": desk, "desk_seal": desk_seal(row, desk.pk)}
+        review_states.ROW.move(mine, "look_again", version=F("version") + 1, **placed)
     if again:
         told = {"review": review.pk, "rows": len(again), "numbers": [row.number for row, _ in again]}
         current.say(make_event(REVIEW_AGAIN, place_of(review), decider, **told), by=authority)
@@ -95,7 +97,7 @@ def _other_desk(review: Review, row: ReviewRow, decider: Principal) -> ReviewDes
     if not fit:
         return None
     key = f"{AGAIN}:{fit[0]}"
-    desk, new = ReviewDesk.objects.get_or_create(review=review, stage=review.stage, key=key)
+    desk, new = desk_for(review, review.stage, key)
     if new:
         ReviewSeat.objects.create(desk=desk, reviewer_id=fit[0], ground=AGAIN)
     return desk

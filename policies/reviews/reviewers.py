@@ -18,6 +18,7 @@ from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
 from policies.decisions import approvers
 from policies.decisions.seals.duty_seals import is_row_sealed
+from policies.errors import Conflict
 from policies.models import (
     Assignment,
     GroupDuty,
@@ -53,6 +54,9 @@ class Seating:
     """Finds a desk for every row of a stage, batch after batch."""
 
     def __init__(self, review: Review, root: Node, stage: int) -> None:
+        # what is at hand may have been changed by this process; what is in the table is what was sealed
+        if not Review.objects.get(pk=review.pk).is_sealed:
+            raise Conflict("This review was written past the console; nobody is asked by it.")
         self.review, self.root, self.stage, self.now = review, root, stage, timezone.now()
         self.rule = review.stages[stage]
         self._desks: dict[str, ReviewDesk] = {}
@@ -68,9 +72,7 @@ class Seating:
 
     def _desk(self, asked: ReviewerSet) -> ReviewDesk:
         if asked.key not in self._desks:
-            desk, new = ReviewDesk.objects.get_or_create(
-                review=self.review, stage=self.stage, key=asked.key, defaults={"label": asked.where}
-            )
+            desk, new = desk_for(self.review, self.stage, asked.key, asked.where)
             if new:
                 seats = [
                     ReviewSeat(desk=desk, reviewer_id=person, ground=asked.ground) for person in asked.people
@@ -95,6 +97,16 @@ class Seating:
         first = [item for item in (self.review.fallback_id, self.review.starter_id) if item]
         others = [item.principal.pk for item in approvers.of(self.root, duty=DUTY, now=self.now)]
         return list(dict.fromkeys([*first, *others]))
+
+
+def desk_for(review: Review, stage: int, key: str, label: str = "") -> tuple[ReviewDesk, bool]:
+    """The desk that a rule makes, and whether it is new.  Raises Conflict for one not of the console."""
+    desk, new = ReviewDesk.objects.get_or_create(
+        review=review, stage=stage, key=key, defaults={"label": label}
+    )
+    if not desk.is_sealed:
+        raise Conflict(f"Who is asked by this review was written past the console: desk {desk.pk}.")
+    return desk, new
 
 
 class _Found:

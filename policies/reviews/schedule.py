@@ -20,7 +20,7 @@ from policies.authority import SYSTEM, Actor, of_system
 from policies.errors import Conflict, PolicyError
 from policies.events import REVIEW_REPEATED, REVIEW_RESEATED, REVIEW_STAGE, REVIEW_STARTED
 from policies.models import Review, ReviewRow, ReviewSeat, review_states
-from policies.models.review_seals import UNDECIDED, decided_seal, is_row_sealed
+from policies.models.review_seals import UNDECIDED, decided_seal, desk_seal, is_row_sealed
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.reviews import management, start
@@ -203,6 +203,8 @@ def _move_on(batch: Iterable[ReviewRow]) -> int:
         blank: dict[str, Any] = {"choice": "", "quick": False}
         if is_row_sealed(row):  # one that was not, stays so
             blank["seal"] = decided_seal(row, *UNDECIDED)
+        if row.desk is not None:
+            blank["desk_seal"] = desk_seal(row, row.desk.pk)
         try:
             moved += review_states.ROW.move(mine, "pass_on", desk=row.desk, version=F("version") + 1, **blank)
         except Conflict:

@@ -152,9 +152,9 @@ def _bring_up_to_date(
     person = _person_of(account)
     current.say(make_event(DIRECTORY_PERSON, None, person), by=authority)
     shown = recordable(data.display_name.strip(), 255)
-    Principal.objects.filter(pk=person.pk).update(display_name=shown)
+    _show_as(person, shown)
     User.objects.filter(pk=account.pk).update(email=data.mail)
-    person.display_name, account.email = shown, data.mail
+    account.email = data.mail
     entry.principal = person
     was = entry.is_active
     _save(entry, external_id=data.external_id, attributes=data.attributes, is_active=data.active)
@@ -249,8 +249,7 @@ def _keep_said_of_group(
     group = entry.principal
     current.say(make_event(DIRECTORY_GROUP, None, group, group=group.pseudonym), by=authority)
     shown = "" if data.name == group.name else recordable(data.name, 255)
-    Principal.objects.filter(pk=group.pk).update(display_name=shown)
-    group.display_name = shown
+    _show_as(group, shown)
     _save(entry, external_id=data.external_id, is_active=True, ended=None)
     wanted = {member.pk: member for member in data.members}
     rows = DirectoryMember.objects.filter(group=group).select_related("member")
@@ -261,6 +260,12 @@ def _keep_said_of_group(
         members.leave_group(group, member, by=by, authority=authority)
     directory.note(group, [member for pk, member in wanted.items() if pk not in had])
     return entry, _missing(group, wanted)
+
+
+def _show_as(principal: Principal, shown: str) -> None:
+    if shown != principal.display_name:
+        principal.display_name = shown
+        principal.save(update_fields=["display_name"])
 
 
 def _missing(group: Principal, wanted: Mapping[int, Principal]) -> list[Principal]:

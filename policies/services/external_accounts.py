@@ -138,8 +138,8 @@ def _bring_up_to_date(account: User, principal: Principal, identity: Identity) -
     """Take over the mail, the name to show and the groups; what nothing is said about stays as it is."""
     shown = recordable(identity.display_name, 255)
     if shown and shown != principal.display_name:
-        Principal.objects.filter(pk=principal.pk).update(display_name=shown)
         principal.display_name = shown
+        principal.save(update_fields=["display_name"])
     if identity.mail and identity.mail != account.email and _is_mail(identity.mail):
         User.objects.filter(pk=account.pk).update(email=identity.mail)
         account.email = identity.mail

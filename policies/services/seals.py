@@ -8,7 +8,7 @@ room however much there is.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,16 +26,20 @@ from catalog.models import Placement
 from policies import authority
 from policies.authority import OPERATOR
 from policies.decisions import personal_role_names
-from policies.decisions.cache_versions import touched_by
+from policies.decisions.cache_versions import principal_key, touched_by
 from policies.decisions.seals import duty_seals
-from policies.decisions.seals.unsealed import fact_models
-from policies.events import FACTS_SEALED, FACTS_SET_RIGHT
+from policies.decisions.seals.unsealed import fact_models, is_row_sealed, sealed_models
+from policies.errors import NotFound
+from policies.events import FACTS_SEALED, FACTS_SET_RIGHT, NAMES_CONFIRMED
 from policies.models import (
     Backend,
     Counter,
     ForeignOrder,
     GroupDuty,
     Review,
+    ReviewDesk,
+    ReviewSeat,
+    Substitute,
     UnsealedFact,
     UserDuty,
     review_seals,
@@ -89,6 +93,7 @@ def seal_what_is_told() -> Findings:
             for facts in _in_parts(rows.order_by("pk").iterator(chunk_size=CHUNK)):
                 _seal(facts, findings)
         _seal_duties(last, findings)
+        _seal_names(findings)
         _seal_connections(findings)
         _seal_reviews(findings)
     if findings.unsealed and not first:
@@ -221,9 +226,48 @@ def _seal_duties(last: int, findings: Findings) -> None:
             findings.sealed += 1
 
 
+def _seal_names(findings: Findings) -> None:
+    """Those with a good seal get one of the newest key; for a name without one an operator answers."""
+    for row in Principal.objects.order_by("pk").iterator(chunk_size=CHUNK):
+        if not row.is_sealed:
+            findings.wrong.append(f"principal:{row.pk}: it was written past the console")
+        elif not row.has_newest_seal:
+            row.put_seal()
+            findings.sealed += 1
+
+
+def confirm_names(names: Sequence[tuple[str, str]]) -> int:
+    """The operator's word for names that bear no good seal, of these principals or without any of all.
+
+    They stand from now on as they are; answers how many.  Raises NotFound.
+    """
+    with change(NAMES_CONFIRMED, realm=None, by=OPERATOR) as current:
+        rows = [_named_so(*name) for name in names] or list(Principal.objects.order_by("pk"))
+        forged = [row for row in rows if not row.is_sealed]
+        for row in forged:
+            row.put_seal()
+            current.touch(principal_key(row.pk))
+        told = ", ".join(f"principal:{row.pk}" for row in forged[:NAMED])
+        if forged:
+            said = make_event(NAMES_CONFIRMED, None, many=f"{len(forged)} names", facts=told)
+            current.say(said, by=authority.of_operator(OPERATOR))
+    _forget_mended()
+    return len(forged)
+
+
+def _named_so(kind: str, name: str) -> Principal:
+    row = Principal.objects.filter(kind=kind, name=name).first()
+    if row is None:
+        raise NotFound(f"there is no {kind} {name}")
+    return row
+
+
 def _seal_connections(findings: Findings) -> None:
-    """Those with a good seal get one of the newest key; for a connection without one an operator answers."""
-    for model in (Backend, ForeignOrder):
+    """Those with a good seal get one of the newest key; for a connection without one an operator answers.
+
+    So it is with who is asked in reviews, and who decides for others: these are named anew in the console.
+    """
+    for model in (Backend, ForeignOrder, ReviewDesk, ReviewSeat, Substitute):
         for row in model.objects.order_by("pk"):
             if not row.is_sealed:
                 findings.wrong.append(f"{row._meta.model_name}:{row.pk}: it was written past the console")
@@ -356,8 +400,8 @@ def _past_the_door() -> Iterator[None]:
 
 def _forget_mended() -> None:
     """What was found before and is as it should be is told of no more."""
-    models = {str(model._meta.model_name): model for model in fact_models()}
+    models = {str(model._meta.model_name): model for model in sealed_models()}
     for row in UnsealedFact.objects.all():
-        fact = models[row.model]._default_manager.filter(pk=row.row).first() if row.model in models else None
-        if fact is None or is_fact_sealed(fact):
+        held = models[row.model]._default_manager.filter(pk=row.row).first() if row.model in models else None
+        if held is None or is_row_sealed(held):
             row.delete()

@@ -12,9 +12,11 @@ from catalog.nodes import Node
 from policies.authority import Actor
 from policies.errors import NotFound, PolicyError, Refused
 from policies.models import Grant
+from policies.record.verify import verify
 from policies.requests import decisions, submission, substitutes, visibility
 from policies.services import accounts, members
 from tests.factories import AUTHORITY, BY, a_role, admit, owned, the
+from tests.policies.superuser import past_triggers
 from tests.requests.world import an_asking, approve, ask, by, refuse, who
 
 OWN = "Nobody decides a request that they made"
@@ -80,6 +82,31 @@ def test_a_substitute_decides_for_who_is_away_but_never_for_who_asks(shop: Node)
     group = ask("ben", "read shop.stock.items", holder="group:analysts")
     with pytest.raises(NotFound):
         approve(group, "ana", parts=[0])
+
+
+FORGED = {
+    "a row": "INSERT INTO policies_substitute (person_id, deputy_id, starts, ends, made_at) VALUES"
+    " ({theo}, {ben}, '2020-01-01', '2099-01-01', now())",
+    "another person": "UPDATE policies_substitute SET person_id = {theo}",
+    "another deputy": "UPDATE policies_substitute SET deputy_id = {ben}",
+    "a longer time": "UPDATE policies_substitute SET ends = '2099-01-01', starts = '2020-01-01'",
+}
+
+
+@pytest.mark.parametrize("deed", FORGED)
+def test_who_made_themselves_a_substitute_past_the_console_decides_nothing(shop: Node, deed: str) -> None:
+    now = timezone.now()
+    person, deputy = ("marek", "ben") if deed == "another person" else ("theo", "mia")
+    if deed != "a row":
+        deputy = "ben" if deed == "a longer time" else deputy
+        start = now + timedelta(days=1)
+        substitutes.name(who(person), who(deputy), start, now + timedelta(days=2), by=by(person))
+    past_triggers(FORGED[deed].format(theo=who("theo").pk, ben=who("ben").pk))
+    past_triggers("UPDATE policies_substitute SET starts = '2020-01-01'")
+    request = ask("ana", "read shop.sales.orders")
+    with pytest.raises(NotFound):
+        approve(request, "ben")
+    assert any("substitute" in line for line in verify().differing)
 
 
 @pytest.mark.parametrize("before", [True, False])

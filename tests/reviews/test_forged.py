@@ -5,10 +5,12 @@ from __future__ import annotations
 import pytest
 
 from catalog.nodes import Node
-from policies.errors import Refused
-from policies.models import Grant, ReviewRow
+from catalog.queries import root
+from policies.errors import Conflict, Refused
+from policies.models import Grant, ReviewDesk, ReviewRow
 from policies.record.verify import verify
-from policies.reviews import completion, management
+from policies.reviews import completion, delegation, management
+from policies.reviews.reviewers import Seating, desk_for
 from tests.policies.superuser import past_triggers
 from tests.reviews.world import a_review, acts, can_sign_in, decides, person, rows
 
@@ -71,10 +73,59 @@ def test_what_is_not_ours_is_not_made_ours_by_deciding(shop: Node) -> None:
     assert Grant.objects.open().filter(effect="deny").exists()
 
 
+SEATS = {
+    "a seat": "INSERT INTO policies_reviewseat (desk_id, reviewer_id, ground)"
+    " SELECT desk_id, {eve}, 'owner' FROM policies_reviewrow WHERE effect = 'deny'",
+    "a seat with another's seal": "INSERT INTO policies_reviewseat (desk_id, reviewer_id, ground, seal)"
+    " SELECT desk_id, {eve}, 'owner', seal FROM policies_reviewseat LIMIT 1",
+    "who sits there": "UPDATE policies_reviewseat SET reviewer_id = {eve} WHERE reviewer_id = {olivia}",
+    "a row on their desk": "UPDATE policies_reviewrow SET desk_id ="
+    " (SELECT desk_id FROM policies_reviewseat WHERE reviewer_id = {marek}) WHERE effect = 'deny'",
+}
+
+
+@pytest.mark.parametrize("deed", SEATS)
+def test_who_took_a_seat_past_the_console_decides_nothing(shop: Node, deed: str) -> None:
+    can_sign_in("olivia", "marek", "carl", "eve")
+    review = a_review()
+    found = rows(review)
+    delegation.pass_on(review, person("marek"), by=acts("olivia"), rows=[found[GIVEN].pk])
+    people = {name: person(name).pk for name in ("olivia", "marek", "eve")}
+    past_triggers(SEATS[deed].format(**people))
+    for who in ("eve", "marek"):
+        with pytest.raises(Refused, match="not asked"):
+            decides(who, rows(review)[DENIAL], "remove")
+    with pytest.raises(Refused, match="not asked"):  # marek leads the review, and may
+        delegation.pass_on(review, person("olivia"), by=acts("eve"), rows=[found[DENIAL].pk])
+    assert not verify()
+
+
+FORGED_PLANS = {
+    "the people of the next stage": "UPDATE policies_review SET stages = jsonb_set(stages, '{{0}}',"
+    """ '{{"by": "people", "people": [{eve}], "until": "2099-01-01T00:00:00Z"}}')""",
+    "a desk under another rule": "UPDATE policies_reviewdesk SET key = 'people:{eve}', stage = 1",
+}
+
+
+@pytest.mark.parametrize("deed", FORGED_PLANS)
+def test_a_plan_that_was_written_past_the_console_asks_nobody(shop: Node, deed: str) -> None:
+    can_sign_in("olivia", "marek", "carl", "eve")
+    review = a_review()
+    past_triggers(FORGED_PLANS[deed].format(eve=person("eve").pk))
+    review.refresh_from_db()
+    with pytest.raises(Conflict, match="past the console"):
+        seating = Seating(review, root(review.realm), 0)
+        desk = ReviewDesk.objects.get()
+        desk_for(review, desk.stage, desk.key)
+        seating.seat(list(rows(review).values()))
+    assert not verify()
+
+
 def test_reviews_as_they_were_made_are_whole(shop: Node) -> None:
     can_sign_in("olivia", "marek", "carl")
     review = a_review()
     decides("olivia", rows(review)[GIVEN], "remove")
-    decides("olivia", rows(review)[DENIAL], "keep")
+    delegation.pass_on(review, person("marek"), by=acts("olivia"))
+    decides("marek", rows(review)[DENIAL], "keep")
     found = verify()
     assert found, found.differing

@@ -88,6 +88,7 @@ KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "history.archived",
             "record.restored",
             "facts.sealed",
+            "facts.names",
             "facts.set_right",
         ),
     ),

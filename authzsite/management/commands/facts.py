@@ -36,9 +36,18 @@ class Command(OperatorCommand):
             help="put the facts to what the record says, in one recorded change; the record must be whole",
         )
 
-    def run(self, *, seal: bool, if_new: bool, set_right: bool, **_: Any) -> None:
+        either.add_argument(
+            "--confirm-name",
+            metavar="KIND:NAME",
+            help="answer for a name that was written past the console, such as `user:ana`, or for `all` of "
+            "them; the record holds no names, so look at each first",
+        )
+
+    def run(self, *, seal: bool, if_new: bool, set_right: bool, confirm_name: str | None, **_: Any) -> None:
         try:
-            if set_right:
+            if confirm_name:
+                self._confirm(confirm_name)
+            elif set_right:
                 self._set_right()
             elif seal:
                 self._seal()
@@ -49,6 +58,11 @@ class Command(OperatorCommand):
         except ArchiveBroken as error:
             self.fail(str(error))
 
+    def _confirm(self, text: str) -> None:
+        kind, _, name = text.partition(":")
+        many = seals.confirm_names([] if text == "all" else [(kind, name)])
+        self.stdout.write(f"{many} names confirmed")
+
     def _look(self) -> None:
         unsealed.sweep()
         rows = list(unsealed.standing())
@@ -56,7 +70,8 @@ class Command(OperatorCommand):
             when = f" at {row.written:%Y-%m-%d %H:%M:%S %Z}" if row.written else ""
             self.stdout.write(f"{row}: written past the console by transaction {row.writer}{when}")
         if rows:
-            self.fail(f"{len(rows)} facts count for nothing; `manage.py facts --set-right` mends them")
+            ways = "`manage.py facts --set-right` mends facts, `--confirm-name` names"
+            self.fail(f"{len(rows)} facts count for nothing; {ways}")
         self.stdout.write("every fact is as the console wrote it")
 
     def _seal(self) -> None:

@@ -37,8 +37,9 @@ MODELS = {
     "grant": "grant",
     "direct": "grant",
     "owner": "ownership",
+    "principal": "principal",
 }
-"""The kinds of rows that are facts, with the names of their models."""
+"""The kinds of rows that bear seals, with the names of their models: facts, and whom they speak of."""
 
 
 def content_of_row(row: SealedRow) -> bytes:
@@ -60,6 +61,9 @@ def _values(row: SealedRow) -> tuple[Any, ...]:
             return row.one, row.origin, row.other, *window
         case "owner":
             return row.origin, row.one, row.other, *window
+        case "principal":
+            # in the order of `Principal.SEALED`: kind, name, display_name, pseudonym, erased
+            return row.effect, row.text, row.origin, row.pattern, bool(row.other)
     role, holder = (row.one, None) if row.kind == "grant" else (None, row.one)
     given = (row.effect, holder, row.origin, row.pattern, row.text, row.realm)
     return *given, role, row.other, *window, row.written

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from django.apps import apps
 from django.conf import settings
@@ -18,10 +19,10 @@ from django.utils import timezone
 from accounts.fact_content import content, fact_values, plain
 from accounts.models import Membership, Principal
 from accounts.record import Fact, fact_columns
-from accounts.seals import is_sealed
+from accounts.seals import is_fact_sealed, is_sealed
 from catalog.models import Mode, Placement
 from policies import notices
-from policies.decisions.cache_versions import touched_by
+from policies.decisions.cache_versions import principal_key, touched_by
 from policies.decisions.seals.sealed_rows import MODELS, SealedRow, key_of_row
 from policies.models import Assignment, Grant, Ownership, RealmMember, UnsealedFact
 
@@ -39,13 +40,24 @@ def fact_models() -> list[type[Fact]]:
     return sorted(found, key=lambda model: str(model._meta.model_name))
 
 
+def sealed_models() -> list[type[Fact] | type[Principal]]:
+    """The same, and principals, whose names facts follow."""
+    return [*fact_models(), Principal]
+
+
+def is_row_sealed(row: Fact | Principal) -> bool:
+    """Whether a row is as the writer left it."""
+    return row.is_sealed if isinstance(row, Principal) else is_fact_sealed(row)
+
+
 def note(rows: Sequence[SealedRow], realm: int) -> None:
     """Keep what a decision came upon."""
     keep([(MODELS[row.kind], row.pk, key_of_row(row)) for row in rows], realm)
 
 
 def sweep(realm: int | None = None) -> int:
-    """Hold every open fact against its seal, of a realm or of the site; how many have no good one.
+    """Hold every open fact, and the names in them, against their seals, of a realm or of the site; how many
+    have no good one.
 
     Streams: what it takes does not grow with what there is.
     """
@@ -55,7 +67,26 @@ def sweep(realm: int | None = None) -> int:
         rows = model._default_manager.in_bulk([pk for _, pk in doubted])
         keep([(name, pk, next(iter(touched_by(rows[pk])), "")) for name, pk in doubted if pk in rows], realm)
         found += len(doubted)
-    return found
+    return found + _sweep_names(realm)
+
+
+def _sweep_names(realm: int | None) -> int:
+    """The same of the names of people, groups and services: those of whom the realm's facts speak, or all."""
+    rows = Principal.objects.order_by()
+    if realm is not None:
+        rows = rows.filter(_spoken_of(realm))
+    doubted = [row.pk for row in rows.iterator(chunk_size=CHUNK) if not row.is_sealed]
+    keep([("principal", pk, principal_key(pk)) for pk in doubted], None)
+    return len(doubted)
+
+
+def _spoken_of(realm: int) -> Q:
+    """Whom the open facts of a realm lead to: by themselves, or because they are in a group."""
+    holders = {RealmMember: "principal", Assignment: "holder", Grant: "holder", Ownership: "owner"}
+    chosen = [Q(pk__in=_open(model, realm).values(holder)) for model, holder in holders.items()]
+    direct = Q(*chosen, _connector=Q.OR)
+    groups = Principal.objects.filter(direct, kind=Principal.Kind.GROUP).values("pk")
+    return direct | Q(pk__in=Membership.objects.open().filter(group__in=groups).values("member"))
 
 
 def standing(realm: int | None = None) -> QuerySet[UnsealedFact]:
@@ -115,9 +146,9 @@ def keep(doubted: Iterable[Doubted], realm: int | None) -> None:
 
 
 def _found(name: str, pk: int, key: str, realm: int | None) -> UnsealedFact | None:
-    model = next(item for item in fact_models() if item._meta.model_name == name)
-    fact = model.objects.filter(pk=pk).first()
-    if fact is None:
+    model = next(item for item in sealed_models() if item._meta.model_name == name)
+    row = model._default_manager.filter(pk=pk).first()
+    if row is None:
         return None
     with connection.cursor() as cursor:
         cursor.execute(
@@ -126,17 +157,23 @@ def _found(name: str, pk: int, key: str, realm: int | None) -> UnsealedFact | No
             [pk],
         )
         writer, written = cursor.fetchone()
-    state = {**fact_values(fact), "opened": fact.opened, "closed": fact.closed}
     return UnsealedFact(
         model=name,
         row=pk,
         key=key,
-        realm=None if name == "membership" else realm,
-        content=state,
+        realm=None if name in ("membership", "principal") else realm,
+        content=_state(row),
         writer=writer,
         written=written,
         found=timezone.now(),
     )
+
+
+def _state(row: Fact | Principal) -> dict[str, Any]:
+    """What a row says; of a principal no name, since names stand in the one map alone."""
+    if isinstance(row, Principal):
+        return {"kind": row.kind, "pseudonym": row.pseudonym}
+    return {**fact_values(row), "opened": row.opened, "closed": row.closed}
 
 
 def _tell(realm: int | None, many: int) -> None:

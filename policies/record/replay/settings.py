@@ -23,7 +23,10 @@ from policies.models import (
     ForeignOrder,
     GroupDuty,
     Review,
+    ReviewDesk,
     ReviewRow,
+    ReviewSeat,
+    Substitute,
     UserDuty,
     review_seals,
 )
@@ -78,6 +81,7 @@ class KeptReplay:
             _switched,
             _connections,
             _reviews,
+            _seats,
         ):
             for difference in differences(self):
                 found.add(difference)
@@ -270,6 +274,10 @@ def _principals(known: KeptReplay) -> Iterator[Difference]:
             yield Difference(
                 f"principal {row.pk}", "nothing of an erasure", "that the person was erased", table
             )
+    for row in Principal.objects.order_by("pk").iterator(chunk_size=2000):
+        if not row.is_sealed:
+            says = f"the name that {row.kind} {row.pseudonym} has"
+            yield Difference(f"principal {row.pk}", "another name, or none", says, table)
     for row in Principal.objects.filter(pseudonym__in=known.erased, erased=False):
         yield Difference(f"principal {row.pk}", "that the person was erased", "a name", table)
 
@@ -344,3 +352,22 @@ def _reviews(known: KeptReplay) -> Iterator[Difference]:
             says = f"{row.choice or 'nothing'} decided about {row.what or row.role_name}"
             what = f"row {row.number} of review {row.review_id}"
             yield Difference(what, "another row, or none", says, ReviewRow._meta.db_table)
+        elif row.desk_id and not review_seals.is_on_its_desk(row):
+            what = f"row {row.number} of review {row.review_id}"
+            yield Difference(what, "another desk", f"desk {row.desk_id}", ReviewRow._meta.db_table)
+
+
+def _seats(known: KeptReplay) -> Iterator[Difference]:
+    """Who is asked in reviews that are not over, and who decides requests for others, by their seals."""
+    over = {"review__state__in": review_seals.OVER}
+    asked = (
+        ReviewDesk.objects.exclude(**over),
+        ReviewSeat.objects.exclude(**{f"desk__{key}": value for key, value in over.items()}),
+        Substitute.objects.filter(ended_at__isnull=True),
+    )
+    for rows in asked:
+        name, table = rows.model._meta.model_name, rows.model._meta.db_table
+        for row in rows.order_by("pk").iterator(chunk_size=2000):
+            if not row.is_sealed:
+                columns = ", ".join(f"{column} {getattr(row, column)}" for column in row.SEALED)
+                yield Difference(f"{name} {row.pk}", "another, or none", columns, table)

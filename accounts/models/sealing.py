@@ -6,10 +6,11 @@ without one, whatever is then written into it, until somebody answers for it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import json
+from collections.abc import Iterable, Sequence
 from typing import Any, ClassVar, TypeVar
 
-from django.db import models, transaction
+from django.db import connection, models, transaction
 
 from accounts.fact_content import content, plain
 from accounts.seals import is_newest, is_sealed, seal
@@ -30,10 +31,11 @@ class SealingQuerySet(models.QuerySet[Row_co]):
         return many
 
     def bulk_create(self, objs: Iterable[Any], *args: Any, **options: Any) -> list[Any]:
-        with transaction.atomic():
-            made = super().bulk_create(objs, *args, **options)
-            self._put([row.pk for row in made])
-        return made
+        rows = list(objs)
+        _number([row for row in rows if row.pk is None])
+        for row in rows:
+            row.seal = row.seal_as_it_is()
+        return super().bulk_create(rows, *args, **options)
 
     update.alters_data = bulk_create.alters_data = True  # type: ignore[attr-defined]
 
@@ -57,6 +59,11 @@ class Sealed(models.Model):
     def save(self, *args: Any, update_fields: Iterable[str] | None = None, **options: Any) -> None:
         if update_fields is not None and not self.covers(update_fields):
             super().save(*args, update_fields=update_fields, **options)
+            return
+        if self.pk is None:
+            _number([self])
+            self.seal = self.seal_as_it_is()
+            super().save(*args, **{**options, "force_insert": True})
             return
         with transaction.atomic():
             before = type(self)._base_manager.filter(pk=self.pk).select_for_update().first()
@@ -82,9 +89,34 @@ class Sealed(models.Model):
 
     def put_seal(self) -> None:
         """Seal the row as it stands here: for who wrote it, or answers for it."""
-        self.seal = seal(self._content())
+        self.seal = self.seal_as_it_is()
         type(self)._base_manager.filter(pk=self.pk).update(seal=self.seal)
 
+    def seal_as_it_is(self) -> bytes:
+        """The seal of the row as it stands here, by the newest key."""
+        return seal(self._content())
+
     def _content(self) -> bytes:
-        values = (plain(getattr(self, name)) for name in self.SEALED)
+        values = (_as_kept(self, self._meta.get_field(name)) for name in self.SEALED)
         return content(str(self._meta.model_name), self.pk, 0, None, *values)
+
+
+def _as_kept(row: Sealed, field: Any) -> Any:
+    """A value as the database gives it back, whatever it was set from."""
+    value = getattr(row, field.attname)
+    if isinstance(field, models.JSONField):
+        return json.loads(json.dumps(value, sort_keys=True))  # the database keeps no order of keys
+    return plain(field.to_python(value))
+
+
+def _number(rows: Sequence[Sealed]) -> None:
+    """Give new rows their numbers, which seals cover, before they are written.  One query."""
+    if not rows:
+        return
+    with connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT nextval(pg_get_serial_sequence(%s, 'id')) FROM generate_series(1, %s)",
+            [rows[0]._meta.db_table, len(rows)],
+        )
+        for row, (number,) in zip(rows, cursor.fetchall(), strict=True):
+            row.pk = number

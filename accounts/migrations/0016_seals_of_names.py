@@ -1,0 +1,29 @@
+from django.db import migrations, models
+
+from accounts.fact_content import content
+from accounts.seals import seal
+
+SEALED = ("kind", "name", "display_name", "pseudonym", "erased")
+SET = """
+UPDATE accounts_principal t SET seal = n.seal
+  FROM unnest(%s::bigint[], %s::bytea[]) n(id, seal) WHERE t.id = n.id
+"""
+
+
+def seal_all(apps, editor):
+    """Names that are there when seals come are taken as they stand."""
+    rows = apps.get_model("accounts", "principal").objects.order_by("pk").values_list("pk", *SEALED)
+    found = list(rows)
+    for part in (found[at : at + 5000] for at in range(0, len(found), 5000)):
+        seals = [seal(content("principal", pk, 0, None, *values)) for pk, *values in part]
+        with editor.connection.cursor() as cursor:
+            cursor.execute(SET, [[row[0] for row in part], seals])
+
+
+class Migration(migrations.Migration):
+    dependencies = [("accounts", "0015_directory")]
+
+    operations = [
+        migrations.AddField("principal", "seal", models.BinaryField(null=True, editable=False)),
+        migrations.RunPython(seal_all, migrations.RunPython.noop, elidable=True),
+    ]
