@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from django.db.models import Q
+
 _BEYOND = re.compile("[\0\ud800-\udfff]")
 
 
@@ -15,3 +17,14 @@ def holdable(text: str) -> bool:
 def recordable(text: str, longest: int) -> str:
     """A text to be recorded whatever it holds: cut to so many characters, each unholdable one replaced."""
     return _BEYOND.sub("\N{REPLACEMENT CHARACTER}", text[:longest])
+
+
+def called(text: str, holder: str = "") -> Q:
+    """The principals whose names hold every word of a text, in any case: `ana ly` finds Ana Analyst.
+
+    `holder` leads to the principal from other rows: `asker__`.
+    """
+    wanted = Q()
+    for word in text.split():
+        wanted &= Q((f"{holder}name__icontains", word)) | Q((f"{holder}display_name__icontains", word))
+    return wanted

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 
 from accounts.entering import able
 from accounts.models import Principal
-from accounts.text import holdable
+from accounts.text import called, holdable
 from catalog.models import Placement
 from catalog.nodes import Node, nodes
 from policies.models import Ownership
@@ -19,7 +19,7 @@ def named(kinds: Collection[str], text: str = "") -> QuerySet[Principal]:
     rows = Principal.objects.filter(kind__in=kinds).order_by("display_name", "name", "pk")
     if not holdable(text):
         return rows.none()
-    return rows.filter(Q(name__icontains=text) | Q(display_name__icontains=text)) if text else rows
+    return rows.filter(called(text)) if text else rows
 
 
 def locked_out_realms() -> list[tuple[Node, Principal]]:

@@ -11,7 +11,7 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from accounts.models import Principal
-from accounts.text import holdable
+from accounts.text import called, holdable
 from policies.decisions import duties
 from policies.errors import Invalid
 from policies.models import Review, ReviewDecision, ReviewRow, ReviewSeat, review_states
@@ -145,7 +145,7 @@ def _found(rows: QuerySet[ReviewRow], text: str) -> QuerySet[ReviewRow]:
         return rows
     if not holdable(text):
         return rows.none()
-    named = Q(holder__name__icontains=text) | Q(holder__display_name__icontains=text)
+    named = called(text, "holder__")
     return rows.filter(named | Q(what__icontains=text) | Q(role_name__icontains=text))
 
 

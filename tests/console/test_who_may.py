@@ -71,6 +71,7 @@ PAGES = (
     Page("history_csv", "/history.csv", DOOR, 403, 403, 403, 403, 403, 403, 403),
     Page("search", "/search?q=orders", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("found", "/search/found?q=orders", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("names", "/search/names?of=people&q=a", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("search_csv", "/search.csv?q=orders", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("people_csv", "/people.csv", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("accounts_csv", "/accounts.csv", DOOR, 403, 403, 403, 403, 403, 403, 200),

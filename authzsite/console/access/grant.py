@@ -128,6 +128,4 @@ def people(request: Request, id: int) -> HttpResponse:
     if not place.may_grant:
         return refused(request, place, "grant")
     who = RecipientForm(request.GET, node=place.node)["who"]
-    return render(
-        request, "console/access/grant_options.html", {"options": who.options, "nobody": who.nobody}
-    )
+    return render(request, "console/kit/options.html", {"options": who.options, "nobody": who.nobody})

@@ -19,7 +19,7 @@ from authzsite.console.kit.display.links import leading
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Empty, Face, Note, Who
 from authzsite.console.kit.http import Request, number_in
-from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, somebody
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, unknown_words
 from authzsite.console.kit.methods import reads
 from authzsite.console.people.person_access import get_person_or_404
 from authzsite.console.people.reach import PersonReach, Reached
@@ -101,19 +101,14 @@ class ReachRow:
 def read(request: Request, circle: VisiblePrincipals) -> AsOfQuery:
     at, to, of = (request.GET.get(name, "").strip()[:255] for name in ("at", "to", "of"))
     left, right = (as_of_objects.moment_of(text[:40]) if text else revisions.latest() for text in (at, to))
-    other = _other(circle, of)
+    meant = circle.meant(of) if of else []
+    other = meant[0] if len(meant) == 1 else None
     wrong = gettext("Write a day, a day with a time, or a revision that there was.")
     problems = {name: wrong for name, found in (("at", left), ("to", right)) if found is None}
     if of and other is None:
-        problems["of"] = gettext("Nobody is called %(of)s.") % {"of": of}
+        problems["of"] = unknown_words(of, meant)
     skipped = number_in(request.GET.get("after", "")) or 0
     return AsOfQuery(at, to, of, skipped, left, right, other, problems)
-
-
-def _other(circle: VisiblePrincipals, text: str) -> Principal | None:
-    """Another one whom the viewer may know; of nobody else it is said that they exist."""
-    found = somebody(text) if text else None
-    return circle.people().filter(pk=found.pk).first() if found else None
 
 
 @reads

@@ -237,4 +237,4 @@ def people(request: Request, id: int) -> HttpResponse:
         return refused(request, desk.place, "grant")
     who = RecipientForm(request.GET, desk=desk)["who"]
     context = {"options": who.options, "nobody": who.nobody}
-    return render(request, "console/access/grant_options.html", context)
+    return render(request, "console/kit/options.html", context)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from django.http import HttpResponse
+from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
@@ -159,9 +159,20 @@ class ChangeView(View):
         return self.refusal() or super().dispatch(request, *args, **kwargs)
 
     def get(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
+        if "choices" in request.GET:
+            return self.choices(request.GET["choices"])
         if self.resumed is not None:
             self.notes.append(RESUMED)
         return self.look(self.make_form(self.data), begin=self.resumed is None)
+
+    def choices(self, name: str) -> HttpResponse:
+        """Who or what a field offers for the text that is being typed, for a script."""
+        form = self.make_form(self.request.GET)
+        field = form[name] if name in form.fields else None
+        if not hasattr(field, "options"):
+            raise Http404
+        context = {"options": field.options, "nobody": field.nobody}
+        return render(self.request, "console/kit/options.html", context)
 
     def post(self, request: Request, *args: Any, **kwargs: Any) -> HttpResponse:  # type: ignore[override]
         form = self.make_form(request.POST)

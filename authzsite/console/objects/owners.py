@@ -67,7 +67,8 @@ class Chosen:
         if not text or self.root is None:
             return None
         owners = ownership.owners_in(self.root, self.circle.sight.objects)
-        return somebody(text, self.circle.people()) or somebody(text, owners)
+        meant = self.circle.meant(text)
+        return meant[0] if len(meant) == 1 else somebody(text, owners)
 
     @cached_property
     def asked(self) -> OwnershipFilter | None:

@@ -17,7 +17,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
 
 from accounts.models import Principal
-from accounts.text import holdable
+from accounts.text import called, holdable
 from authzsite.console.home.waiting import SHOWN as ON_HOME
 from authzsite.console.home.waiting import Waits, waits
 from authzsite.console.kit.auth import login_required
@@ -98,7 +98,7 @@ class Board:
         text = self.asked.text
         if not text:
             return rows
-        who = Q(asker__name__icontains=text) | Q(asker__display_name__icontains=text)
+        who = called(text, "asker__")
         what = Q(reason__icontains=text) | Q(ticket__icontains=text)
         number = Q(pk=number_in(text)) if number_in(text) is not None else Q()
         named = Q(pk__in=AccessRequest.objects.filter(wants__name__icontains=text).values("pk"))

@@ -133,6 +133,10 @@ class BoundObjects(BoundField):
         return [_drawn(node) for node in self.choice.offered]
 
     @property
+    def nobody(self) -> str:
+        return _("You cannot give access to anything of that name.") if self.choice.find else ""
+
+    @property
     def picking(self) -> bool:
         """Whether somebody is just choosing, so that the field keeps the focus."""
         typed: TypedObjects = self.data
@@ -142,7 +146,7 @@ class BoundObjects(BoundField):
 def _drawn(node: Node) -> dict[str, Any]:
     kind = "role" if node.type == "role" else terms.kind_of(node.type).lower()
     name, icon = node.ref.full_name or node.name, terms.icon_of(node.type)
-    return {"id": node.id, "name": name, "kind": kind, "icon": icon}
+    return {"code": node.id, "name": name, "note": kind, "icon": icon}
 
 
 class ObjectsField(forms.Field):

@@ -24,7 +24,6 @@ from authzsite.console.kit.inputs.visible_principals import (
     VisiblePrincipals,
     circle_of,
     realm_words,
-    somebody,
 )
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
@@ -176,10 +175,8 @@ class ComparisonQuery:
             return None
         if text in self.roles:
             return self._of_role(text, self.roles[text])
-        one = somebody(text)
-        if one is None or not self.circle.people().filter(pk=one.pk).exists():
-            return None
-        return self._of_person(text, one)
+        meant = self.circle.meant(text)
+        return self._of_person(text, meant[0]) if len(meant) == 1 else None
 
     def _of_role(self, text: str, role: Node) -> Side:
         given: Given = {}

@@ -12,12 +12,12 @@ from datetime import datetime
 from typing import Any
 
 from django.db import connection
-from django.db.models import Q, QuerySet
+from django.db.models import QuerySet
 from django.db.models.functions import Upper
 from django.utils import timezone
 
 from accounts.models import Principal
-from accounts.text import holdable
+from accounts.text import called, holdable
 from catalog.nodes import Node
 from catalog.queries import below
 from policies.models import Grant
@@ -106,7 +106,7 @@ def holders_on(node: Node, *, text: str = "", now: datetime | None = None) -> Qu
     rows = Principal.objects.filter(pk__in=given.filter(holder__isnull=False).values("holder"))
     if not holdable(text):
         return rows.none()
-    named = rows.filter(Q(name__icontains=text) | Q(display_name__icontains=text)) if text else rows
+    named = rows.filter(called(text)) if text else rows
     return named.annotate(folded=Upper("name")).order_by("folded", "pk")
 
 

@@ -10,7 +10,7 @@ from django.db.models import BooleanField, Count, F, Func, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import Membership, Principal
-from accounts.text import holdable
+from accounts.text import called, holdable
 from catalog.models import Placement, Securable
 from catalog.nodes import FEW, Node, Numbers, any_in, any_of, on_or_below
 from catalog.queries import below, holds, named
@@ -289,5 +289,5 @@ def _called_so(rows: QuerySet[Principal], text: str) -> QuerySet[Principal]:
     if not holdable(text):
         return rows.none()
     if text:
-        rows = rows.filter(Q(name__icontains=text) | Q(display_name__icontains=text))
+        rows = rows.filter(called(text))
     return rows

@@ -52,7 +52,7 @@ class Naming(ConsoleForm):
 
 
 def drawn(field: forms.BoundField) -> str:
-    return on_one_line(render_to_string("console/kit/field.html", {"field": field}))
+    return on_one_line(render_to_string("console/kit/field.html", {"field": field, "here": "/"}))
 
 
 def test_what_was_typed_is_read() -> None:

@@ -12,7 +12,7 @@ from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from accounts.models import Membership, Principal
-from accounts.text import holdable
+from accounts.text import called, holdable
 from authzsite.console.kit.http import Request, asker_of
 from catalog.models import Placement
 from catalog.nodes import Node, any_of
@@ -71,7 +71,7 @@ class VisiblePrincipals:
         if not holdable(text):
             return rows.none()
         if text:
-            rows = rows.filter(Q(name__icontains=text) | Q(display_name__icontains=text))
+            rows = rows.filter(called(text))
         return (rows.filter(kind=kind) if kind else rows).order_by("display_name", "name", "pk")
 
     @cached_property
@@ -101,9 +101,9 @@ class VisiblePrincipals:
         return Principal.objects.filter(self._known() | Q(pk__in=once))
 
     def named(self, text: str) -> list[Principal]:
-        """Those a name can mean as people write it, in any case: `ana`, `Ana Analyst`, or `Ana` alone.
+        """Those a name can mean as people write it, in any case: `ana`, `Ana Analyst`, `Ana` alone, or parts.
 
-        A sign-in name goes before a full name, and that before a first name.
+        A sign-in name goes before a full name, that before a first name, and that before parts of names.
         """
         rows = self.people()
         if not text or not holdable(text):
@@ -112,6 +112,7 @@ class VisiblePrincipals:
             Q(name__iexact=text),
             Q(display_name__iexact=text),
             Q(display_name__istartswith=f"{text} "),
+            called(text),
         ):
             found = list(rows.filter(written)[:NAMED])
             if found:
