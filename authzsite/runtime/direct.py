@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from typing import cast
 
 from django.core.handlers.base import BaseHandler
 from django.core.handlers.exception import convert_exception_to_response
@@ -42,7 +43,7 @@ class _Direct(BaseHandler):
         self._view_middleware: list[object] = []
         self._template_response_middleware: list[object] = []
         self._exception_middleware: list[object] = []
-        answer = convert_exception_to_response(self._get_response)
+        answer = convert_exception_to_response(self._get_response)  # type: ignore[attr-defined]  # no stub
         for name in reversed(list(middleware)):
             answer = convert_exception_to_response(import_string(name)(answer))
-        return answer
+        return cast("Answer", answer)

@@ -183,3 +183,16 @@ def test_asking_elsewhere_is_told_to_the_realm(robo: Caller) -> None:
 def test_about_itself_a_service_asks_everywhere(zebra: Node) -> None:
     caller = Caller(tokens.create(people.ensure("service", "robo")))
     assert caller.decide("service:robo", "read", "table:zebra/cat.sch.tab")["decision"] is False
+
+
+def test_many_questions_in_a_realm_open_to_all_find_out_once_who_is_admitted(shop: Shop, etl: Caller) -> None:
+    realms.create("herd", "everybodys", owner=user("marek"), **BY)
+    asked = [question(f"user:u{at}", "read", f"namespace:everybodys/n{at}") for at in range(20)]
+
+    def admitting(items: list[dict[str, Any]]) -> int:
+        with CaptureQueriesContext(connection) as queries:
+            assert etl.send(EVALUATIONS, {"evaluations": items}).status_code == 200
+        return sum("policies_realmmember" in query["sql"] for query in queries)
+
+    admitting(asked)
+    assert admitting(asked) == admitting(asked[:1]) > 0

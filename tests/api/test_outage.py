@@ -175,8 +175,13 @@ def test_patience_bounds_one_answer(console_line: Proxy) -> None:
 def test_a_line_that_just_answered_is_asked_nothing_and_a_dead_one_is_heard(
     transactional_db: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    asked = []
-    monkeypatch.setattr(postgresql.DatabaseWrapper, "is_usable", lambda self: bool(asked.append(1)))
+    asked: list[int] = []
+
+    def no(self: object) -> bool:
+        asked.append(1)
+        return False
+
+    monkeypatch.setattr(postgresql.DatabaseWrapper, "is_usable", no)
     monkeypatch.setattr(bounded, "HEARD_WITHIN", 3600.0)
     line: Any = connection.copy()
     with line.cursor() as cursor:

@@ -57,7 +57,7 @@ def test_another_processs_record_is_repeated_not_doubled(ana: Principal) -> None
 def test_after_an_hour_the_same_is_a_record_again(ana: Principal, monkeypatch: pytest.MonkeyPatch) -> None:
     refuse(ana)
     later = timezone.now() + timedelta(hours=1, seconds=1)
-    monkeypatch.setattr(access_log.timezone, "now", lambda: later)
+    monkeypatch.setattr(timezone, "now", lambda: later)
     refuse(ana)
     assert AccessRecord.objects.count() == 2
 

@@ -64,6 +64,7 @@ class Inquiry:
     def __init__(self, asker: Principal, cases: list[Case], now: datetime, run: Run | None = None) -> None:
         self.asker, self.named, self.now, self.run = asker, cases, now, run
         self._inside: dict[ObjectRef | None, Sequence[Lineage]] = {}
+        self._admits: dict[int, bool] = {}
 
     @cached_property
     def cases(self) -> list[Case]:
@@ -83,11 +84,13 @@ class Inquiry:
         return self.admits(case.places[0])
 
     def admits(self, root: Node) -> bool:
-        """Whether a realm admits the asker."""
-        slice_ = self._slices.get((root.realm_id, self.asker.pk))
-        if slice_ is None:
-            slice_ = slices.current(self.asker, root, now=self.now)
-        return inquiries.admits(self.asker, root, slice_)
+        """Whether a realm admits the asker; found out once."""
+        if root.realm_id not in self._admits:
+            slice_ = self._slices.get((root.realm_id, self.asker.pk))
+            if slice_ is None:
+                slice_ = slices.current(self.asker, root, now=self.now)
+            self._admits[root.realm_id] = inquiries.admits(self.asker, root, slice_)
+        return self._admits[root.realm_id]
 
     def note(self, *, via: str) -> None:
         """Count what a service account asked about others in each realm, or was not to ask."""
@@ -165,9 +168,9 @@ class Inquiry:
         roots = {case.places[0].realm_id: case.places[0] for case in self.named if case.places}
         asked: dict[int, dict[int, set[int]]] = {realm: {} for realm in roots}
         for case in self.named:
-            for place in case.places:
-                for pk in (self.asker.pk, case.subject.pk if case.subject else None):
-                    asked[place.realm_id].setdefault(pk or 0, set()).update(place.lineage)
+            keys = {key for place in case.places for key in place.lineage}
+            for pk in {self.asker.pk, case.subject.pk if case.subject else None} if keys else ():
+                asked[case.places[0].realm_id].setdefault(pk or 0, set()).update(keys)
         return {
             (realm, pk): slice_
             for realm, root in roots.items()

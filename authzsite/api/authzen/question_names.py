@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from django.db import connection
 
@@ -56,11 +57,11 @@ class Case:
         path = (*self.ref.path[:1], beside[1]) if beside else ()
         return law.lineage(self.places[0].levels[0], beside[0], path) if beside else ()
 
-    @property
+    @cached_property
     def law(self) -> dialects.Dialect | None:
         return dialects.get(self.places[0].kind) if self.places else None
 
-    @property
+    @cached_property
     def action(self) -> str:
         """The action's name, or the part of it that the properties of the question pick out."""
         _, action, resource = self.question
@@ -69,7 +70,7 @@ class Case:
         sent = {"action": action.properties, "resource": resource.properties}
         return dialects.get(self.places[0].kind).narrowed(self.ref.type, action.name, sent)
 
-    @property
+    @cached_property
     def operation(self) -> str | None:
         """The law's operation behind the action; None when the law knows none."""
         if not self.places or self.ref is None:
