@@ -7,16 +7,22 @@ on deciding what that allows.
 
 from __future__ import annotations
 
+import base64
+import json
 import os
 import time
+import urllib.error
+import urllib.parse
+import urllib.request
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
 from typing import Any, Protocol, Union
 
+from lakewarden import ranger_policies
 from lakewarden.client import Client
-from lakewarden.client.transport import NotConfigured, Unavailable
+from lakewarden.client.transport import MAX_BYTES, NoRedirect, NotConfigured, Unavailable
 from lakewarden.law.objects import ObjectRef
 from lakewarden.law.principals import Principal
 
@@ -138,4 +144,88 @@ def _texts(config: Config, name: str, usual: Sequence[str]) -> tuple[str, ...]:
     return tuple(value)
 
 
-_BUILT_IN: dict[str, Any] = {"authzen": AuthZen}
+class Ranger:
+    """Reads the policies and roles of a service of Apache Ranger, as Ranger's own plug-ins download them.
+
+    `url`, `user` and `password` (`$NAME`: of the environment) say where, `service` which service, `instance`
+    the name of the CDAP in its policies.
+    """
+
+    def __init__(self, config: Config) -> None:
+        unknown = config.keys() - {"url", "user", "password", "service", "instance", "timeout"}
+        if unknown:
+            raise BadConfiguration(f"ranger knows no {', '.join(sorted(unknown))}")
+        given = {
+            name: str(config.get(name, "")) for name in ("url", "user", "password", "service", "instance")
+        }
+        missing = [name for name in ("url", "service", "instance") if not given[name]]
+        if missing or not given["url"].startswith(("http://", "https://")):
+            raise BadConfiguration(f"ranger needs {', '.join(missing) or 'an http or https url'}")
+        if given["password"].startswith("$"):
+            given["password"] = os.environ.get(given["password"][1:], "")
+        try:
+            self._timeout = float(config.get("timeout", 5))  # type: ignore[arg-type]  # a list raises TypeError
+        except (ValueError, TypeError) as error:
+            raise BadConfiguration(f"ranger: {error}") from None
+        self._instance = given["instance"]
+        self._server = RangerServer(given["url"], given["service"], given["user"], given["password"])
+
+    def privileges(self, principal: Principal, groups: Sequence[str]) -> Iterable[tuple[str, str]]:
+        """What the policies allow a person, by name, group or role; Ranger knows no service accounts."""
+        if principal.kind != "user":
+            return []
+        policies, roles = self._server.load(self._timeout)
+        asker = ranger_policies.Asker(
+            principal.name,
+            frozenset(groups),
+            ranger_policies.roles_of(principal.name, groups, roles),
+        )
+        return list(ranger_policies.privileges(policies, asker, self._instance))
+
+
+class RangerServer:
+    """The downloads of one service.  Policies that did not change are not sent again."""
+
+    def __init__(self, url: str, service: str, user: str, password: str) -> None:
+        self._url, self._service = url.rstrip("/"), urllib.parse.quote(service, safe="")
+        secret = base64.b64encode(f"{user}:{password}".encode()).decode()
+        self._headers = {
+            "Accept": "application/json",
+            **({"Authorization": f"Basic {secret}"} if user else {}),
+        }
+        self._known: tuple[int, list[Any]] = (-1, [])
+
+    def load(self, timeout: float) -> tuple[list[Any], list[Any]]:
+        """The policies and the roles.  Whatever is no answer raises."""
+        version, policies = self._known
+        found = self._get(f"/service/plugins/policies/download/{self._service}", version, timeout)
+        if found is not None:
+            strange = [name for name in ("tagPolicies", "securityZones") if found.get(name)]
+            if strange or found.get("policyDeltas"):
+                raise ranger_policies.NotUnderstood(
+                    f"Ranger sends {', '.join(strange) or 'parts of policies'}"
+                )
+            policies = list(found["policies"])
+            self._known = int(found["policyVersion"]), policies
+        roles = self._get(f"/service/roles/download/{self._service}", -1, timeout)
+        return policies, list((roles or {}).get("rangerRoles") or ())
+
+    def _get(self, path: str, version: int, timeout: float) -> dict[str, Any] | None:
+        """What is sent; None where nothing changed since that version."""
+        address = f"{self._url}{path}?lastKnownVersion={version}&pluginId=lakewarden"
+        request = urllib.request.Request(address, headers=self._headers)  # noqa: S310 - http or https alone
+        try:
+            with _opener.open(request, timeout=timeout) as answer:
+                text = answer.read(MAX_BYTES + 1)
+        except urllib.error.HTTPError as error:
+            if error.code == 304 and version >= 0:
+                return None
+            raise
+        if len(text) > MAX_BYTES:
+            raise Unavailable("Ranger sends more than is read")
+        found: dict[str, Any] = json.loads(text)
+        return found
+
+
+_opener = urllib.request.build_opener(NoRedirect)
+_BUILT_IN: dict[str, Any] = {"authzen": AuthZen, "ranger": Ranger}

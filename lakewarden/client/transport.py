@@ -60,7 +60,9 @@ class NotConfigured(ConsoleError, ValueError):
 _BY_STATUS = {400: BadQuestion, 401: BadCredentials, 403: MayNotAsk, 409: Conflicting, 410: Gone}
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect."""
+
     # urllib would send the token again to wherever the answer points
     def redirect_request(self, *args: Any, **kwargs: Any) -> None:
         return None
@@ -105,7 +107,7 @@ class Transport:
         self._token = token
         self.timeout, self.attempts, self.total = timeout, max(1, attempts), total
         self.after_writing: list[Callable[[], None]] = []
-        self._opener = urllib.request.build_opener(_NoRedirect, urllib.request.HTTPSHandler(context=_tls(ca)))
+        self._opener = urllib.request.build_opener(NoRedirect, urllib.request.HTTPSHandler(context=_tls(ca)))
 
     def __repr__(self) -> str:
         return f"Transport({self.url!r})"
