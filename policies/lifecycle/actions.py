@@ -61,6 +61,11 @@ class LifecycleAction:
         return self.holding.kind in kinds and (self.what == TAKE or self.to is not None)
 
     @property
+    def takes(self) -> bool:
+        """Whether they no longer have it afterwards."""
+        return self.what in (HAND, TAKE)
+
+    @property
     def allowed(self) -> bool:
         """Whether the asker may, as far as can be said before it is decided under the lock."""
         one = self.holding
@@ -182,7 +187,7 @@ class _Doing:
 
     @property
     def takes(self) -> bool:
-        return self.deed.what in (HAND, TAKE)
+        return self.deed.takes
 
     @property
     def root(self) -> Node:

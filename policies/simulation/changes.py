@@ -203,6 +203,13 @@ class SetOwner(Change):
 
 
 @dataclass(frozen=True)
+class ClearOwner(Change):
+    """Leave an object to the owner of what it is in."""
+
+    node: Node
+
+
+@dataclass(frozen=True)
 class MoveObject(Change):
     """Give an object another parent or another name."""
 
@@ -240,9 +247,23 @@ class RemoveMember(Change):
         return (self.member,)
 
 
+@dataclass(frozen=True)
+class CloseAccount(Change):
+    """Let somebody no longer sign in; no token of theirs opens anything."""
+
+    member: Principal
+
+    @property
+    def people(self) -> tuple[Principal, ...]:
+        return (self.member,)
+
+
+PLACED = SetOwner | ClearOwner | MoveObject | DropObject
+
+
 def places_of(changes: Iterable[Change]) -> list[Node]:
     """The objects that themselves change: their owner, their place, or that they are there."""
-    return [change.node for change in changes if isinstance(change, SetOwner | MoveObject | DropObject)]
+    return [change.node for change in changes if isinstance(change, PLACED)]
 
 
 def by_text(root: Node) -> bool:

@@ -118,6 +118,12 @@ class Difference:
         mine = Q(type="role") & Q(name__startswith=personal_role_names.MARK)
         return rows.exclude(mine).values("securable")
 
+    def shown_places(self) -> QuerySet[Placement, Any]:
+        """Those of the objects of which the viewer may see others' access."""
+        if self.governed is None or self.simulation.root.id in self.governed:
+            return self.places()
+        return self.places().filter(on_or_below(self.governed))
+
     @cached_property
     def objects(self) -> dict[int, tuple[int | None, str]]:
         """Parent and type of each of them."""
@@ -126,13 +132,10 @@ class Difference:
 
     @cached_property
     def shown(self) -> frozenset[int]:
-        """Those of the objects of which the viewer may see others' access."""
+        """The numbers of these."""
         if self.governed is None or self.simulation.root.id in self.governed:
             return frozenset(self.objects)
-        rows = Placement.objects.open().filter(
-            on_or_below(self.governed), securable__realm=self.simulation.root.realm_id
-        )
-        return frozenset(rows.values_list("securable", flat=True)) & self.objects.keys()
+        return frozenset(self.shown_places().values_list("securable", flat=True))
 
     @cached_property
     def _effects(self) -> list[_Effect]:
@@ -175,7 +178,8 @@ class Difference:
         moment = self.simulation.at.timestamp()
         lineage = self.simulation.proposed.lineage(node)
         before = engine.abilities(alike.before, node.levels, now=moment)
-        after = engine.abilities(alike.after, lineage, now=moment) if lineage else frozenset[str]()
+        ends = alike.closed or lineage is None
+        after = frozenset[str]() if ends else engine.abilities(alike.after, lineage, now=moment)
         return before, after
 
 

@@ -54,6 +54,7 @@ class ProposedFacts:
     by_hand: frozenset[int]
     joined: Mapping[tuple[int, int], tuple[str, Window]]
     gone: set[int] = field(default_factory=set)
+    closed: set[int] = field(default_factory=set)
     moved: dict[int, Lineage] = field(default_factory=dict)
     _numbers: dict[tuple[str, str], int] = field(default_factory=dict)
     _added: set[int] = field(default_factory=set)
@@ -218,6 +219,14 @@ class ProposedFacts:
         self._disown({change.node.id})
         owned = (change.node.id, (None, None), 0, self._next())
         self.loaded.owned[self._number(change.owner)].append(owned)
+
+    @apply.register
+    def _clear_owner(self, change: proposals.ClearOwner) -> None:
+        self._disown({change.node.id})
+
+    @apply.register
+    def _close_account(self, change: proposals.CloseAccount) -> None:
+        self.closed.add(self._number(change.member))
 
     def _disown(self, keys: set[int]) -> None:
         for owner in list(self.loaded.owned):

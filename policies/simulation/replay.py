@@ -6,7 +6,7 @@ on is said with them, as no use was seen where nobody reports.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -15,7 +15,7 @@ from typing import Any
 from django.db.models import Count, Max, Q
 
 from accounts.models import Principal
-from catalog.nodes import Node, nodes
+from catalog.nodes import Node, any_of, nodes
 from lakewarden.law import engine
 from lakewarden.spark.pipelines.reach_counts import data_types
 from policies.decisions.ask import operation_for
@@ -66,12 +66,12 @@ class Replay:
     @cached_property
     def coverage(self) -> tuple[int, int]:
         """On how many of the objects with data somebody reports, and how many these are."""
-        types = data_types(self.simulation.law)
-        holding = {key for key in self.difference.shown if self.difference.objects[key][1] in types}
-        if not holding:
+        holding = self.difference.shown_places().filter(type__in=data_types(self.simulation.law))
+        many = holding.count()
+        if not many:
             return 0, 0
-        reported = Use.objects.filter(self._of_realm, securable__in=self.difference.places())
-        return len(holding & set(reported.values_list("securable", flat=True).distinct())), len(holding)
+        reported = Use.objects.filter(self._of_realm, securable__in=holding)
+        return reported.values("securable").distinct().count(), many
 
     @property
     def _of_realm(self) -> Q:
@@ -118,7 +118,9 @@ class Replay:
         self, lines: Iterable[tuple[tuple[int, int, str], list[Principal], int, datetime]]
     ) -> list[ReplayedUse]:
         """The lines that may be shown, with their people and objects, the latest first."""
-        kept = [line for line in lines if self._is_shown(*line[0][:2])]
+        every = list(lines)
+        shown = self._shown_among({(who, key) for (who, key, _), _, _, _ in every})
+        kept = [line for line in every if line[0][:2] in shown]
         there = nodes({key for (_, key, _), _, _, _ in kept})
         uses = [
             ReplayedUse(self.simulation.people[who], there[key], action, tuple(jobs), times, last)
@@ -127,10 +129,19 @@ class Replay:
         ]
         return sorted(uses, key=lambda use: use.last, reverse=True)
 
-    def _is_shown(self, person: int, key: int) -> bool:
+    def _shown_among(self, pairs: Set[tuple[int, int]]) -> set[tuple[int, int]]:
+        """Those people and objects of which the viewer may know; of themselves they know all."""
+        asked = any_of("securable_id", sorted({key for _, key in pairs}))
         viewer = self.difference.viewer
-        own = viewer is not None and viewer.pk == person and key in self.difference.objects
-        return own or key in self.difference.shown
+        shown = set(self.difference.shown_places().filter(asked).values_list("securable", flat=True))
+        mine: set[int] = set()
+        if viewer is not None and any(person == viewer.pk for person, _ in pairs):
+            mine = set(self.difference.places().filter(asked).values_list("securable", flat=True))
+        return {
+            (person, key)
+            for person, key in pairs
+            if key in shown or (viewer is not None and person == viewer.pk and key in mine)
+        }
 
     def _decide(self, use: ReplayedUse) -> tuple[bool, bool]:
         """Whether it is allowed before and after; worked out once for people who are alike."""
@@ -139,8 +150,9 @@ class Replay:
         if key not in self._decided:
             operation, moment = operation_for(use.node, use.action), self.simulation.at.timestamp()
             lineage = self.simulation.proposed.lineage(use.node)
+            ends = alike.closed or lineage is None
             self._decided[key] = (
                 bool(engine.decide(alike.before, operation, use.node.levels, now=moment)),
-                lineage is not None and bool(engine.decide(alike.after, operation, lineage, now=moment)),
+                not ends and bool(engine.decide(alike.after, operation, lineage, now=moment)),
             )
         return self._decided[key]

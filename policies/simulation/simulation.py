@@ -21,8 +21,10 @@ from policies.decisions import facts, personal_role_names
 from policies.decisions.facts import Loaded
 from policies.models import Assignment, Grant, Ownership
 from policies.simulation.changes import (
+    PLACED,
     AddMember,
     Change,
+    ClearOwner,
     DeleteRole,
     DropObject,
     MoveObject,
@@ -42,6 +44,8 @@ class Alike:
     people: tuple[Principal, ...]
     before: Slice
     after: Slice
+    closed: bool = False
+    """Whether their accounts would be closed, so that nothing is asked for them any more."""
 
     @cached_property
     def touched(self) -> frozenset[object]:
@@ -53,7 +57,7 @@ class Alike:
     @cached_property
     def everywhere(self) -> bool:
         """Whether something of the whole realm changes for them."""
-        return self.before.member != self.after.member
+        return self.closed or self.before.member != self.after.member
 
 
 def _meaning(rule: Rule) -> tuple[object, str, bool, float | None, float | None]:
@@ -101,7 +105,7 @@ class Simulation:
     @cached_property
     def _concerns_everybody(self) -> bool:
         """Whether an object changes where people have access without a fact of their own."""
-        if not any(isinstance(change, DropObject | MoveObject | SetOwner) for change in self.changes):
+        if not any(isinstance(change, PLACED) for change in self.changes):
             return False
         enforced = not Mode.objects.open().filter(realm=self.root.realm_id).exclude(mode="on").exists()
         dropped = any(isinstance(change, DropObject) for change in self.changes)
@@ -111,7 +115,7 @@ class Simulation:
         """People, groups and patterns whose facts the changes touch."""
         yield from (person for person in self._named() if person.pk)
         roles = [role.id for change in self.changes for role in change.role_nodes]
-        owners = [change.node.id for change in self.changes if isinstance(change, SetOwner)]
+        owners = [c.node.id for c in self.changes if isinstance(c, SetOwner | ClearOwner)]
         wanted = Q(pk__in=Assignment.objects.open().filter(role__in=roles).values("holder"))
         wanted |= Q(pk__in=Ownership.objects.open().filter(securable__in=[*roles, *owners]).values("owner"))
         if places := self._places_that_go:
@@ -182,9 +186,15 @@ class Simulation:
         classes: dict[object, list[Principal]] = defaultdict(list)
         for pk, person in self.people.items():
             admin = facts.is_service_admin(person)
-            classes[was.signature_of(pk), will.signature_of(pk), admin].append(person)
+            closed = pk in self.proposed.closed
+            classes[was.signature_of(pk), will.signature_of(pk), admin, closed].append(person)
         return [
-            Alike(tuple(people), was.slice_of(people[0]), will.slice_of(people[0]))
+            Alike(
+                tuple(people),
+                was.slice_of(people[0]),
+                will.slice_of(people[0]),
+                people[0].pk in self.proposed.closed,
+            )
             for people in classes.values()
         ]
 

@@ -3,17 +3,27 @@
 from __future__ import annotations
 
 import random
+from datetime import datetime
 from typing import Any
 
 import pytest
 from django.utils import timezone
 
+from accounts import people
+from accounts.models import Principal
+from lakewarden.law import engine
+from policies.analytics import uses
+from policies.analytics.uses import ReportedUse
 from policies.authority import OPERATOR
+from policies.decisions import facts
+from policies.decisions.ask import operation_for
 from policies.errors import PolicyError
+from policies.models import Use
 from policies.record.change import change
 from policies.services import realm_of
 from policies.simulation.carrying_out import carry_out
 from policies.simulation.difference import Difference
+from policies.simulation.replay import Replay
 from policies.simulation.simulation import Simulation
 
 from .worlds import WORLDS, World, access, differing
@@ -44,14 +54,53 @@ def test_what_is_simulated_is_what_happens(db: None, law: str, seed: int) -> Non
     for _ in range(4):
         now = timezone.now()
         changes = [world.propose(chance, world) for _ in range(chance.randint(1, 4))]
-        simulated = simulate(world, changes, now)
-        before = access(world.root, now)
+        use_at_random(chance, world, now)
+        simulated, refused = simulate(world, changes, now), replayed(world, changes, now)
+        before, used = access(world.root, now), decided_uses(world, now)
         if not made(world, changes):
             continue
         happened = differing(before, access(world.root, now))
         assert simulated == happened, [str(item) for item in changes]
+        after = decided_uses(world, now)
+        assert refused == {use for use, allowed in used.items() if allowed and not after.get(use)}
         really += bool(happened)
     assert really or seed, "no change of these worlds did anything"
+
+
+def use_at_random(chance: random.Random, world: World, now: datetime) -> None:
+    """Some person did something to some object, as a job reports it."""
+    node, who = chance.choice(world.places()), chance.choice(everybody())
+    use = ReportedUse(who, node, chance.choice(("read", "write", "use")), True, now)
+    uses.take(node.realm_id, people.ensure("service", "nightly"), f"run {now}", [use])
+
+
+def everybody() -> list[Principal]:
+    return list(Principal.objects.filter(kind__in=("user", "service")).order_by("pk"))
+
+
+UsedBy = tuple[int, int, str]
+
+
+def decided_uses(world: World, now: datetime) -> dict[UsedBy, bool]:
+    """Every reported use, decided by itself as it would be now."""
+    realm = Simulation(world.root, (), at=now).before.realm
+    found, there = {}, {node.id: node for node in world.places()}
+    for use in Use.objects.select_related("principal"):
+        node = there.get(use.securable_id)
+        slice_ = facts.load(realm, world.root.realm, [use.principal_id], now=now).slice_of(use.principal)
+        allowed = node is not None and bool(
+            engine.decide(slice_, operation_for(node, use.action), node.levels, now=now.timestamp())
+        )
+        found[use.principal_id, use.securable_id, use.action] = allowed
+    return found
+
+
+def replayed(world: World, changes: list[Any], now: datetime) -> set[UsedBy] | None:
+    try:
+        replay = Replay(Difference(Simulation(world.root, changes, at=now)))
+        return {(use.person.pk, use.node.id, use.action) for use in replay.refused}
+    except PolicyError:
+        return None
 
 
 def simulate(world: World, changes: list[Any], now: Any) -> Any:

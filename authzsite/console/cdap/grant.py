@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, cast
 
@@ -30,6 +31,7 @@ from authzsite.console.kit.forms import (
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.refusal import refused
+from authzsite.console.kit.replay import Proposal
 from catalog.nodes import Node
 from catalog.queries import below, find
 from lakewarden.law.dialects.cdap.authorizable import Authorizable, BadEntity, parse
@@ -41,6 +43,7 @@ from policies.events import GRANT_ADDED
 from policies.previews import patterns as previews_patterns
 from policies.record.change import change
 from policies.services import patterns, realm_of
+from policies.simulation.changes import AddToRole, Change, GrantAccess, Target
 
 ROLES = 200
 NO_NAME = "Write a name, and the preview shows what it matches, who gains and who loses."
@@ -145,6 +148,13 @@ class PatternGrantForm(RecipientForm):
         return codes
 
 
+def given_to(holder: Principal | Node, target: Target, codes: tuple[str, ...]) -> Change:
+    """What giving privileges to somebody, or to a role, is as a change."""
+    if isinstance(holder, Principal):
+        return GrantAccess(target, holder, codes)
+    return AddToRole(holder, target, codes)
+
+
 def may_begin(desk: InstanceContext, text: str) -> bool:
     """Whether the viewer may give anything here: everything, or on the name they came with."""
     if desk.administers:
@@ -187,6 +197,11 @@ class PatternGrantView(ChangeView):
             sum=effects.sum(),
             empty=NO_HOLDER,
         )
+
+    def proposals(self, form: PatternGrantForm) -> Iterable[Proposal]:
+        if form.target is not None and form.privileges:
+            target, codes = Target.of_text(self.object.root, form.target), tuple(form.privileges)
+            yield self.object.root, [given_to(item, target, codes) for item in form.holders]
 
     def save(self, form: PatternGrantForm, actor: Actor) -> None:
         root, reason, may = self.object.root, form.cleaned_data["reason"], form.privileges

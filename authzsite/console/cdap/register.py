@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.core.exceptions import ValidationError
@@ -13,6 +14,7 @@ from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display.parts import Diff, DiffLine
 from authzsite.console.kit.forms import ConfirmForm, ConsoleForm, TextField
 from authzsite.console.kit.refusal import refused
+from authzsite.console.kit.replay import Proposal
 from catalog.nodes import Node
 from lakewarden.law.dialects.cdap.authorizable import Authorizable
 from policies.authority import Actor
@@ -20,6 +22,7 @@ from policies.decisions import ask
 from policies.errors import PolicyError, Refused
 from policies.record import access_log
 from policies.services import entities, patterns
+from policies.simulation.changes import DropObject
 
 
 class RegisterForm(ConsoleForm):
@@ -134,6 +137,11 @@ class DeleteEntityView(EntityChangeView):
     def plan(self, form: ConfirmForm) -> Plan:
         later = _("Rights on the name stay.") if self.desk.by_pattern else _("Rights on it go too.")
         return Plan(diff=Diff((DiffLine("lose", str(self.entity), _("is no longer there"), later),)))
+
+    def proposals(self, form: ConfirmForm) -> Iterable[Proposal]:
+        there = entities.found(self.desk.root, self.entity)
+        if there is not None:
+            yield self.desk.root, [DropObject(there)]
 
     def save(self, form: ConfirmForm, actor: Actor) -> int:
         return entities.delete(self.desk.root, self.entity, by=actor, reason=form.cleaned_data["reason"])

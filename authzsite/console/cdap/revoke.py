@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -17,6 +18,7 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Note
 from authzsite.console.kit.forms import ConfirmForm
 from authzsite.console.kit.refusal import refused
+from authzsite.console.kit.replay import Proposal
 from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.law.dialects.cdap.authorizable import Authorizable
@@ -24,6 +26,7 @@ from lakewarden.law.objects import ObjectRef
 from policies.authority import Actor
 from policies.previews import patterns as previews_patterns
 from policies.services import patterns
+from policies.simulation import endings
 
 
 @dataclass
@@ -98,6 +101,10 @@ class RevokePatternView(ChangeView):
             note = Note("", strong, gettext("It may have ended, or somebody revoked it before you."))
             return Plan(nothing=True, notes=(note,))
         return Plan(tally=self.effects.tally(), diff=self.effects.diff())
+
+    def proposals(self, form: ConfirmForm) -> Iterable[Proposal]:
+        held = self.object.held
+        yield self.desk.root, endings.of_grants(self.desk.root, held.rows) if held else ()
 
     def save(self, form: ConfirmForm, actor: Actor) -> None:
         removal, reason = self.object, form.cleaned_data["reason"]

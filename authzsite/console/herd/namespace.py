@@ -44,6 +44,7 @@ from authzsite.console.kit.forms import ConfirmForm
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.refusal import refused
+from authzsite.console.kit.replay import Proposal
 from catalog.models import Detail
 from lakewarden.law.dialects.herd.permissions import PERMISSIONS
 from policies.authority import Actor
@@ -57,6 +58,7 @@ from policies.separation import Separated
 from policies.services import entries, objects
 from policies.services.authorities import authorized
 from policies.services.entries import Turn
+from policies.simulation.changes import DropObject, GrantAccess, RevokeAccess, Target
 
 DROP = "Namespace.deleteNamespace"
 IN_USE = "Somebody else still has an entry in it, or something lies below it."
@@ -95,6 +97,16 @@ class NamespaceView(HerdChangeView):
             return Plan(diff=_blind(form.grid))
         told = EntryEffects(self.desk, turns, of_turns(self.desk.node, turns, now=self.desk.place.now))
         return Plan(tally=told.tally(), diff=told.diff(), sum=told.sum())
+
+    def proposals(self, form: GridForm) -> Iterable[Proposal]:
+        target = Target(self.desk.node)
+        given = [
+            GrantAccess(target, it.holder, tuple(sorted(it.gives))) for it in form.grid.turns if it.gives
+        ]
+        gone = [
+            RevokeAccess(target, it.holder, tuple(sorted(it.takes))) for it in form.grid.turns if it.takes
+        ]
+        yield self.desk.herd, [*gone, *given]
 
     def form_valid(self, form: GridForm) -> HttpResponse:
         if not form.grid.turns and done_before(self.actor) is None:
@@ -361,6 +373,9 @@ class DeleteNamespaceView(HerdChangeView):
             return Plan(nothing=True, notes=(note,))
         later = _("A later namespace of this name starts empty.")
         return Plan(diff=Diff((DiffLine("lose", name, _("is no longer there"), later),)))
+
+    def proposals(self, form: ConfirmForm) -> Iterable[Proposal]:
+        yield self.desk.herd, [DropObject(self.desk.node)]
 
     def save(self, form: ConfirmForm, actor: Actor) -> None:
         node, reason = self.desk.node, form.cleaned_data["reason"]

@@ -26,6 +26,7 @@ from authzsite.console.kit.forms import ConfirmForm, ConsoleForm, ReasonField, T
 from authzsite.console.kit.http import number_in
 from authzsite.console.kit.inputs.visible_principals import somebody
 from authzsite.console.kit.refusal import refused
+from authzsite.console.kit.replay import Proposal
 from catalog.nodes import Node
 from catalog.queries import below
 from lakewarden.law.dialects.herd.permissions import DATA_OWNER, OPS, PERMISSIONS
@@ -35,6 +36,7 @@ from policies.events import ROLE_ASSIGNED, ROLE_UNASSIGNED
 from policies.models import Assignment
 from policies.services import roles
 from policies.services.authorities import authorized
+from policies.simulation.changes import UnassignRole
 
 TEXTS = {
     DATA_OWNER: "May decide what others may do, in the namespaces where they also have Grant and Read.",
@@ -232,6 +234,9 @@ class TakeRoleView(HerdChangeView):
 
     def plan(self, form: ConfirmForm) -> Plan:
         return Plan(diff=Diff(tuple(_losses(self.desk, self.role, self.holder))))
+
+    def proposals(self, form: ConfirmForm) -> Iterable[Proposal]:
+        yield self.desk.herd, [UnassignRole(self.role, self.holder)]
 
     def save(self, form: ConfirmForm, actor: Actor) -> None:
         herd, reason = self.desk.herd, form.cleaned_data["reason"]

@@ -36,14 +36,17 @@ from authzsite.console.kit.forms import ConfirmForm
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.refusal import refused
+from authzsite.console.kit.replay import Proposal
 from catalog.nodes import Node, nodes
 from policies.authority import Actor, require
 from policies.decisions.ask import ask
 from policies.decisions.lookups.entries import Entry, bearers, entries
 from policies.events import GRANT_REMOVED
+from policies.models import Grant
 from policies.record import access_log
 from policies.services import entries as entry_services
 from policies.services.authorities import authorized
+from policies.simulation import endings
 
 
 class User:
@@ -203,6 +206,14 @@ class RemoveUserView(HerdChangeView):
             for item in self.object.shown
         ]
         return Plan(diff=Diff(tuple(lines)))
+
+    def proposals(self, form: ConfirmForm) -> Iterable[Proposal]:
+        user, herd = self.object, self.desk.herd
+        shown = Grant.objects.open().filter(
+            holder__in={item.holder for item in user.shown},
+            securable__in={item.object for item in user.shown},
+        )
+        yield herd, endings.of_grants(herd, shown)
 
     def save(self, form: ConfirmForm, actor: Actor) -> None:
         herd, reason = self.desk.herd, form.cleaned_data["reason"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, ClassVar
 
 from django.http import Http404, HttpResponse
@@ -23,6 +24,7 @@ from authzsite.console.kit.forms import ConfirmForm, ConsoleForm, ReasonField
 from authzsite.console.kit.http import Request, asker_of, nonce_in
 from authzsite.console.kit.methods import writes
 from authzsite.console.kit.page import page, say
+from authzsite.console.kit.replay import Proposal, root_of
 from authzsite.console.roles.effects import Foretold
 from authzsite.console.sync.backend_state import behind
 from policies.analytics import hints
@@ -38,6 +40,7 @@ from policies.previews.roles import RoleChange, of_role_change
 from policies.record import access_log
 from policies.services.grants import GRANT, revision_now
 from policies.services.roles import Privilege
+from policies.simulation import endings
 
 
 def _hint(request: Request, number: int) -> HintView:
@@ -126,6 +129,10 @@ class MendHintView(HintChangeView):
             return Plan(nothing=True, notes=(note,))
         tally, diff = _foretold(self.object)
         return Plan(tally=tally, diff=diff, backend=out_there(behind(self.object.node), removal=True))
+
+    def proposals(self, form: ConfirmForm) -> Iterable[Proposal]:
+        root = root_of(self.object.node)
+        yield root, endings.of_grants(root, Grant.objects.open().filter(pk=self.object.row.grant or 0))
 
     def save(self, form: ConfirmForm, actor: Actor) -> str:
         try:

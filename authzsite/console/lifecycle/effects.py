@@ -12,9 +12,11 @@ from django.utils.translation import gettext_lazy
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Diff, DiffLine, Face, Tally, Who
+from authzsite.console.kit.replay import Proposal
 from authzsite.console.people.group_members import DUTY
 from authzsite.console.roles.effects import Foretold
 from catalog.nodes import Node
+from policies.lifecycle import proposals
 from policies.lifecycle.actions import COPY, HAND, TAKE, LifecycleAction
 from policies.lifecycle.entitlements import Entitlement
 from policies.lifecycle.preview import of_deeds
@@ -143,6 +145,10 @@ class LifecycleEffects:
         return replace(
             preview, effects=tuple(effect for effect in preview.effects if effect.principal != self.person)
         )
+
+    def proposals(self) -> Iterable[Proposal]:
+        """The same as changes, realm by realm."""
+        return proposals.of_deeds(self.person, self.deeds, self.realms)
 
     def tally(self) -> Tally:
         return self._foretold.tally()

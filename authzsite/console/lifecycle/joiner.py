@@ -17,6 +17,7 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Chip, Empty, Fact, Facts, Note, Who
 from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, PrincipalField, ReasonField
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
+from authzsite.console.kit.replay import Proposal
 from authzsite.console.lifecycle.effects import LifecycleEffects, gives, what
 from authzsite.console.lifecycle.lifecycle_change import LifecycleView
 from lakewarden.law import dialects
@@ -235,6 +236,10 @@ class JoinerView(LifecycleView):
         if foretold is None:
             return Plan(empty=_("Name a colleague: the preview shows what it allows, object by object."))
         return Plan(tally=foretold.tally(), diff=foretold.diff(), sum=foretold.sum())
+
+    def proposals(self, form: JoinerForm) -> Iterable[Proposal]:
+        foretold = form.comparison.effects
+        return foretold.proposals() if foretold is not None else ()
 
     def carry_out(self, form: JoinerForm, actor: Actor) -> list[Outcome]:
         return copy_all(self.object, form.deeds, by=actor, reason=form.cleaned_data["reason"])

@@ -18,6 +18,7 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Chip, Empty, Fact, Facts, Note, Who
 from authzsite.console.kit.forms import ConsoleForm, PrincipalField, ReasonField
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
+from authzsite.console.kit.replay import Proposal
 from authzsite.console.lifecycle.effects import TITLES, LifecycleEffects, gives, what
 from authzsite.console.lifecycle.lifecycle_change import LifecycleView
 from policies.authority import Actor
@@ -264,6 +265,9 @@ class LeaverView(LifecycleView):
             sum=foretold.sum(),
             empty=gettext("Name who gets it, choose, then look: the preview shows who loses what."),
         )
+
+    def proposals(self, form: LeaverForm) -> Iterable[Proposal]:
+        return form.plan.effects.proposals()
 
     def carry_out(self, form: LeaverForm, actor: Actor) -> list[Outcome]:
         return carry_out(self.object, form.deeds, by=actor, reason=form.cleaned_data["reason"])

@@ -28,6 +28,7 @@ from authzsite.console.kit.http import Request, number_in, numbers_in
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of, somebody
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
+from authzsite.console.kit.replay import Proposal
 from authzsite.downloads.csv_file import CHUNK
 from catalog.nodes import Node
 from policies.authority import Actor
@@ -37,6 +38,7 @@ from policies.decisions.ownership import GONE, NOBODY, OwnershipFilter
 from policies.record import access_log
 from policies.services import owners
 from policies.services.grants import revision_now
+from policies.simulation.changes import SetOwner
 
 LISTED, BATCH, LOOKED = 100, 200, 5000
 TYPES = ("catalog", "schema", "table", "view", "topic", "fileset", "model", "function", "role")
@@ -389,6 +391,11 @@ class HandOverView(ChangeView):
             text = _("Name a person or a group of the realm. A group outlives the people in it.")
             return Plan(empty=text, notes=notes)
         return Plan(diff=self.hand_over.diff(), tally=self.hand_over.tally(), notes=notes)
+
+    def proposals(self, form: HandOverForm) -> Iterable[Proposal]:
+        to = self.hand_over.to
+        if to is not None:
+            yield self.root, [SetOwner(node, to) for node in self.hand_over.mine]
 
     def form_valid(self, form: HandOverForm) -> HttpResponse:
         mine = self.hand_over.mine

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -18,6 +19,7 @@ from authzsite.console.kit.display.parts import Note
 from authzsite.console.kit.forms import REASON_HELP, ChoicesField, ConsoleForm, ReasonField, WindowField
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
 from authzsite.console.kit.page import page
+from authzsite.console.kit.replay import Proposal, root_of
 from authzsite.console.roles.effects import Foretold
 from catalog.nodes import Node, nodes
 from policies.authority import Actor
@@ -31,6 +33,7 @@ from policies.record import access_log
 from policies.record.change import change
 from policies.services import realm_of, roles
 from policies.services.authorities import may
+from policies.simulation.changes import AssignRole, Change
 
 
 @dataclass(frozen=True)
@@ -122,6 +125,14 @@ class PersonRolesView(ChangeView):
             sum=foretold.sum(),
             begins=words.moment(window.begin) if window.begin else "",
         )
+
+    def proposals(self, form: RolesForm) -> Iterable[Proposal]:
+        window = form["window"].data
+        by_realm: dict[Node, list[Change]] = {}
+        for role in form.roles:
+            given = AssignRole(role, self.object.person, (window.begin, window.end))
+            by_realm.setdefault(root_of(role), []).append(given)
+        return by_realm.items() if window.whole else ()
 
     def save(self, form: RolesForm, actor: Actor) -> None:
         wanted, window, reason = form.roles, form.cleaned_data["window"], form.cleaned_data["reason"]

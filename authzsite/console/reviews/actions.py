@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,10 +18,11 @@ from authzsite.console.kit.display.tables import StrOrPromise
 from authzsite.console.kit.forms import ConsoleForm, ReasonField, WholeNumberField
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.page import page, say
+from authzsite.console.kit.replay import Proposal
 from authzsite.console.reviews.access import ReviewAccess, get_review_or_404
 from policies.authority import Actor
 from policies.record import access_log
-from policies.reviews import management, reminders, worklist
+from policies.reviews import management, proposals, reminders, worklist
 
 
 @dataclass(frozen=True)
@@ -124,6 +125,10 @@ class ReviewActionView(ChangeView):
 
     def plan(self, form: ReviewActionForm) -> Plan:
         return Plan(diff=Diff(tuple(_lines(self.object, self.code))))
+
+    def proposals(self, form: ReviewActionForm) -> Iterable[Proposal]:
+        if self.code == "end":
+            yield proposals.of_end(self.object.review)
 
     def save(self, form: ReviewActionForm, actor: Actor) -> str:
         review, typed = self.object.review, form.cleaned_data

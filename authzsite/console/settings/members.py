@@ -20,6 +20,7 @@ from authzsite.console.kit.forms import MANY, ConfirmForm, ConsoleForm, ReasonFi
 from authzsite.console.kit.inputs.visible_principals import somebody
 from authzsite.console.kit.object_change import ObjectChangeView
 from authzsite.console.kit.refusal import refused
+from authzsite.console.kit.replay import Proposal
 from authzsite.console.objects.access import ObjectAccess
 from catalog.nodes import nodes
 from policies.authority import Actor
@@ -29,6 +30,7 @@ from policies.models import Assignment, Ownership, RealmMember
 from policies.services import members
 from policies.services.authorities import authorized
 from policies.services.members import ADMITS, REMOVES
+from policies.simulation.changes import RemoveMember
 
 KINDS = (("user", "Person"), ("group", "Group"), ("service", "Service account"))
 WHAT = "Choose what it is."
@@ -153,6 +155,9 @@ class RemoveMemberView(MemberChangeView):
             tally=Tally((people_in_it,) if self.inside else ()),
             diff=Diff(tuple(_losses(self.object, self.member, self.inside)) or (nothing,)),
         )
+
+    def proposals(self, form: ConfirmForm) -> Iterable[Proposal]:
+        yield self.object.node, [RemoveMember(self.member)]
 
     def save(self, form: ConfirmForm, actor: Actor) -> None:
         node, operation, reason = self.object.node, REMOVES[self.member.kind], form.cleaned_data["reason"]
