@@ -178,8 +178,9 @@ class Difference:
         moment = self.simulation.at.timestamp()
         lineage = self.simulation.proposed.lineage(node)
         before = engine.abilities(alike.before, node.levels, now=moment)
-        ends = alike.closed or lineage is None
-        after = frozenset[str]() if ends else engine.abilities(alike.after, lineage, now=moment)
+        if alike.closed or lineage is None:
+            return before, frozenset()
+        after = engine.abilities(alike.after, lineage, now=moment)
         return before, after
 
 

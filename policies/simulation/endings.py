@@ -28,8 +28,8 @@ def of_grants(root: Node, grants: Iterable[Grant]) -> list[Change]:
     )
     wanted = {row.holder_id for row in rows if row.holder_id} | set(personal.values())
     people = Principal.objects.in_bulk(wanted)
-    found = (_of_grant(root, row, known, people, personal) for row in rows)
-    return [change for change in found if change is not None]
+    changes = (_of_grant(root, row, known, people, personal) for row in rows)
+    return [change for change in changes if change is not None]
 
 
 def _holders(roles: Iterable[int]) -> dict[int, int]:

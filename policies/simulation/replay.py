@@ -131,6 +131,8 @@ class Replay:
 
     def _shown_among(self, pairs: Set[tuple[int, int]]) -> set[tuple[int, int]]:
         """Those people and objects of which the viewer may know; of themselves they know all."""
+        if not pairs:
+            return set()
         asked = any_of("securable_id", sorted({key for _, key in pairs}))
         viewer = self.difference.viewer
         shown = set(self.difference.shown_places().filter(asked).values_list("securable", flat=True))
@@ -150,9 +152,10 @@ class Replay:
         if key not in self._decided:
             operation, moment = operation_for(use.node, use.action), self.simulation.at.timestamp()
             lineage = self.simulation.proposed.lineage(use.node)
-            ends = alike.closed or lineage is None
             self._decided[key] = (
                 bool(engine.decide(alike.before, operation, use.node.levels, now=moment)),
-                not ends and bool(engine.decide(alike.after, operation, lineage, now=moment)),
+                lineage is not None
+                and not alike.closed
+                and bool(engine.decide(alike.after, operation, lineage, now=moment)),
             )
         return self._decided[key]
