@@ -142,6 +142,18 @@ def _export(asked: argparse.Namespace) -> str:
     return text.rstrip("\n")
 
 
+def _import(asked: argparse.Namespace) -> str:
+    client = Client(timeout=TIMEOUT)
+    answer = client.import_policies(
+        asked.source, _text_of(asked.file), realm=asked.realm, catalog=asked.catalog
+    )
+    try:
+        Path(asked.out).write_text(answer["file"], encoding="utf-8")
+        return "\n".join(map(_plain, policy_files.report(answer)))
+    except (AttributeError, KeyError, TypeError):
+        raise Unavailable("the console answered something that is no policy file") from None
+
+
 def _plan(asked: argparse.Namespace) -> str:
     client = Client(timeout=TIMEOUT)
     planned = client.plan_policies(_text_of(asked.file), replay_days=asked.replay)
@@ -272,6 +284,13 @@ def _add_policies(commands: argparse._SubParsersAction[argparse.ArgumentParser])
         "--without-objects", action="store_true", help="only objects with access of their own"
     )
     export.set_defaults(do=_export)
+    taken = commands.add_parser("import", help="access of another system as a policy file, with a report")
+    taken.add_argument("source", help="ranger, postgresql, mariadb, unity, lakeformation, gravitino or csv")
+    taken.add_argument("file", metavar="FILE", help="what the other system wrote; - for standard input")
+    taken.add_argument("--realm", required=True, help="the realm that the policy file is for")
+    taken.add_argument("--catalog", default="", help="where schemas stand, where the source has no catalogs")
+    taken.add_argument("--out", required=True, metavar="FILE", help="the policy file")
+    taken.set_defaults(do=_import)
     plan = commands.add_parser(
         "plan", help="what a policy file would change: leaves with 0 nothing, 3 adds or changes, 4 removals"
     )

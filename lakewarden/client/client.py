@@ -281,6 +281,13 @@ class Client:
         """A realm as a policy file, the text as the console writes it.  Raises ConsoleError."""
         return policy_files.export(self._transport, realm, objects=objects)
 
+    def import_policies(self, source: str, text: str, *, realm: str, catalog: str = "") -> dict[str, Any]:
+        """Access as another system wrote it down, as a policy file.  Raises ConsoleError.
+
+        The answer has `file`, and with what and why each, `left_out` and `added`.
+        """
+        return policy_files.read_from(self._transport, source, text, realm=realm, catalog=catalog)
+
     def plan_policies(self, file: str, *, replay_days: int | None = None) -> dict[str, Any]:
         """What a policy file would change; nothing is changed.  Raises ConsoleError."""
         return policy_files.plan(self._transport, file, replay_days=replay_days)

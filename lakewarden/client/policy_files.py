@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Optional
 
+from lakewarden.client.simulations import refused_uses
 from lakewarden.client.transport import Transport, Unavailable
 
 POLICIES = "/authz/v1/policies"
@@ -31,6 +32,21 @@ def apply(line: Transport, file: str, plan: str, reason: str = "") -> dict[str, 
     return line.post(f"{POLICIES}/apply", {"file": file, "plan": plan, "reason": reason})
 
 
+def read_from(line: Transport, source: str, text: str, *, realm: str, catalog: str = "") -> dict[str, Any]:
+    """What another system wrote, as a policy file and a report.  Raises ConsoleError."""
+    asked = {"system": source, "text": text, "realm": realm, "catalog": catalog}
+    return line.post(f"{POLICIES}/import", asked)
+
+
+def report(answer: Mapping[str, Any]) -> Iterator[str]:
+    """What an import left out, and what it added.  Raises KeyError, TypeError for what is none."""
+    for item in answer["left_out"]:
+        yield f"LEFT OUT {item['what']}: {item['why']}"
+    for item in answer["added"]:
+        yield f"added {item['what']}: {item['why']}"
+    yield f"{len(answer['left_out']):,} left out, {len(answer['added']):,} added"
+
+
 def leaves(planned: Mapping[str, Any]) -> int:
     """The exit code of a plan."""
     if planned["removals"]["count"]:
@@ -54,4 +70,5 @@ def lines(planned: Mapping[str, Any]) -> Iterator[str]:
         covered = f"{replay['reported']:,} of {replay['objects']:,} objects with data"
         refused = f"{replay['refused']['count']:,} reported uses would be refused"
         yield f"{refused}; the reports of {replay['days']} days cover {covered}"
+        yield from refused_uses(replay)
     yield f"plan {planned['plan']}"

@@ -76,6 +76,13 @@ def lines(answer: Mapping[str, Any]) -> Iterator[str]:
         yield from _replay(answer["replay"])
 
 
+def refused_uses(replay: Mapping[str, Any]) -> Iterator[str]:
+    """The uses that would be refused, some of them one by one."""
+    yield from _uses(replay["refused"]["results"][:SHOWN])
+    if replay["refused"]["count"] > SHOWN:
+        yield "      and more"
+
+
 def _replay(replay: Mapping[str, Any]) -> Iterator[str]:
     objects = f"{replay['reported']} of {_count(replay['objects'], 'object', 'objects')} with data"
     yield f"  in the last {replay['days']} days; the reports cover {objects}"

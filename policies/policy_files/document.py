@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -227,16 +227,25 @@ def _moment(text: str) -> str:
 
 def write(root: Node, present: RealmStatements, *, objects: bool = True) -> str:
     """A realm as a file, in the same order each time, so that two exports differ by what changed."""
-    value: dict[str, Any] = {"format": FORMAT, "realm": root.name, "law": root.kind, "owns": [EVERYTHING]}
-    if objects:
+    kept = (item for item in present.statements if objects or item.kind != OBJECT)
+    return text_of(root.name, root.kind, kept, owns=(EVERYTHING,), registers_objects=objects)
+
+
+def text_of(
+    realm: str, law: str, some: Iterable[Statement], *, owns: Sequence[str], registers_objects: bool
+) -> str:
+    """Statements as a file."""
+    value: dict[str, Any] = {"format": FORMAT, "realm": realm, "law": law}
+    if owns:
+        value["owns"] = list(owns)
+    if registers_objects:
         value["registers_objects"] = True
-    for statement in sorted(present.statements):
-        if objects or statement.kind != OBJECT:
-            _add(value, statement)
+    for statement in sorted(some):
+        _add(value, statement)
     order = ("format", "realm", "law", "owns", "registers_objects", "members", "roles", "objects", "texts")
     ordered = {name: _sorted(value[name]) for name in order if name in value}
     text = yaml.dump(ordered, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000)
-    return HEADER.format(realm=root.name) + text
+    return HEADER.format(realm=realm) + text
 
 
 class _Dumper(yaml.SafeDumper):

@@ -24,7 +24,7 @@ from authzsite.api.v1.simulate import (
 )
 from catalog.nodes import Node
 from policies.data_views.visibility import governed
-from policies.policy_files import document
+from policies.policy_files import document, imports
 from policies.policy_files.document import PolicyFile
 from policies.policy_files.effects import Effects
 from policies.policy_files.plan import Plan, Step, apply
@@ -45,6 +45,27 @@ class ApplyWish(Body):
     file = Text(help_text="the text that was planned")
     plan = Text(help_text="the plan that was seen, as the planning call named it")
     reason = OptionalText(help_text="why, such as the commit and its author")
+
+
+class ImportWish(Body):
+    system = Text(help_text=", ".join(imports.SOURCES))
+    text = Text(help_text="what the other system wrote")
+    realm = Text(help_text="the realm that the policy file is for")
+    catalog = OptionalText(help_text="where schemas stand whose source knows no catalogs")
+
+
+class LeftOutSerializer(Answer):
+    what = Text()
+    why = Text()
+
+
+class ImportSerializer(Answer):
+    """`left_out` is what the file does not say, `added` what it says beyond the source, each with why."""
+
+    realm = Text()
+    file = Text()
+    left_out = Listed(child=LeftOutSerializer())
+    added = Listed(child=LeftOutSerializer())
 
 
 class PolicyFileSerializer(Answer):
@@ -97,6 +118,27 @@ class PolicySchema(Call):
     @described("The JSON Schema of policy files, for editors", "check", AnyObject)
     def get(self, request: Request) -> HttpResponse:
         return respond(document.SCHEMA)
+
+
+class ImportPolicies(Call):
+    http_method_names = ["post"]
+
+    @described(
+        "Access as another system wrote it down, as a policy file; nothing is written",
+        "check",
+        ImportSerializer,
+        body=ImportWish,
+    )
+    def post(self, request: Request) -> HttpResponse:
+        self.require_scope("check")
+        body = ImportWish.read(request)
+        draft = imports.read(body["system"], body["text"], realm=body["realm"], catalog=body["catalog"])
+        answer = {"realm": draft.realm, "file": draft.text()}
+        return respond({**answer, "left_out": _reported(draft.left_out), "added": _reported(draft.added)})
+
+
+def _reported(some: Sequence[imports.LeftOut]) -> list[dict[str, str]]:
+    return [{"what": one.what, "why": one.why} for one in some]
 
 
 class PlanPolicies(Call):

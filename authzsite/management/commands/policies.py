@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Mapping
 from pathlib import Path
 
 from django.core.management.base import CommandParser
 
 from authzsite.management.base import OperatorCommand, realm_root
-from policies.policy_files import document
+from policies.policy_files import document, imports
 from policies.policy_files.effects import Effects
 from policies.policy_files.plan import Plan, apply
 from policies.policy_files.statements import of_realm
@@ -18,13 +19,19 @@ class Command(OperatorCommand):
     help = "Write a realm as a policy file, show what a file would change, or apply it as it was planned."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        deeds = parser.add_subparsers(dest="deed", required=True, metavar="export|plan|apply")
+        deeds = parser.add_subparsers(dest="deed", required=True, metavar="export|import|plan|apply")
         export = deeds.add_parser("export", help="a realm as a policy file")
         export.add_argument("realm", metavar="REALM")
         export.add_argument("--out", metavar="FILE", type=Path)
         export.add_argument(
             "--without-objects", action="store_true", help="only objects with access of their own"
         )
+        taken = deeds.add_parser("import", help="access of another system as a policy file, with a report")
+        taken.add_argument("source", choices=imports.SOURCES)
+        taken.add_argument("file", metavar="FILE", type=Path)
+        taken.add_argument("--realm", required=True)
+        taken.add_argument("--catalog", default="", help="where schemas stand, if the source has no catalogs")
+        taken.add_argument("--out", metavar="FILE", type=Path, required=True)
         plan = deeds.add_parser("plan", help="what a file would change; nothing is written")
         plan.add_argument("file", metavar="FILE", type=Path)
         plan.add_argument("--replay", metavar="DAYS", type=int, help="also which uses would be refused")
@@ -36,6 +43,8 @@ class Command(OperatorCommand):
     def run(self, *, deed: str, **options: object) -> None:
         if deed == "export":
             self._export(str(options["realm"]), options["out"], objects=not options["without_objects"])
+        elif deed == "import":
+            self._import(options)
         elif deed == "plan":
             self._plan(Path(str(options["file"])), options["replay"])
         else:
@@ -51,6 +60,20 @@ class Command(OperatorCommand):
             Path(str(out)).write_text(text)
         except OSError as error:
             self.fail(f"{out}: {error.strerror}")
+
+    def _import(self, options: Mapping[str, object]) -> None:
+        text, out = self._text(Path(str(options["file"]))), Path(str(options["out"]))
+        where = {"realm": str(options["realm"]), "catalog": str(options["catalog"])}
+        draft = imports.read(str(options["source"]), text, **where)
+        try:
+            out.write_text(draft.text())
+        except OSError as error:
+            self.fail(f"{out}: {error.strerror}")
+        for one in draft.left_out:
+            self.stdout.write(f"LEFT OUT {one.what}: {one.why}")
+        for one in draft.added:
+            self.stdout.write(f"added {one.what}: {one.why}")
+        self.stdout.write(f"{len(draft.left_out)} left out, {len(draft.added)} added")
 
     def _plan(self, path: Path, days: object) -> None:
         file = self._read(path)
@@ -80,7 +103,10 @@ class Command(OperatorCommand):
         self.stdout.write(f"{len(plan.steps)} steps applied to {file.realm}")
 
     def _read(self, path: Path) -> document.PolicyFile:
+        return document.read(self._text(path))
+
+    def _text(self, path: Path) -> str:
         try:
-            return document.read(path.read_text())
+            return path.read_text()
         except (OSError, UnicodeDecodeError) as error:
             self.fail(f"{path}: {error}", code=2)

@@ -1,0 +1,45 @@
+"""Access as other systems write it down, read into a policy file, with a report of what could not be said."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from policies.errors import Invalid
+from policies.policy_files.imports import csv_table, gravitino, lake_formation, ranger, sql_grants, unity
+from policies.policy_files.imports.draft import Draft, LeftOut
+
+
+@dataclass(frozen=True)
+class Source:
+    """One kind of file that can be read: what it is, and what reads it into a draft."""
+
+    description: str
+    read: Callable[[str, Draft], None]
+
+
+SOURCES: Mapping[str, Source] = {
+    "ranger": Source("policies of Apache Ranger as JSON: one, a list, or its export", ranger.read),
+    "postgresql": Source("GRANT statements of pg_dump and pg_dumpall", sql_grants.read_postgresql),
+    "mariadb": Source("the answers of SHOW GRANTS", sql_grants.read_mariadb),
+    "unity": Source("permissions of Unity Catalog as its API answers them, JSON", unity.read),
+    "lakeformation": Source("what `aws lakeformation list-permissions` prints, JSON", lake_formation.read),
+    "gravitino": Source("roles, users and groups as a Gravitino server answers them, JSON", gravitino.read),
+    "csv": Source("a table with the columns principal, privilege and object", csv_table.read),
+}
+
+
+def read(source: str, text: str, *, realm: str, catalog: str = "") -> Draft:
+    """What a file of another system says, for a Gravitino realm.  Raises Invalid.
+
+    `catalog` is where schemas stand whose source knows no catalogs.
+    """
+    known = SOURCES.get(source)
+    if known is None:
+        raise Invalid(f"{source} is no source; known are {', '.join(SOURCES)}.")
+    draft = Draft(realm, catalog)
+    known.read(text, draft)
+    return draft
+
+
+__all__ = ["SOURCES", "Draft", "LeftOut", "Source", "read"]

@@ -1,0 +1,62 @@
+"""A table of grants: one line for each privilege, with the columns principal, privilege and object."""
+
+from __future__ import annotations
+
+import csv
+import io
+
+from lakewarden.law import dialects
+from lakewarden.law.objects import BadName, ObjectRef
+from policies.errors import Invalid
+from policies.policy_files import statements as kinds
+from policies.policy_files.imports.draft import LAW, Draft
+from policies.policy_files.statements import Statement
+
+NEEDED = ("principal", "privilege", "object")
+
+
+def read(text: str, draft: Draft) -> None:
+    """Read lines such as `user:ana,SELECT_TABLE,table:shop.sales.orders`.  Raises Invalid.
+
+    A role may stand for a principal as role:NAME; with the privilege `HOLDS` the object is the role.
+    """
+    rows = csv.DictReader(io.StringIO(text.lstrip("\ufeff")), strict=True)
+    try:
+        if not set(NEEDED) <= set(rows.fieldnames or ()):
+            raise Invalid(f"The first line names the columns; {', '.join(NEEDED)} are needed.")
+        for number, row in enumerate(rows, start=2):
+            who, code, target = ((row[name] or "").strip() for name in NEEDED)
+            problem = _line(who, code, target, draft)
+            if problem:
+                draft.leave_out(f"line {number}: {who}, {code}, {target}", problem)
+    except csv.Error as error:
+        raise Invalid(f"Line {rows.line_num} is no CSV: {error}.") from None
+
+
+def _line(who: str, code: str, target: str, draft: Draft) -> str:
+    """Say one line; answers why it cannot be said."""
+    type_, colon, name = target.partition(":")
+    kind, _, holder = who.partition(":")
+    if code == "HOLDS":
+        if type_ != "role" or kind == "role":
+            return "HOLDS needs a principal and role:NAME."
+        draft.holds(who, name)
+        return ""
+    known = dialects.get(LAW).privilege(code)
+    if known is None:
+        return f"{code} is no privilege of the law."
+    if type_ not in known.binds:
+        return f"{code} cannot be given on a {type_}."
+    try:
+        path = ObjectRef.parse(type_, f"{draft.realm}/{name}").path if colon else ()
+        named = draft.object(type_, path)
+    except BadName as problem:
+        return f"{problem}."
+    if kind == "role" and holder:
+        draft.role(holder)
+        draft.statements.add(
+            Statement(kinds.GIVES, role=holder, target=named, code=known.code, effect="allow")
+        )
+    elif draft.member(who):
+        draft.statements.add(Statement(kinds.GRANT, target=named, who=who, code=known.code))
+    return ""

@@ -1,0 +1,222 @@
+"""A policy file in the making: what was found is said in the law's privileges, or reported as left out."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from lakewarden.law import dialects
+from lakewarden.law.objects import BadName, ObjectRef
+from lakewarden.law.principals import BadPrincipal
+from lakewarden.law.principals import Principal as PrincipalName
+from policies.errors import Invalid
+from policies.policy_files import document
+from policies.policy_files import statements as kinds
+from policies.policy_files.statements import Statement
+
+LAW = "gravitino"
+Path = tuple[str, ...]
+Needs = Mapping[tuple[str, str], frozenset[str]]
+"""Which rights of the other system together are a privilege of the law, by privilege and type of object."""
+NOTHING_LIKE_IT = "No privilege of the law says just this; the nearest would give more."
+LEAVES = {"table": "relational", "fileset": "fileset", "topic": "messaging", "model": "model"}
+"""What kind of catalog holds them."""
+READS = frozenset(("select", "show", "SELECT"))
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """Something that the file does not say, and why."""
+
+    what: str
+    why: str
+
+
+@dataclass(frozen=True)
+class Right:
+    """One right as it was found; `holder` is user:NAME, group:NAME, service:NAME or role:NAME."""
+
+    holder: str
+    type: str
+    path: Path
+    right: str
+    deny: bool = False
+
+
+@dataclass
+class Draft:
+    """Statements for a realm.  `left_out` is what could not be said, `added` what was said beyond the source.
+
+    Nothing that was read is in neither.
+    """
+
+    realm: str
+    catalog: str = ""
+    statements: set[Statement] = field(default_factory=set)
+    left_out: list[LeftOut] = field(default_factory=list)
+    added: list[LeftOut] = field(default_factory=list)
+
+    def leave_out(self, what: str, why: str = NOTHING_LIKE_IT) -> None:
+        self.left_out.append(LeftOut(what, why))
+
+    def text(self) -> str:
+        """The file.  It owns nothing, so it only adds."""
+        kinds_of = self._kinds_of_catalogs()
+        some = [
+            item._replace(code=kinds_of.get(item.target, "relational")) if _is_catalog(item) else item
+            for item in self.statements
+        ]
+        return document.text_of(self.realm, LAW, some, owns=(), registers_objects=True)
+
+    def _kinds_of_catalogs(self) -> dict[str, str]:
+        """What each catalog holds, by what stands in it and what is given there."""
+        held_in: dict[str, str] = {}
+        for item in self.statements:
+            type_, _, name = item.target.partition(":")
+            known = (
+                dialects.get(LAW).privilege(item.code) if item.kind in (kinds.GRANT, kinds.GIVES) else None
+            )
+            kind = known.kind if known is not None else LEAVES.get(type_, "")
+            if name and kind:
+                path = ObjectRef.parse(type_, f"{self.realm}/{name}").path
+                held_in[f"catalog:{ObjectRef('catalog', self.realm, path[:1]).full_name}"] = kind
+        return held_in
+
+    def in_catalog(self, *path: str) -> Path:
+        """The path of something whose source knows no catalogs.  Raises Invalid."""
+        if not self.catalog:
+            raise Invalid("Say in which catalog the schemas of this source stand.")
+        return (self.catalog, *path)
+
+    # who
+
+    def member(self, who: str) -> bool:
+        """Admit somebody; False where the name is none."""
+        try:
+            PrincipalName.parse(who)
+        except BadPrincipal as problem:
+            self.leave_out(who, f"{str(problem).capitalize()}.")
+            return False
+        self.statements.add(Statement(kinds.MEMBER, who=who))
+        return True
+
+    def role(self, name: str) -> None:
+        self.statements.add(Statement(kinds.ROLE, role=name))
+
+    def holds(self, who: str, role: str) -> None:
+        """Let somebody hold a role."""
+        self.role(role)
+        if self.member(who):
+            self.statements.add(Statement(kinds.HOLDER, role=role, who=who))
+
+    # what
+
+    def object(self, type_: str, path: Path) -> str:
+        """The name that files have for an object, which is registered with all above it.  Raises BadName."""
+        if not path:
+            return dialects.get(LAW).root_type
+        if not all(path) or any(not part.isprintable() for part in path):
+            raise BadName(f"{'.'.join(path)} names no object")
+        target = f"{type_}:{ObjectRef(type_, self.realm, path).full_name}"
+        self.statements.add(
+            Statement(
+                kinds.OBJECT,
+                target=target,
+            )
+        )
+        if len(path) > 1:
+            self.object("schema" if len(path) > 2 else "catalog", path[:-1])
+        return target
+
+    def owner(self, type_: str, path: Path, who: str) -> None:
+        """Let somebody own an object."""
+        what = f"{who} owns {type_} {'.'.join(path)}"
+        if who.startswith("role:"):
+            self.leave_out(what, "An owner is a person, a service or a group.")
+            return
+        try:
+            target = self.object(type_, path)
+        except BadName as problem:
+            self.leave_out(what, f"{problem}.")
+            return
+        if self.member(who):
+            self.statements.add(Statement(kinds.OWNER, target=target, who=who))
+
+    # rights
+
+    def say(self, rights: Iterable[Right], needs: Needs, why: Mapping[str, str] | None = None) -> None:
+        """Say rights that were found, those on one object together; what does not fit is left out.
+
+        `why` are reasons for rights that have no like in the law.
+        """
+        groups: dict[tuple[str, str, Path, bool], set[str]] = defaultdict(set)
+        for item in rights:
+            groups[item.holder, item.type, item.path, item.deny].add(item.right)
+        for (holder, type_, path, deny), codes in sorted(groups.items()):
+            covered: set[str] = set()
+            for (code, binds), wanted in needs.items():
+                wanted = (wanted - READS or wanted) if deny else wanted
+                if binds == type_ and wanted <= codes and self._give(holder, type_, path, code, deny=deny):
+                    covered |= wanted
+            for right in sorted(codes - covered):
+                sign = "no " if deny else ""
+                what = f"{holder}: {sign}{right} on {type_} {'.'.join(path)}"
+                self.leave_out(what, (why or {}).get(right, NOTHING_LIKE_IT))
+
+    def _give(self, holder: str, type_: str, path: Path, code: str, *, deny: bool) -> bool:
+        what = f"{holder}: {code} on {type_} {'.'.join(path)}"
+        try:
+            target = self.object(type_, path)
+        except BadName as problem:
+            self.leave_out(what, f"{problem}.")
+            return True
+        kind, _, name = holder.partition(":")
+        effect = "deny" if deny else "allow"
+        if deny and kind != "role":
+            name = f"denied_{kind}_{name}"
+            self.holds(holder, name)
+            self.added.append(LeftOut(f"role {name}", "Only a role can deny; this one is for one holder."))
+        elif kind != "role":
+            if self.member(holder):
+                self.statements.add(Statement(kinds.GRANT, target=target, who=holder, code=code))
+            return True
+        self.role(name)
+        self.statements.add(Statement(kinds.GIVES, role=name, target=target, code=code, effect=effect))
+        return True
+
+    def add_the_way(self, why: str, *, schemas: bool = True) -> None:
+        """Let who has something in a catalog or schema use it, where the source needs no such right."""
+        for item in list(self.statements):
+            if item.kind not in (kinds.GRANT, kinds.GIVES) or item.effect == "deny":
+                continue
+            type_, _, name = item.target.partition(":")
+            path = ObjectRef.parse(type_, f"{self.realm}/{name}").path if name else ()
+            self._way(item, "catalog", "USE_CATALOG", path[:1], why)
+            if schemas:
+                self._way(item, "schema", "USE_SCHEMA", path[:2] if len(path) > 1 else (), why)
+
+    def _way(self, item: Statement, type_: str, code: str, path: Path, why: str) -> None:
+        if not path:
+            return
+        given = item._replace(target=self.object(type_, path), code=code, start="", end="")
+        if given not in self.statements:
+            self.statements.add(given)
+            self.added.append(LeftOut(str(given), why))
+
+
+def _is_catalog(item: Statement) -> bool:
+    return item.kind == kinds.OBJECT and item.target.startswith("catalog:")
+
+
+def json_of(text: str, what: str) -> Any:
+    """The JSON of a file.  Raises Invalid."""
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise Invalid(f"This is no JSON of {what}.") from None
+
+
+__all__ = ["Draft", "LeftOut", "Needs", "Path", "Right", "json_of"]
