@@ -20,6 +20,7 @@ from authzsite.console.kit.http import Request, asker_of
 from authzsite.console.kit.inputs.visible_principals import circle_of
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
+from authzsite.console.settings.policy_file import by_hand
 from authzsite.console.settings.realm import RealmAccess, realm_at
 from policies.analytics.pipelines import control
 from policies.analytics.pipelines.overview import NAME, Overview, may_look, overview
@@ -121,6 +122,7 @@ def _shown(request: Request, ward: RealmAccess, found: Overview) -> dict[str, An
         "lead": _("Counted over the whole realm at one revision; later changes are not included."),
         "actions": [Action(_("See the run"), run_url, "plain")],
         "note": _later(found),
+        "drift": list(by_hand(ward, reverse("console:policy_file", args=[ward.root.id]))),
         "as_of": figures.as_of(found.run),
         "tiles": figures.tiles(found),
         "classes": figures.classes(found),

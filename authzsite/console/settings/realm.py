@@ -58,6 +58,7 @@ TABS = (
     ("separation", "Separation"),
     ("request_rules", "Request rules"),
     ("realm_retention", "Retention"),
+    ("policy_file", "Policy file"),
 )
 CDAP = (
     ("authentication", "Authentication", "Off: CDAP's own calls answer that security is not enabled."),
@@ -223,7 +224,7 @@ def realm_tabs(ward: RealmAccess, current: str) -> Tabs | None:
     """The settings of a realm, page by page; what only its owner may set is shown to its owner."""
     if not ward.inside:
         return None
-    owners = ("request_rules", "realm_retention")
+    owners = ("request_rules", "realm_retention", "policy_file")
     shown = [(code, label) for code, label in TABS if ward.owns or code not in owners]
     made = (
         Tab(label, reverse(f"console:{code}", args=[ward.root.id]), code == current) for code, label in shown

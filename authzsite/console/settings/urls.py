@@ -5,6 +5,7 @@ from django.urls import path
 from authzsite.console.settings import (
     duties,
     members,
+    policy_file,
     realm,
     realm_generation,
     realm_settings,
@@ -24,6 +25,8 @@ urlpatterns = [
     path("realms/<number:id>/mode", realm_settings.ModeView.as_view(), name="realm_mode"),
     path("realms/<number:id>/settings", realm_settings.SettingsView.as_view(), name="realm_settings"),
     path("realms/<number:id>/raise", realm_generation.RaiseView.as_view(), name="realm_raise"),
+    path("realms/<number:id>/policies", policy_file.PolicyFileView.as_view(), name="policy_file"),
+    path("realms/<number:id>/policies.yaml", policy_file.download, name="policy_file_text"),
     path("realms/<number:id>/retention", retention.RetentionView.as_view(), name="realm_retention"),
     path("realms/<number:id>/members/add", members.AddMemberView.as_view(), name="member_add"),
     path("realms/<number:id>/members/remove", members.RemoveMemberView.as_view(), name="member_remove"),

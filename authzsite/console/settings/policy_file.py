@@ -1,0 +1,210 @@
+"""A realm's policy file on a page: uploaded or pasted, its plan looked at with its replay, then applied."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from django import forms
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+
+from authzsite.console.kit import change_view
+from authzsite.console.kit.auth import login_required
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Action, Count, Crumbs, Diff, DiffLine, Note, Tally
+from authzsite.console.kit.forms import PLAIN, REASON_HELP, ConsoleForm, ReasonField, TextField
+from authzsite.console.kit.http import Request
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.replay import Proposal
+from authzsite.console.settings.realm import RealmAccess, realm_at, realm_tabs
+from authzsite.console.settings.realm_settings import RealmChangeView, not_yours
+from policies import events
+from policies.authority import Actor
+from policies.data_views.visibility import governed
+from policies.errors import Conflict, PolicyError
+from policies.models import Change
+from policies.policy_files import document
+from policies.policy_files.effects import MOST
+from policies.policy_files.plan import Plan, Step, apply
+from policies.policy_files.statements import of_realm
+from policies.record import access_log
+
+LONGEST = 1_000_000
+"""Longer files are planned by the command, which needs no page to hold them."""
+SHOWN = 40
+"""So many steps of each kind are written out; of the rest the page says how many there are."""
+NOTHING_YET = gettext_lazy("Choose a file or paste its text, and the preview shows what it changes.")
+
+
+class PolicyFileForm(ConsoleForm):
+    """A file, or its text; `plan` names the plan that was looked at."""
+
+    upload = forms.FileField(
+        label=gettext_lazy("File"),
+        required=False,
+        help_text=gettext_lazy("A policy file in YAML, at most one megabyte. It replaces the text below."),
+        widget=forms.ClearableFileInput(attrs={"class": "input", "accept": ".yaml,.yml"}),
+    )
+    file = TextField(
+        label=gettext_lazy("Text of the file"),
+        max_length=LONGEST,
+        error_messages={"required": gettext_lazy("Choose a file or paste its text.")},
+        widget=forms.Textarea(attrs={**PLAIN, "rows": 14}),
+    )
+    reason = ReasonField(help_text=REASON_HELP)
+    plan = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput())
+
+    def __init__(self, data: Any = None, *, files: Any = None, **kwargs: Any) -> None:
+        super().__init__(data, files=files, **kwargs)
+        self.data = self.data.copy()
+        sent = files.get("upload") if files else None
+        self.unreadable = ""
+        if sent is not None and sent.size <= LONGEST:
+            try:
+                self.data["file"] = sent.read().decode()
+            except UnicodeDecodeError:
+                self.unreadable = _("This file is no text in UTF-8.")
+        elif sent is not None:
+            self.unreadable = _("This file is too long for a page. Use the command.")
+
+
+class PolicyFileView(RealmChangeView):
+    """Upload, look at the plan, apply the very plan that was looked at."""
+
+    template_name = "console/kit/planned.html"
+    looks_first = True
+    not_saved = "Nothing was applied."
+    planned: Plan | None = None
+
+    def refusal(self) -> HttpResponse | None:
+        if may_see_all(self.object):
+            return None
+        heading = _("You cannot plan access in %(name)s") % {"name": self.object.root.name}
+        return not_yours(self.request, self.object, heading)
+
+    def make_form(self, data: Any) -> PolicyFileForm:
+        return PolicyFileForm(data, files=self.request.FILES or None)
+
+    def plan(self, form: PolicyFileForm) -> change_view.Plan:
+        if form.unreadable:
+            return change_view.Plan(empty=form.unreadable, notes=(Note("bad", form.unreadable),))
+        text = form.cleaned_data.get("file", "")
+        if not text:
+            return change_view.Plan(empty=str(NOTHING_YET), notes=tuple(by_hand(self.object)))
+        try:
+            self.planned = Plan(self.object.root, document.read(text))
+        except PolicyError as problem:
+            return change_view.Plan(empty=str(problem), notes=(Note("bad", str(problem)),))
+        form.data["plan"] = self.planned.digest
+        return _foretold(self.planned)
+
+    def proposals(self, form: PolicyFileForm) -> Iterable[Proposal]:
+        changes = self.planned.proposed() if self.planned is not None else []
+        if len(changes) <= MOST:
+            yield self.object.root, changes
+
+    def save(self, form: PolicyFileForm, actor: Actor) -> None:
+        reason, seen = form.cleaned_data["reason"], form.cleaned_data["plan"]
+        apply(self.object.root, document.read(form.cleaned_data["file"]), seen=seen, by=actor, reason=reason)
+
+    def note_of(self, form: PolicyFileForm, problem: Exception) -> Note:
+        form.look_again = isinstance(problem, Conflict)
+        return super().note_of(form, problem)
+
+    def success_message(self, form: PolicyFileForm) -> str:
+        name = self.object.root.name
+        if self.revision is None:
+            return _("Nothing changed: %(name)s is as the file says") % {"name": name}
+        return _("The policy file is applied to %(name)s") % {"name": name}
+
+    def heading(self, form: PolicyFileForm) -> str:
+        return _("Policy file of %(name)s") % {"name": self.object.root.name}
+
+    def lead(self) -> str:
+        return _("A file removes only what it says that it owns.")
+
+    def button(self, form: PolicyFileForm) -> str:
+        many = len(self.planned.steps) if self.planned is not None else 0
+        return _("Apply %(steps)s") % {"steps": words.count(many, "step")} if many else _("Apply the file")
+
+    def page_context(self, form: PolicyFileForm) -> dict[str, Any]:
+        root = self.object.root
+        return {
+            "crumbs": Crumbs(((root.name, self.back()),)),
+            "tabs": realm_tabs(self.object, "policy_file"),
+            "here": reverse("console:policy_file", args=[root.id]),
+            "actions": [Action(_("Download"), reverse("console:policy_file_text", args=[root.id]))],
+        }
+
+
+def may_see_all(ward: RealmAccess) -> bool:
+    """Whether the viewer may see all access in the realm, as exporting and planning take."""
+    return ward.root.id in (governed(ward.asker, ward.root) or ())
+
+
+@reads
+@login_required
+def download(request: Request, id: int) -> HttpResponse:
+    """The realm as a policy file."""
+    ward = realm_at(request, id)
+    if not may_see_all(ward):
+        raise Http404
+    access_log.looked(ward.asker, "all access as a policy file", ward.root, via="console")
+    text = document.write(ward.root, of_realm(ward.root))
+    answer = HttpResponse(text, content_type="application/yaml; charset=utf-8")
+    answer["Content-Disposition"] = f'attachment; filename="access-{ward.root.id}.yaml"'
+    return answer
+
+
+def by_hand(ward: RealmAccess, url: str = "") -> Iterator[Note]:
+    """Since a file was applied last: how many changes were made beside it, which it does not know of.
+
+    `url` leads to the page of the file.
+    """
+    mine = Change.objects.filter(realm=ward.root.realm_id)
+    last = mine.filter(kind=events.POLICY_APPLIED).order_by("-revision").first()
+    if last is None:
+        return
+    many = mine.filter(revision__gt=last.revision, kind__in=OF_ACCESS).count()
+    when = words.ago(last.at)
+    if many:
+        strong = _("%(many)s made by hand since the last file.") % {"many": words.count(many, "change")}
+        text = _("It was applied %(when)s. Plan it again to see them.") % {"when": when}
+        yield Note("warn", strong, text, url, _("Go to the policy file") if url else "")
+    else:
+        yield Note("", _("Nothing was changed by hand."), _("A file was applied %(when)s.") % {"when": when})
+
+
+OF_ACCESS = (
+    *(events.GRANT_ADDED, events.GRANT_REMOVED, events.ROLE_CREATED, events.ROLE_DELETED),
+    *(events.ROLE_ASSIGNED, events.ROLE_UNASSIGNED, events.OWNER_SET),
+    *(events.MEMBER_ADDED, events.MEMBER_REMOVED),
+)
+"""The kinds of changes that a file could have made too."""
+
+
+def _foretold(planned: Plan) -> change_view.Plan:
+    counted = (
+        (planned.removals, _("to remove"), "lose"),
+        (planned.changes, _("to change"), "change"),
+        (planned.adds, _("to add"), "gain"),
+    )
+    counts = [Count(words.number(len(steps)), label, kind) for steps, label, kind in counted if steps]
+    lines = [
+        *_lines("lose", _("Removed"), planned.removals),
+        *_lines("change", _("Changed"), planned.changes),
+        *_lines("gain", _("Added"), planned.adds),
+    ]
+    nothing = _("Nothing to do: the realm is as the file says.")
+    return change_view.Plan(
+        diff=Diff(tuple(lines)) if lines else None, tally=Tally(tuple(counts)), empty=nothing
+    )
+
+
+def _lines(kind: str, subject: str, steps: Sequence[Step]) -> Iterator[DiffLine]:
+    yield from (DiffLine(kind, subject, str(step)) for step in steps[:SHOWN])
+    if len(steps) > SHOWN:
+        yield DiffLine(kind, words.number(len(steps) - SHOWN), _("more steps of this kind"))
