@@ -34,7 +34,7 @@ def shell(transactional_db: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 
 @pytest.mark.django_db(transaction=True)
 def test_the_commands_and_the_program_of_the_page(shell: Site, capsys: pytest.CaptureFixture[str]) -> None:
-    simulate, export, plan, apply = (
+    simulate, export, plan, apply, taken = (
         shlex.split(line) for line in re.findall(r"^\$ lakewarden (.*)$", PAGE, re.M)
     )
     assert main(simulate) == 0, capsys.readouterr().err
@@ -53,6 +53,11 @@ def test_the_commands_and_the_program_of_the_page(shell: Site, capsys: pytest.Ca
     assert main([*plan, "--json"]) == 3
     file.write_text("format: 1\nrealm: none\n")
     assert main(plan) == 2
+    Path("policies.json").write_text('{"policies": [{"serviceType": "kafka", "name": "k"}]}')
+    capsys.readouterr()
+    assert main(taken) == 0
+    assert "LEFT OUT policy k: Policies of kafka are not read" in capsys.readouterr().out
+    assert document.read(file.read_text()).statements == frozenset()
     [program] = re.findall(r"```python\n(.*?)```", PAGE, re.S)
     capsys.readouterr()
     exec(program, {})  # noqa: S102 - the page's own words
