@@ -110,6 +110,7 @@ def differing(root: Node, site: RangerSite) -> list[str]:
     return found
 
 
+@pytest.mark.seed("S1-161")
 @pytest.mark.parametrize("seed", range(5))
 def test_ranger_answers_as_the_law_does(root: Node, site: RangerSite, seed: int) -> None:
     chance = random.Random(seed)
