@@ -132,9 +132,10 @@ class Run:
         self._start_servers()
         self._prepare()
         self.parts = [Part(name, command) for name, command in _commands(self.port).items()]
-        for part in self.parts:
-            part.start()
+        self.parts[0].start()  # alone, as all of them at once would share the cores
         self._await_web()
+        for part in self.parts[1:]:
+            part.start()
         self._greet()
 
     def watch(self) -> None:
@@ -206,17 +207,12 @@ class Run:
         say(f"  {name:<9} {what}, embedded in {_shown(server.home)}")
 
     def _prepare(self) -> None:
-        steps = (["migrate", "--no-input", "--verbosity=0"], ["facts", "--if-new"], ["demo"])
+        steps = [["facts", "--if-new"], ["demo"]]
+        # a second start has nothing to migrate, and what is looked at before migrating takes seconds
+        if _manage("migrate", "--check", "--skip-checks").returncode:
+            steps.insert(0, ["migrate", "--no-input", "--verbosity=0"])
         for words in steps:
-            done = subprocess.run(
-                [sys.executable, "manage.py", *words],
-                cwd=CHECKOUT,
-                stdin=subprocess.DEVNULL,
-                stdout=subprocess.PIPE,
-                stderr=subprocess.STDOUT,
-                text=True,
-                check=False,
-            )
+            done = _manage(*words)
             if done.returncode:
                 sys.stderr.write(done.stdout)
                 raise Failed(f"`manage.py {words[0]}` failed; its words are above")
@@ -225,8 +221,7 @@ class Run:
     def _await_web(self) -> None:
         deadline = time.monotonic() + READY_WAIT
         while time.monotonic() < deadline:
-            for part in self.parts:
-                part.look()
+            self.parts[0].look()
             if _answers(self.address):
                 return
             time.sleep(0.1)
@@ -240,6 +235,18 @@ class Run:
             say(f"  {person.user:<8} {person.password}   {person.name}: {person.about}")
         say()
         say("Ctrl-C stops everything; the data stays.")
+
+
+def _manage(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "manage.py", *words],
+        cwd=CHECKOUT,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
 
 
 def _commands(port: int) -> dict[str, list[str]]:

@@ -66,6 +66,7 @@ PAGES = (
     Page("looks_csv", "/history/looks.csv", DOOR, 403, 403, 403, 403, 403, 403, 403),
     Page("history_archive", "/history/archive", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("integrity", "/history/integrity", DOOR, 200, 200, 200, 200, 200, 200, 200),
+    Page("checker", "/history/integrity/check-evidence.pyz", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("integrity_verify", "/history/integrity/verify", KEPT, 403, 403, 403, 403, 403, 403, 302, "post"),
     Page("integrity_progress", "/history/integrity/progress", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("history_csv", "/history.csv", DOOR, 403, 403, 403, 403, 403, 403, 403),

@@ -19,6 +19,7 @@ from authzsite.console.kit.error_pages import show
 from authzsite.console.kit.http import Request, asker_of
 from authzsite.console.kit.methods import reads, writes
 from authzsite.console.kit.page import page
+from authzsite.downloads import checker
 from policies import signing
 from policies.decisions.facts import is_service_admin
 from policies.models import Checkpoint, Feed, Verification
@@ -56,6 +57,15 @@ def integrity_page(request: Request) -> HttpResponse:
     return page(
         request, "console/history/integrity.html", context, section="history", revision=revision_now()
     )
+
+
+@reads
+@login_required
+def checker_file(request: Request) -> HttpResponse:
+    """The program that checks evidence without this site."""
+    response = HttpResponse(checker.checker(), content_type="application/zip")
+    response["Content-Disposition"] = f'attachment; filename="{checker.NAME}"'
+    return response
 
 
 def may_verify(asker: Principal) -> bool:

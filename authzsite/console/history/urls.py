@@ -13,5 +13,6 @@ urlpatterns = [
     path("history/integrity", integrity.integrity_page, name="integrity"),
     path("history/integrity/verify", integrity.verify, name="integrity_verify"),
     path("history/integrity/progress", integrity.progress, name="integrity_progress"),
+    path("history/integrity/check-evidence.pyz", integrity.checker_file, name="checker"),
     path("history.csv", history_views.as_csv, name="history_csv"),
 ]
