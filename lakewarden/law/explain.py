@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, cast
 
 from lakewarden.law import dialects, pattern_levels
@@ -222,15 +223,22 @@ class _Ground:
         if atom.kind == OWNS:
             keys = {level.key for level in self.levels if level.type == atom.name}
             return tuple(rule for rule in self.rules if rule.privilege == OWNER and rule.object in keys)
-        return tuple(rule for rule in self.rules if rule.allow and self._code(rule) == atom.name)
+        return self._given_and_denied[0].get(atom.name, ())
 
     def denials(self, atom: Atom) -> tuple[Rule, ...]:
         if atom.kind not in (RIGHT, NO_DENIAL):
             return ()
-        return tuple(rule for rule in self.rules if not rule.allow and self._code(rule) == atom.name)
+        return self._given_and_denied[1].get(atom.name, ())
 
-    def _code(self, rule: Rule) -> str:
-        return self.law.aliases.get(rule.privilege, rule.privilege)
+    @cached_property
+    def _given_and_denied(self) -> tuple[dict[str, tuple[Rule, ...]], dict[str, tuple[Rule, ...]]]:
+        """The rules by their privileges, in their order: every atom of every way asks for them."""
+        given: dict[str, list[Rule]] = {}
+        denied: dict[str, list[Rule]] = {}
+        for rule in self.rules:
+            code = self.law.aliases.get(rule.privilege, rule.privilege)
+            (given if rule.allow else denied).setdefault(code, []).append(rule)
+        return _frozen(given), _frozen(denied)
 
     def holds(self, atom: Atom) -> bool:
         if atom.kind in (RIGHT, OWNS):
@@ -243,6 +251,15 @@ class _Ground:
 
     def place(self, atom: Atom) -> Level | None:
         """The narrowest level at which what the atom asks for could be given."""
+        if atom not in self._places:
+            self._places[atom] = self._narrowest(atom)
+        return self._places[atom]
+
+    @cached_property
+    def _places(self) -> dict[Atom, Level | None]:
+        return {}
+
+    def _narrowest(self, atom: Atom) -> Level | None:
         if atom.kind == OWNS:
             fitting: Iterable[str] = (atom.name,)
         elif atom.kind in (RIGHT, NO_DENIAL):
@@ -253,6 +270,10 @@ class _Ground:
 
     def name(self, key: Key) -> str:
         return self.names.get(key, "")
+
+
+def _frozen(by_code: Mapping[str, list[Rule]]) -> dict[str, tuple[Rule, ...]]:
+    return {code: tuple(rules) for code, rules in by_code.items()}
 
 
 class _TextGround(_Ground):
@@ -370,8 +391,9 @@ def _lack(atom: Atom, ground: _Ground) -> Iterable[Lack]:
         return
     place = ground.place(atom)
     key, type = (place.key, place.type) if place else (None, "")
-    types = {level.key: level.type for level in ground.levels}
-    for rule in ground.denials(atom):
+    denials = ground.denials(atom)
+    types = {level.key: level.type for level in ground.levels} if denials else {}
+    for rule in denials:
         yield Lack(
             "denied", atom.name, rule.object, types[rule.object], ground.name(rule.object), rule.via, rule
         )
