@@ -13,9 +13,9 @@ from django.db import connection, transaction
 from django.test import Client
 
 from policies.decisions import slices
-from tests.console.site_pages import ROOMS
+from tests.console.site_pages import ROOMS, ROOMS_OUT_THERE
 
-ROOM = {name: (who, address) for name, who, address in ROOMS}
+ROOM = {name: (who, address) for name, who, address in (*ROOMS, *ROOMS_OUT_THERE)}
 
 
 @dataclass
@@ -227,6 +227,19 @@ OF_ONES_OWN = {
     *("again", "oidc_begin", "second_factor", "second_step"),
 }
 """There is nothing of anybody else's to change."""
+_OPERATIONS = {"rate": {**WHY, "rate": "7"}, "share": {**WHY, "share": "11"}}
+FORMS_OUT_THERE = (
+    Form("Sync, pause", WHY),
+    *(
+        Form("Sync of a catalog", WHY, to=f"/sync/{{backend}}/{deed}", drawn=False)
+        for deed in ("report", "look")
+    ),
+    *(Form("Sync, pause", values, page=f"/sync/{{backend}}/{deed}") for deed, values in _OPERATIONS.items()),
+    Form("Sync, accept", WHY, others=ABOVE),
+    Form("Sync, revoke", WHY, others=ABOVE),
+    Form("Sync, adopt", WHY),
+)
+"""The same of a catalog with a database behind it, as `mirrored` makes it."""
 OUT_THERE = {
     "connect",
     "discover",

@@ -21,12 +21,13 @@ from policies.models import Change, PipelineRun, ReviewRow
 from policies.requests import substitutes
 from policies.services import duties
 from tests.console.conftest import BACKEND
-from tests.console.site_pages import ADMIN
+from tests.console.site_pages import ADMIN, mirrored
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, acting, admit, owned, the
 from tests.kept import kept
 from tests.realms import forms
 from tests.realms.forms import FORMS, Form, changed, state, taken_back
 from tests.realms.world import HIDDEN, several_realms
+from tests.sync.conftest import Source
 
 CALLERS = {
     "nobody": "",
@@ -125,6 +126,19 @@ def text(answer: Any) -> str:
 def test_only_who_may_saves_it(form: Form, site: dict[str, Any]) -> None:
     with prepared(form, site) as numbers:
         saves_alone(form, numbers)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1800)
+def test_only_who_may_saves_it_where_a_database_is_behind(site: dict[str, Any], source: Source) -> None:
+    numbers = {**site, **mirrored(the("metalake"), source)}
+    wrong = {}
+    for form in forms.FORMS_OUT_THERE:
+        try:
+            saves_alone(form, numbers)
+        except AssertionError as problem:
+            wrong[str(form), form.goes_to(numbers)] = str(problem)[:600]
+    assert not wrong, wrong
 
 
 def saves_alone(form: Form, site: dict[str, Any]) -> None:
