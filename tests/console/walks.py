@@ -208,7 +208,7 @@ WALKS = (
         "Reviews: decide a row",
         "olivia",
         "/reviews",
-        "link Decide > radio Keep > textbox Reason for rows: Still works there > "
+        "link Decide > radio Keep > textbox Reason for the other rows: Still works there > "
         "button Submit > see 1 decision submitted",
         lambda: ReviewRow.objects.filter(review__state="open", choice="keep").count() == 1,
         busy=True,

@@ -219,7 +219,7 @@ def _lines(visit: ReviewAccess, code: str) -> list[DiffLine]:
     if code == "remind":
         some = [item.reviewer.label for item in worklist.progress(review) if item.open]
         text = ngettext(
-            "is told once today, by inbox and mail", "are told once today, by inbox and mail", len(some) or 1
+            "gets a notice today, by inbox and mail", "get a notice today, by inbox and mail", len(some) or 1
         )
         return [DiffLine("change", words.listed(some, 8) or _("Nobody"), text)]
     if code == "extend":

@@ -68,7 +68,7 @@ def test_a_whole_review_by_keyboard_with_the_proof_at_its_end(visit: Visit, sour
                 page.get_by_text(re.compile("Ana Analyst loses")).wait_for()
             pressed += 2
         assert still_open(review) == many  # no key has submitted anything
-        page.get_by_label("Reason for rows").fill("Left the team")
+        page.get_by_label("Reason for the other rows").fill("Left the team")
         page.get_by_role("heading", level=1).click()
         page.keyboard.press("s")
         page.keyboard.press("Enter")
@@ -120,7 +120,7 @@ def test_two_reviewers_at_once_overwrite_nothing(visit: Visit) -> None:  # noqa:
     def choose(page: Any, word: str) -> None:
         row = page.locator("[data-row]", has_text="Read orders").filter(has_text="Ana Analyst")
         row.get_by_text(word, exact=True).click()
-        page.get_by_label("Reason for rows").fill("Still needed?")
+        page.get_by_label("Reason for the other rows").fill("Still needed?")
         page.get_by_role("button", name=re.compile("^Submit 1 decision")).click()
 
     choose(olivia, "Keep")
