@@ -4,17 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
 
-from django.db.models import Q, QuerySet
+from django.db.models import Count, Q, QuerySet
+from django.db.models.functions import TruncDate
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
+from authzsite.console.kit.display.charts import DayChart, by_day
 from authzsite.console.kit.display.lists import Pager, Toggle
 from authzsite.console.kit.display.parts import Crumbs, Empty
 from authzsite.console.kit.http import Request, number_in
@@ -28,6 +32,8 @@ from authzsite.downloads import csv_file
 from policies.models import Backend, SyncItem, SyncRun
 
 SHOWN = 50
+DAYS = 30
+"""So many days are drawn."""
 FILTERS: dict[str, tuple[str, Q]] = {
     "did": ("Changed something", Q(done__gt=0)),
     "wrong": ("Went wrong", Q(state__in=("failed", "unproved")) | ~Q(errors=[])),
@@ -49,6 +55,7 @@ def runs(request: Request, id: int) -> HttpResponse:
         "crumbs": Crumbs(((gettext("Sync"), reverse("console:sync")), (one.name, _backend(one.row)))),
         "toggles": _toggles(asked),
         "runs": lines_of(found),
+        "health": _health(one.row),
         "runs_pager": replace(pager, csv=csv),
         "no_runs": Empty(
             gettext("No run matches") if asked else gettext("It was not compared yet"), drawn=False
@@ -56,6 +63,22 @@ def runs(request: Request, id: int) -> HttpResponse:
     }
     node = one.place.node
     return page(request, "console/sync/runs.html", context, section="sync", realm=node.realm)
+
+
+def _health(row: Backend) -> DayChart | None:
+    """The comparisons of each of the last days, and how many of them went wrong in one query."""
+    today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    days = [today - timedelta(days=back) for back in range(DAYS - 1, -1, -1)]
+    found = SyncRun.objects.filter(backend=row, started__gte=days[0]).annotate(day=TruncDate("started"))
+    counted = found.values("day").annotate(many=Count("pk"), bad=Count("pk", filter=FILTERS["wrong"][1]))
+    many = {line["day"]: (line["many"], line["bad"]) for line in counted.order_by("day")}
+    lines = [many.get(day.date(), (0, 0)) for day in days]
+    return by_day(
+        gettext("Comparisons by day"),
+        [(day, line[0]) for day, line in zip(days, lines, strict=True)],
+        head=gettext("Comparisons"),
+        wrong=[line[1] for line in lines],
+    )
 
 
 def _runs(request: Request, backend_access: BackendAccess) -> tuple[str, QuerySet[SyncRun]]:

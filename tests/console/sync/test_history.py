@@ -181,3 +181,12 @@ def test_a_rate_is_set_and_lifted_by_who_runs_the_sync(looked: Backend, signed_i
     told = Event.objects.filter(kind="backend.rate").order_by("pk").values_list("data__rate", flat=True)
     assert list(told) == ["at most 50 a second", "without a limit"]
     assert signed_in("olivia").post(page, {"rate": "1"}).status_code == 403
+
+
+def test_comparisons_are_drawn_by_day(looked: Backend, signed_in: Enter) -> None:
+    SyncRun.objects.create(backend=looked, started=timezone.now(), state=SyncRun.State.FAILED)
+    many = SyncRun.objects.filter(backend=looked).count()
+    page = shown(signed_in("marek"), f"/sync/{looked.pk}/runs")
+    assert f"Comparisons by day: {many} in 30 days" in page
+    assert "; 1 went wrong" in page
+    assert page.count('<rect class="bad"') == 1

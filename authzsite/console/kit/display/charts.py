@@ -92,6 +92,10 @@ class DayBar:
     height: float
     day: str
     many: str
+    bad_y: float = 0.0
+    bad_height: float = 0.0
+    bad: str = ""
+    """How many of them went wrong; empty for none."""
 
 
 @dataclass(frozen=True)
@@ -106,13 +110,18 @@ class DayChart:
     first: str
     last: str
     most: str
+    head: str
+    """What is counted, over its column of the table."""
+    any_bad: bool = False
 
 
 DAY_WIDE, DAY_HIGH = 10.0, 48.0
 
 
-def by_day(title: str, numbers: Sequence[tuple[datetime, int]]) -> DayChart | None:
-    """A bar for each day, oldest first; None where nothing happened."""
+def by_day(
+    title: str, numbers: Sequence[tuple[datetime, int]], *, head: str = "", wrong: Sequence[int] = ()
+) -> DayChart | None:
+    """A bar for each day, oldest first; None where nothing happened; `wrong` of each went wrong."""
     whole = sum(many for _, many in numbers)
     if not whole:
         return None
@@ -120,7 +129,9 @@ def by_day(title: str, numbers: Sequence[tuple[datetime, int]]) -> DayChart | No
     drawn = []
     for at, (day, many) in enumerate(numbers):
         height = max(round(DAY_HIGH * many / most, 1), 2.0) if many else 0.0
-        row = words.day(day), words.number(many)
+        bad = wrong[at] if wrong else 0
+        low = max(round(DAY_HIGH * bad / most, 1), 2.0) if bad else 0.0
+        row = words.day(day), words.number(many), DAY_HIGH - low, low, words.number(bad) if bad else ""
         drawn.append(DayBar(at * DAY_WIDE + 1, DAY_HIGH - height, height, *row))
     text = gettext("%(whole)s in %(numbers)s, most on %(busiest)s") % {
         "whole": words.number(whole),
@@ -128,4 +139,7 @@ def by_day(title: str, numbers: Sequence[tuple[datetime, int]]) -> DayChart | No
         "busiest": words.day(busiest),
     }
     ends = words.day(numbers[0][0]), words.day(numbers[-1][0])
-    return DayChart(title, text, tuple(drawn), len(numbers) * DAY_WIDE, *ends, words.number(most))
+    if sum(wrong):
+        text = gettext("%(text)s; %(many)s went wrong") % {"text": text, "many": words.number(sum(wrong))}
+    measures = len(numbers) * DAY_WIDE, *ends, words.number(most)
+    return DayChart(title, text, tuple(drawn), *measures, head or gettext("Changes"), any_bad=any(wrong))
