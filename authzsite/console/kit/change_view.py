@@ -168,7 +168,7 @@ class ChangeView(View):
     def choices(self, name: str) -> HttpResponse:
         """Who or what a field offers for the text that is being typed, for a script."""
         form = self.make_form(self.request.GET)
-        field = form[name] if name in form.fields else None
+        field: Any = form[name] if name in form.fields else None
         if not hasattr(field, "options"):
             raise Http404
         context = {"options": field.options, "nobody": field.nobody}
