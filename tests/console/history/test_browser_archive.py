@@ -30,6 +30,7 @@ def addresses() -> dict[str, tuple[str, int]]:
     return {
         "a realm": (f"/realms/{root.id}", 200),
         "its retention": (f"/realms/{root.id}/retention", 200),
+        "its policy file": (f"/realms/{root.id}/policies", 200),
         "the archive": ("/history/archive", 200),
         "what was found": ("/history/archive?realm=demo&q=stock", 200),
         "nobody of that name": ("/history/archive?realm=demo&person=nobody", 200),
