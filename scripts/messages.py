@@ -53,7 +53,57 @@ def texts() -> Uses:
     for path in sorted(path for floor in FLOORS for path in (ROOT / floor).rglob("*.py")):
         for text in of_module(path.read_text()):
             uses[text].add(path.relative_to(ROOT).as_posix())
+    for text, file in of_tables():
+        uses[text].add(file)
     return uses
+
+
+def of_tables() -> Iterator[tuple[Text, str]]:
+    """Texts that stand in tables of the law and of the services; a page looks them up when it draws them."""
+    import authzsite.urls  # noqa: F401 (with it every module that fills a table)
+    from authzsite.console.help import glossary
+    from authzsite.console.kit.display.terms import CONTAINERS
+    from catalog.models import Securable
+    from lakewarden.law import dialects
+    from policies import events, notices
+    from policies.analytics import hint_kinds
+    from policies.analytics.pipelines import known
+    from policies.models import pipelines, requests
+
+    for law in dialects.every():
+        for right in law.privileges.values():
+            leaves = sorted(bind for bind in right.binds if bind not in CONTAINERS)
+            yield Text(right.label), "lakewarden/law/dialects"
+            yield Text(right.description), "lakewarden/law/dialects"
+            if len(leaves) == 1 and right.category not in ("create", "use", "manage"):
+                leaf = leaves[0]
+                yield Text(f"{right.label} {leaf}s"), "lakewarden/law/dialects"
+                every = right.description.replace(f"the {leaf}", f"every {leaf}")
+                yield Text(every), "lakewarden/law/dialects"
+        for type_ in law.types:
+            name = type_.replace("_", " ")
+            yield Text(name, "", "kind of object"), "lakewarden/law/dialects"
+            many = f"{name[:-1]}ies" if name.endswith("cy") else f"{name}s"
+            yield Text(name, many), "lakewarden/law/dialects"
+    for heading, some in glossary.GROUPS:
+        yield Text(heading), "authzsite/console/help/glossary.py"
+        for item in some:
+            yield from ((Text(text), "authzsite/console/help/glossary.py") for text in (item.word, item.text))
+    for sentence in events.SENTENCES.values():
+        yield Text(f"{{actor}} {sentence}"), "policies/events.py"
+    for kind in notices.KINDS.values():
+        yield Text(kind.heading), "policies/notices/kinds.py"
+    for kind in hint_kinds.KINDS.values():
+        for text in (kind.label, kind.ground, kind.mends):
+            yield Text(text), "policies/analytics/hint_kinds.py"
+    for word in (*requests.REQUEST.words.values(), *requests.PART.words.values()):
+        yield Text(word), "policies/models/requests.py"
+    for word in pipelines.RUNS.words.values():
+        yield Text(word), "policies/models/pipelines.py"
+    for pipeline in known.every():
+        yield from ((Text(text), "policies/analytics/pipelines") for text in (pipeline.label, pipeline.about))
+    for _, text in Securable._meta.permissions:
+        yield Text(text), "catalog/models/securables.py"
 
 
 def of_template(path: Path) -> Iterator[Text]:

@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from django.utils.translation import trans_real
+from django.utils.translation.trans_real import CONTEXT_SEPARATOR
 
 CODE, MIRRORED = "en-xa", "ar-xb"
 _ACCENTED = str.maketrans("ACDEGHIJKLNORSTUYZacdeghijklnorstuyz", "ÅÇÐÉĜĤÎĴĶĻÑÖŔŠŢÛÝŽåçðéĝĥîĵķļñöŕšţûýž")
@@ -31,10 +32,10 @@ class Pseudo(trans_real.DjangoTranslation):
     """Every text there is, without a catalogue."""
 
     def gettext(self, message: str) -> str:
-        return of(message) if message else ""
+        return of(message.rpartition(CONTEXT_SEPARATOR)[2]) if message else ""
 
     def ngettext(self, singular: str, plural: str, number: Any) -> str:
-        return of(singular if number == 1 else plural)
+        return of((singular if number == 1 else plural).rpartition(CONTEXT_SEPARATOR)[2])
 
 
 @contextmanager

@@ -6,6 +6,7 @@ import secrets
 
 from django.db import models
 from django.db.models.functions import Upper
+from django.utils.translation import gettext_lazy
 
 from accounts.models.sealing import Sealed
 from lakewarden.law import principals as law
@@ -24,10 +25,10 @@ class Principal(Sealed):
     SEALED = ("kind", "name", "display_name", "pseudonym", "erased")
 
     class Kind(models.TextChoices):
-        USER = "user", "person"
-        GROUP = "group", "group"
-        SERVICE = "service", "service account"
-        PATTERN = "pattern", "name pattern"
+        USER = "user", gettext_lazy("person")
+        GROUP = "group", gettext_lazy("group")
+        SERVICE = "service", gettext_lazy("service account")
+        PATTERN = "pattern", gettext_lazy("name pattern")
 
     kind = models.CharField(max_length=8, choices=Kind)
     name = models.CharField(max_length=255)

@@ -78,12 +78,17 @@ class HintView:
         return self.kind.deed == REMOVE and self.row.grant is not None
 
     @cached_property
-    def _words(self) -> dict[str, Any]:
+    def values(self) -> dict[str, Any]:
+        """What its sentences are filled with: numbers, names, and the right in English."""
         known = dialects.get(self.node.kind).privilege(self.row.privilege)
         # one that was found before its ground told of its age has no `given`
         named: dict[str, Any] = {"given": "", "people": self.row.people}
         named["privilege"] = known.label if known else self.row.privilege
-        words = {**named, **self.row.data}
+        return {**named, **self.row.data}
+
+    @cached_property
+    def _words(self) -> dict[str, Any]:
+        words = dict(self.values)
         for name, (singular, plural) in COUNTED.items():
             if isinstance(words.get(name), int):
                 words[name] = f"{words[name]} {singular if words[name] == 1 else plural}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models import Q
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from policies.models.states import Move, States
@@ -38,10 +39,10 @@ LETTER = States(
 class How(models.TextChoices):
     """How somebody wants to be told."""
 
-    MAIL = "mail", "inbox, and mail at once"
-    DIGEST = "digest", "inbox, and a mail once a day"
-    INBOX = "inbox", "inbox only"
-    NOTHING = "nothing", "nothing"
+    MAIL = "mail", gettext_lazy("inbox, and mail at once")
+    DIGEST = "digest", gettext_lazy("inbox, and a mail once a day")
+    INBOX = "inbox", gettext_lazy("inbox only")
+    NOTHING = "nothing", gettext_lazy("nothing")
 
 
 class Letter(models.Model):

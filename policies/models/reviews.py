@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 from django.db.models import Q, UniqueConstraint
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from accounts.models.sealing import Sealed
@@ -129,25 +130,25 @@ class ReviewRow(models.Model):
     """
 
     class Kind(models.TextChoices):
-        GRANT = "grant", "direct"
-        ROLE = "role", "through a role"
-        RULE = "rule", "what a role says"
-        MEMBER = "member", "in a group"
-        OWNER = "owner", "as the owner"
-        FOREIGN = "foreign", "given outside"
+        GRANT = "grant", gettext_lazy("direct")
+        ROLE = "role", gettext_lazy("through a role")
+        RULE = "rule", gettext_lazy("what a role says")
+        MEMBER = "member", gettext_lazy("in a group")
+        OWNER = "owner", gettext_lazy("as the owner")
+        FOREIGN = "foreign", gettext_lazy("given outside")
 
     class Choice(models.TextChoices):
-        KEEP = "keep", "keep"
-        REMOVE = "remove", "remove"
-        REDUCE = "reduce", "reduce"
-        END = "end", "end on a date"
-        UNSURE = "unsure", "not sure"
+        KEEP = "keep", gettext_lazy("keep")
+        REMOVE = "remove", gettext_lazy("remove")
+        REDUCE = "reduce", gettext_lazy("reduce")
+        END = "end", gettext_lazy("end on a date")
+        UNSURE = "unsure", gettext_lazy("not sure")
 
     class Rank(models.IntegerChoices):
-        CHANGED = 1, "changed since the last review"
-        FAR = 2, "reaches far"
-        UNUSED = 3, "unused"
-        OTHER = 4, "everything else"
+        CHANGED = 1, gettext_lazy("changed since the last review")
+        FAR = 2, gettext_lazy("reaches far")
+        UNUSED = 3, gettext_lazy("unused")
+        OTHER = 4, gettext_lazy("everything else")
 
     review = models.ForeignKey(Review, models.CASCADE, related_name="rows")
     number = models.IntegerField()

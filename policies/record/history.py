@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
@@ -241,6 +241,8 @@ class EventLine:
     text: str
     before: dict[str, Any] = field(default_factory=dict)
     after: dict[str, Any] = field(default_factory=dict)
+    values: Mapping[str, str] = field(default_factory=dict)
+    """What its sentence is filled with: names, and codes as they are stored."""
 
 
 @dataclass(frozen=True)
@@ -342,6 +344,7 @@ NOBODY = {
     "review": "A review",
 }
 """Actors that are nobody."""
+ERASED = "an erased person"
 
 
 class Names:
@@ -361,7 +364,7 @@ class Names:
         if pseudonym in NOBODY:
             return NOBODY[pseudonym]
         row = self.principals.get(pseudonym)
-        return row.label if row else "an erased person"
+        return row.label if row else ERASED
 
     def entry(self, change: Change, events: Sequence[Event], more: int = 0) -> Entry:
         lines = tuple(self.line(event) for event in events)
@@ -374,9 +377,10 @@ class Names:
             if isinstance(value, str | int)  # a row of a review is told by its number
         }
         values.setdefault("type", event.object_type)
-        text = _MANY.sub(r"1 \1", SENTENCES[event.kind].format_map(_Blank(values, object=_place(event))))
+        filled = filled_in(values, object=_place(event))
+        text = _MANY.sub(r"1 \1", SENTENCES[event.kind].format_map(filled))
         state = event.data.get("state")
-        return EventLine(event, text, {} if state else dict(event.data), dict(state or {}))
+        return EventLine(event, text, {} if state else dict(event.data), dict(state or {}), filled)
 
     def _word(self, name: str, value: str) -> str:
         if name == "privilege":
@@ -407,10 +411,15 @@ _MANY = re.compile(r"\b1 ((?:quick |ended )?(?:row|decision|event|fact))s\b")
 """What a sentence counts, where it counts one."""
 
 
+def filled_in(values: Mapping[str, str], *, otherwise: str = "it", **more: str) -> Mapping[str, str]:
+    """Values for a sentence; what is not among them reads as `otherwise`."""
+    return _Blank(otherwise, {**values, **more})
+
+
 class _Blank(dict[str, str]):
-    def __init__(self, values: dict[str, str], **more: str):
-        super().__init__(more | values)
-        self.update(more)
+    def __init__(self, otherwise: str, values: Mapping[str, str]):
+        super().__init__(values)
+        self.otherwise = otherwise
 
     def __missing__(self, key: str) -> str:
-        return "it"
+        return self.otherwise

@@ -20,6 +20,7 @@ from django.test import Client
 from accounts.models import Principal, User
 from catalog.models import Placement
 from catalog.nodes import Node
+from policies.models import AccessRequest, Change, RequestStep, Review, SeparationRule
 from tests import pseudo
 from tests.console.conftest import NAMES
 from tests.console.site_pages import ADMIN, ROOMS, furnish
@@ -84,10 +85,19 @@ def unmarked(page: str, names: re.Pattern[str]) -> Iterator[str]:
 
 
 def names_there() -> re.Pattern[str]:
-    """Names of people and objects, which nobody translates."""
+    """Names of people and objects, and what people wrote, which nobody translates."""
     people = [name for row in Principal.objects.all() for name in (row.name, row.label)]
+    written = [
+        *Change.objects.values_list("reason", flat=True),
+        *RequestStep.objects.values_list("text", flat=True),
+        *AccessRequest.objects.values_list("reason", flat=True),
+        *Review.objects.values_list("title", flat=True),
+        *SeparationRule.objects.values_list("name", flat=True),
+    ]
     known = sorted(
-        {*people, *Placement.objects.values_list("name", flat=True), *NAMES.values()}, key=len, reverse=True
+        {*people, *written, *Placement.objects.values_list("name", flat=True), *NAMES.values()},
+        key=len,
+        reverse=True,
     )
     return re.compile("|".join(rf"\b{re.escape(name)}\b" for name in known if name))
 

@@ -12,7 +12,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 CATALOGUES = sorted((ROOT / "authzsite" / "locale").glob("*/LC_MESSAGES/django.po"))
-FILLED_IN = re.compile(r"%\(\w+\)s|%%|\{\w+\}")
+FILLED_IN = re.compile(r"%\(\w+\)s|%%|\{\w*\}")
 MARKS = re.compile(r"</?\w+[^>]*>")
 
 

@@ -7,6 +7,7 @@ from typing import Any
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.access.bulk_revoke import BulkRevokeView
 from authzsite.console.access.chosen_objects import ChosenObjectsView
@@ -27,7 +28,7 @@ from policies.services import grants
 class BulkGrantView(ChosenObjectsView, GrantView):
     """The form to grant on what is ticked; `many` takes back instead where `do=revoke` says so."""
 
-    not_saved = "Not saved, on none of them."
+    not_saved = gettext_lazy("Not saved, on none of them.")
 
     def make_form(self, data: Any) -> GrantForm:
         return GrantForm(data, places=self.chosen.mine)

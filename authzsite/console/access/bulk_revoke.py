@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from django.db.models import Q
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import Principal
 from accounts.record import Origin
@@ -31,8 +31,8 @@ from policies.services import grants
 from policies.simulation.changes import RevokeAccess, Target
 
 NOBODY_HOLDS = Empty(
-    "Nobody has direct access to these",
-    "All access comes through roles, groups or parent objects.",
+    gettext_lazy("Nobody has direct access to these"),
+    gettext_lazy("All access comes through roles, groups or parent objects."),
     drawn=False,
     level=2,
 )
@@ -100,7 +100,9 @@ class Removal:
 class RemovalForm(ConfirmForm):
     """From whom, and why; the name of what holds the objects where many lose something."""
 
-    who = ChoicesField(label="From", error_messages={"required": "Choose at least one of them."})
+    who = ChoicesField(
+        label=gettext_lazy("From"), error_messages={"required": gettext_lazy("Choose at least one of them.")}
+    )
     field_order = ("who", "reason", "name")
 
     def __init__(self, data: Any = None, *, removal: Removal, **kwargs: Any) -> None:
@@ -114,7 +116,7 @@ class BulkRevokeView(ChosenObjectsView):
 
     template_name = "console/access/bulk_revoke.html"
     looks_first = True
-    not_saved = "Not revoked, on none of them."
+    not_saved = gettext_lazy("Not revoked, on none of them.")
 
     def make_form(self, data: Any) -> RemovalForm:
         nodes = [place.node for place in self.chosen.mine]

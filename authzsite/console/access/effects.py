@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -20,13 +20,8 @@ from policies.decisions.personal_role_names import is_personal
 from policies.previews.grants import Effect, Preview
 
 NAMES = 12
-COUNTED = (
-    ("lose", "loses", "lose"),
-    ("gain", "gains", "gain"),
-    ("lacking", "granted, not yet usable", ""),
-    ("same", "unchanged", ""),
-    ("denied", "still denied", ""),
-)
+COUNTED = {"lose": "lose", "gain": "gain", "lacking": "", "same": "", "denied": ""}
+"""What becomes of people, in the order in which it is counted, and how its count looks."""
 SIGNS = {"lose": "lose", "gain": "gain", "lacking": "lack", "same": "same", "denied": "stop"}
 SAID = ("use", "read", "write", "grant")
 
@@ -46,18 +41,16 @@ class Shown:
         return self.called or self.node.name
 
     def tally(self) -> Tally:
-        counts = [(kind, one, look, self.preview.count(kind)) for kind, one, look in COUNTED]
+        counts = [(kind, look, self.preview.count(kind)) for kind, look in COUNTED.items()]
         told = [
-            Count(words.number(many), self._word(kind, one, many), look)
-            for kind, one, look, many in counts
-            if many
+            Count(words.number(many), self._word(kind, many), look) for kind, look, many in counts if many
         ]
         return Tally(tuple(told))
 
-    def _word(self, kind: str, one: str, many: int) -> str:
+    def _word(self, kind: str, many: int) -> str:
         if kind == "same" and self.removal:
             return gettext("keep it by another path") if many > 1 else gettext("keeps it by another path")
-        return one.rstrip("s") if many > 1 and kind in ("lose", "gain") else one
+        return words.outcome(kind, many)
 
     def sum(self) -> str:
         """5 gain, 1 loses."""
@@ -142,10 +135,10 @@ class Shown:
             return gettext("may %(after)s for less long") % {
                 "after": self._acts(effect.after)
             }, self._windows(effect)
-        lose = "lose" if many > 1 else "loses"
         kept = effect.after & set(SAID)
         note = gettext("Can still %(kept)s, by another path.") % {"kept": self._acts(kept)} if kept else ""
-        return f"{lose} {self._nouns(effect.loses)}", note
+        text = ngettext("loses %(rights)s", "lose %(rights)s", many) % {"rights": self._nouns(effect.loses)}
+        return text, note
 
     def _windows(self, effect: Effect) -> str:
         return gettext("Until %(ends_after)s, before it was %(ends_before)s.") % {
@@ -265,7 +258,7 @@ def out_there(there: BackendState | None, *, removal: bool = False) -> str:
     if there is None:
         return ""
     if there.row.state in ("failed", "paused", "silent"):
-        state = there.state().word.lower()
+        state = terms.lower(str(there.state().word))
         return gettext(
             "%(system)s is %(state)s: decided at once, carried out when it is back, revocations first."
         ) % {"system": there.system, "state": state}

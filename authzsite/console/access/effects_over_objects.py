@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar
 
 from django.utils.translation import gettext
 
@@ -23,9 +22,6 @@ MOST = 40
 class OverObjects:
     parts: Sequence[tuple[Node, Preview]]
     removal: bool = False
-
-    WHAT: ClassVar[str] = ""
-    """Said behind "loses" and "gains"."""
 
     @cached_property
     def lines(self) -> list[DiffLine]:
@@ -47,11 +43,14 @@ class OverObjects:
         return len({effect.principal.pk for effect in every if effect.kind == kind})
 
     def tally(self) -> Tally:
-        told = []
-        for kind, one, many in (("lose", "loses", "lose"), ("gain", "gains", "gain")):
-            if number := self.count(kind):
-                told.append(Count(words.number(number), (one if number == 1 else many) + self.WHAT, kind))
-        return Tally(tuple(told))
+        counts = ((kind, self.count(kind)) for kind in ("lose", "gain"))
+        return Tally(
+            tuple(Count(words.number(many), self.outcome(kind, many), kind) for kind, many in counts if many)
+        )
+
+    def outcome(self, kind: str, many: int) -> str:
+        """What is said of so many people who lose, or gain."""
+        return words.outcome(kind, many)
 
     def sum(self) -> str:
         """5 gain, 1 loses."""

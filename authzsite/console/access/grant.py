@@ -11,6 +11,7 @@ from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.access.effects import Shown, out_there
 from authzsite.console.access.grant_form import GrantForm, RecipientForm
@@ -35,7 +36,7 @@ from policies.separation import Separated
 from policies.services import grants
 from policies.simulation.changes import ALWAYS, GrantAccess, Target
 
-NOBODY = "Name a person or a group"
+NOBODY = gettext_lazy("Name a person or a group")
 
 
 class GrantView(PlannedObjectView):

@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.forms import (
@@ -15,6 +16,8 @@ from authzsite.console.kit.forms import (
     ConsoleForm,
     PrincipalField,
     ReasonField,
+)
+from authzsite.console.kit.moment_fields import (
     WindowField,
 )
 from authzsite.console.objects.access import ObjectAccess
@@ -69,17 +72,18 @@ def _meaning(privilege: Privilege, node: Node, name: str) -> str:
     """What the right lets one do, on this very object or on everything of a kind in it."""
     leaf = next((type_ for type_ in privilege.binds if type_ not in terms.CONTAINERS), "")
     if node.type in terms.CONTAINERS and privilege.category in ("read", "write") and leaf:
-        what = privilege.description.replace(f"the {leaf}", f"every {leaf}")
+        what = _(privilege.description.replace(f"the {leaf}", f"every {leaf}"))
         return _("%(what)s in %(name)s, those made later too") % {"what": what, "name": name}
-    return privilege.description.replace(f"the {node.type}", name)
+    return _(privilege.description)
 
 
 class RecipientForm(ConsoleForm):
     """To whom something on an object is to be given: people and groups of its realm."""
 
     who = PrincipalField(
-        help_text="Type a name and press Enter to choose. "
-        "A person for a short need, a group for a lasting one."
+        help_text=gettext_lazy(
+            "Type a name and press Enter to choose. A person for a short need, a group for a lasting one."
+        )
     )
 
     def __init__(self, data: Any = None, *, node: Node, **kwargs: Any) -> None:
@@ -138,4 +142,5 @@ class GrantForm(RecipientForm):
         )
         if not self.privileges:
             return _("Grant access%(on)s") % {"on": on}
-        return f"Grant {words.listed(self.rights(), 3)} {self['window'].data.words()}".strip() + on
+        told = {"rights": words.listed(self.rights(), 3), "window": self["window"].data.words(), "on": on}
+        return _("Grant %(rights)s %(window)s%(on)s") % told

@@ -121,12 +121,16 @@ class RevokeView(ConfirmObjectView):
         name, who = self.object.node.name, self.holder.label
         if self.revision is None:
             return _("Nothing changed: %(who)s had nothing directly on %(name)s") % {"who": who, "name": name}
-        what = self.result[:1].upper() + self.result[1:] if self.result else "Access"
+        what = self.result[:1].upper() + self.result[1:] if self.result else _("Access")
         return _("%(what)s on %(name)s revoked from %(who)s") % {"what": what, "name": name, "who": who}
 
     def heading(self, form: ConfirmForm) -> str:
         holder = terms.principal_name(self.holder)
-        return f"Revoke {self.rights or 'access'} on {self.object.node.name} from {holder}?"
+        return _("Revoke %(rights)s on %(name)s from %(holder)s?") % {
+            "rights": self.rights or _("all access"),
+            "name": self.object.node.name,
+            "holder": holder,
+        }
 
     def button(self, form: ConfirmForm) -> str:
         if self.holder.kind == Principal.Kind.GROUP:

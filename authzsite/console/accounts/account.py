@@ -13,8 +13,9 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.encoding import force_bytes
 from django.utils.http import urlsafe_base64_encode
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 from django.views.decorators.cache import never_cache
 
 from accounts import sessions
@@ -109,8 +110,12 @@ def _show(request: Request, account: User, link: str = "") -> HttpResponse:
     )
 
 
-_LINK_WORDS = (
-    f"It is shown this once, works once, for {DAYS} days, and anybody who has it can sign in as this person."
+_LINK_WORDS = format_lazy(
+    gettext_lazy(
+        "It is shown this once, works once, for {days} days, "
+        "and anybody who has it can sign in as this person."
+    ),
+    days=DAYS,
 )
 
 
@@ -205,7 +210,7 @@ class DisableAccountView(AdminChangeView):
 
     form_class = ConfirmForm
     template_name = "console/kit/confirm.html"
-    not_saved = "Not disabled."
+    not_saved = gettext_lazy("Not disabled.")
 
     def get_object(self) -> User:
         return _account(self.kwargs["id"])
@@ -230,7 +235,7 @@ class DisableAccountView(AdminChangeView):
         }
 
     def heading(self, form: ConfirmForm) -> str:
-        return f"Disable account {self.object.username}?"
+        return _("Disable account %(name)s?") % {"name": self.object.username}
 
     def lead(self) -> str:
         return _("Its grants and its history stay.")
@@ -284,7 +289,7 @@ class BindAccountView(AdminChangeView):
 
     def button(self, form: PrincipalForm) -> str:
         chosen = form["who"].chosen
-        return _("Bind to %(chosen)s") % {"chosen": terms.principal_name(chosen[0])} if chosen else "Bind"
+        return _("Bind to %(chosen)s") % {"chosen": terms.principal_name(chosen[0])} if chosen else _("Bind")
 
     def back(self) -> str:
         return reverse("console:account", args=[self.object.pk])

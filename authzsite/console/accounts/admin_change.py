@@ -8,6 +8,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.accounts import site_admins
 from authzsite.console.kit.change_view import ChangeView
@@ -20,13 +21,13 @@ class AdminChangeView(ChangeView):
     """Lets in site admins, and tells everybody else who they are."""
 
     section = "accounts"
-    cannot = "You cannot manage accounts"
+    cannot = gettext_lazy("You cannot manage accounts")
 
     def site_refusal(self) -> HttpResponse | None:
         if site_admins.may(self.request):
             return None
         url, text = self.way_back()
-        return site_admins.refused(self.request, self.cannot, back=url, back_words=text)
+        return site_admins.refused(self.request, str(self.cannot), back=url, back_words=text)
 
     def way_back(self) -> tuple[str, str]:
         """Where somebody who is not let in goes on: an address and its words."""

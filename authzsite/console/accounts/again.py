@@ -5,6 +5,7 @@ from __future__ import annotations
 from django.contrib.auth import authenticate
 from django.http import HttpResponse
 from django.shortcuts import redirect
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
@@ -17,7 +18,7 @@ from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.sign_in import asked_next
 from policies.services import second_factors
 
-WRONG = "This is not your password."
+WRONG = gettext_lazy("This is not your password.")
 
 
 @never_cache
@@ -41,4 +42,4 @@ def _problem(request: Request, account: User) -> str:
     if second_factors.held(account):
         return second_step.prove(request, account)
     known = authenticate(request, username=account.username, password=request.POST.get("password", ""))
-    return "" if known is not None and known.pk == account.pk else WRONG
+    return "" if known is not None and known.pk == account.pk else str(WRONG)

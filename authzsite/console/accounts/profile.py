@@ -58,7 +58,7 @@ def profile_page(request: Request) -> HttpResponse:
     if request.method != "POST":
         kept = form_resume.take(request)
         resumed = kept if kept and kept.get("do") == "token" else None
-        return _show(request, TokenForm(resumed, who="you"))
+        return _show(request, TokenForm(resumed))
     answers = {
         "token": _make,
         "revoke": _revoke,
@@ -78,9 +78,9 @@ def _make(request: Request) -> HttpResponse:
     if answer := step_up.asked(request):
         return answer
     asker = asker_of(request)
-    form = TokenForm(request.POST, who="you")
+    form = TokenForm(request.POST)
     made = form.make(asker, by=Actor(asker, "console"))
-    return _show(request, TokenForm(who="you", made=made) if made else form, status=200 if made else 422)
+    return _show(request, TokenForm(made=made) if made else form, status=200 if made else 422)
 
 
 def _revoke(request: Request) -> HttpResponse:
@@ -244,7 +244,7 @@ def _password(request: Request) -> HttpResponse:
             form.add_error(None, str(refusal))
     if form.errors:
         wrong = str(next(iter(form.errors.values()))[0])
-        return _show(request, TokenForm(who="you"), wrong, status=422)
+        return _show(request, TokenForm(), wrong, status=422)
     update_session_auth_hash(request, account)
     request.session.pop(sessions.NOTED, None)  # it goes on under another key
     say(request, _("Your password is changed; other browsers are signed out"))

@@ -14,6 +14,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
@@ -32,8 +33,8 @@ from policies.services import second_factors
 PENDING = "second_step"
 SECONDS = 600
 BACKEND = "django.contrib.auth.backends.ModelBackend"
-TOO_MANY = "Too many wrong codes. Sign-in is closed for a while."
-WRONG = "This code is not right, or was used before. Wait for the next one."
+TOO_MANY = gettext_lazy("Too many wrong codes. Sign-in is closed for a while.")
+WRONG = gettext_lazy("This code is not right, or was used before. Wait for the next one.")
 
 
 def after_password(request: Request, account: User, *, next_: str, kept: str = "") -> HttpResponse:
@@ -86,7 +87,7 @@ def second_step(request: Request) -> HttpResponse:
         return _show(request, form)
     problem = form.add(Actor(account.principal, "console")) if not known else prove(request, account)
     if problem:
-        return _show(request, form, problem, status=429 if problem is TOO_MANY else 422)
+        return _show(request, form, problem, status=429 if problem == str(TOO_MANY) else 422)
     del request.session[PENDING]
     if not known:
         proofs.show_codes(request)
@@ -96,11 +97,11 @@ def second_step(request: Request) -> HttpResponse:
 def prove(request: Request, account: User) -> str:
     """Why what was sent proves nothing; empty when it does.  Wrong codes count like wrong passwords."""
     if not AxesProxyHandler.is_allowed(request, {"username": account.username}):
-        return TOO_MANY
+        return str(TOO_MANY)
     if _proves(request, account):
         return ""
     user_login_failed.send(__name__, credentials={"username": account.username}, request=request)
-    return WRONG
+    return str(WRONG)
 
 
 def _proves(request: Request, account: User) -> bool:

@@ -11,6 +11,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 
 from accounts.entering import able
@@ -90,7 +91,7 @@ class ServiceAccess:
     def used(self) -> str:
         rows = Token.objects.filter(principal=self.service, last_used__isnull=False).order_by("-last_used")
         last = rows.values_list("last_used", flat=True).first()
-        return words.ago(last) if last else "Never"
+        return words.ago(last) if last else _("Never")
 
 
 def _service(request: Request, id: int) -> ServiceAccess:
@@ -109,17 +110,17 @@ def service_detail(request: Request, id: int) -> HttpResponse:
     """Its tokens, made and taken back here; enabling it again is a button too."""
     kept = _service(request, id)
     if request.method != "POST":
-        return _show(request, kept, TokenForm(who="it"))
+        return _show(request, kept, TokenForm())
     actor, do = Actor(kept.asker, "console"), request.POST.get("do", "")
     if do == "token":
         if answer := step_up.asked(request):
             return answer
-        form = TokenForm(request.POST, who="it")
+        form = TokenForm(request.POST)
         form.full_clean()
         if not kept.enabled:
             form.add_error("scope", _("It is disabled: a token would open nothing."))
         made = form.make(kept.service, by=actor)
-        return _show(request, kept, TokenForm(who="it", made=made) if made else form, 200 if made else 422)
+        return _show(request, kept, TokenForm(made=made) if made else form, 200 if made else 422)
     if do == "revoke":
         say(request, tokens.revoke(request.POST, kept.service, by=actor))
     if do == "enable" and kept.runs_the_site:
@@ -167,7 +168,7 @@ class AnsweringView(AdminChangeView):
 
     template_name = "console/kit/planned.html"
     looks_first = True
-    empty = "Name a person or a group. A group outlives the people in it."
+    empty = gettext_lazy("Name a person or a group. A group outlives the people in it.")
 
     def plan(self, form: PrincipalForm) -> Plan:
         if not form["who"].chosen:
@@ -192,7 +193,10 @@ class AnsweringView(AdminChangeView):
 class NewServiceForm(PrincipalForm):
     """A name, and who answers for it."""
 
-    name = TextField(label="Name of the service account", error_messages={"required": "Give it a name."})
+    name = TextField(
+        label=gettext_lazy("Name of the service account"),
+        error_messages={"required": gettext_lazy("Give it a name.")},
+    )
 
     field_order = ("name", "who", "reason")
 
@@ -200,7 +204,7 @@ class NewServiceForm(PrincipalForm):
 class NewServiceView(AnsweringView):
     """A name, and who answers for it."""
 
-    empty = "Name who answers for it: a person, or a group whose people make its tokens."
+    empty = gettext_lazy("Name who answers for it: a person, or a group whose people make its tokens.")
 
     def make_form(self, data: Any) -> NewServiceForm:
         nobody = _("Nobody of that name is known. Make the account first.")
@@ -320,7 +324,7 @@ class DisableServiceView(AdminChangeView):
         return _("%(label)s is disabled; its tokens open nothing") % {"label": self.object.service.label}
 
     def heading(self, form: ConfirmForm) -> str:
-        return f"Disable {self.object.service.label}?"
+        return _("Disable %(name)s?") % {"name": self.object.service.label}
 
     def lead(self) -> str:
         return _("Programs that use it stop working at their next call.")

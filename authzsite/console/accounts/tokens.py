@@ -8,6 +8,7 @@ from typing import Any
 from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal, Token
 from accounts.models.tokens import SCOPES
@@ -19,15 +20,20 @@ from policies.authority import Actor
 from policies.errors import NotFound, PolicyError
 from policies.services import tokens
 
-DAYS = (("7", "7 days"), ("30", "30 days"), ("90", "90 days"), ("365", "A year"))
-LASTS = "Choose how long it lasts."
+DAYS = (
+    ("7", gettext_lazy("7 days")),
+    ("30", gettext_lazy("30 days")),
+    ("90", gettext_lazy("90 days")),
+    ("365", gettext_lazy("A year")),
+)
+LASTS = gettext_lazy("Choose how long it lasts.")
 TOLD = {
-    "check": "ask what somebody may do",
-    "report": "report what was used",
-    "request": "ask for access",
-    "manage": "change access, as {who} may",
-    "audit": "read the history, as {who} may",
-    "directory": "keep people and groups for the company's directory, if {who} does",
+    "check": gettext_lazy("ask what somebody may do"),
+    "report": gettext_lazy("report what was used"),
+    "request": gettext_lazy("ask for access"),
+    "manage": gettext_lazy("change access, within the rights of the account"),
+    "audit": gettext_lazy("read the history, within the rights of the account"),
+    "directory": gettext_lazy("keep people and groups for the company's directory"),
 }
 SHOWN = 100
 
@@ -49,19 +55,22 @@ class TokenForm(ConsoleForm):
     """What is filled in to make a token; `made` holds its text, to be shown this once."""
 
     scope = ChoicesField(
-        label="May",
+        label=gettext_lazy("May"),
         strict=True,
         initial=["check"],
-        error_messages={"required": "Choose at least one thing it may do."},
+        error_messages={"required": gettext_lazy("Choose at least one thing it may do.")},
     )
     days = SegmentsField(
-        label="Lasts", choices=DAYS, initial="30", error_messages={"required": LASTS, "invalid_choice": LASTS}
+        label=gettext_lazy("Lasts"),
+        choices=DAYS,
+        initial="30",
+        error_messages={"required": LASTS, "invalid_choice": LASTS},
     )
 
-    def __init__(self, data: Any = None, *, who: str, made: str = "", **kwargs: Any) -> None:
+    def __init__(self, data: Any = None, *, made: str = "", **kwargs: Any) -> None:
         super().__init__(data, **kwargs)
         self.made = made
-        self.fields["scope"].offer((code, code, TOLD[code].format(who=who)) for code in SCOPES)
+        self.fields["scope"].offer((code, code, str(TOLD[code])) for code in SCOPES)
         if data is None:
             self.look(begin=True)
 
@@ -92,7 +101,7 @@ def shown(holder: Principal, form: TokenForm, *, who: str, may: bool = True) -> 
     rows = Token.objects.filter(principal=holder, run="").order_by("revoked", "-created")
     note = Note("warn", _("Copy the token now."), _("It is shown this once and kept nowhere."))
     return {
-        "token_rows": [_line(row, who) for row in rows[:SHOWN]],
+        "token_rows": [_line(row) for row in rows[:SHOWN]],
         "token_form": form,
         "token_note": note if form.made else None,
         "token_may": may,
@@ -100,14 +109,14 @@ def shown(holder: Principal, form: TokenForm, *, who: str, may: bool = True) -> 
     }
 
 
-def _line(row: Token, who: str) -> TokenRow:
+def _line(row: Token) -> TokenRow:
     over = row.expires is not None and row.expires <= timezone.now()
     ended = State("unknown", _("Ended by itself")) if over else None
     state = State("paused", _("Revoked")) if row.revoked else ended
     return TokenRow(
         row.pk,
         row.prefix,
-        words.listed(row.scopes) or _("all that %(who)s may") % {"who": who},
+        words.listed(row.scopes) or _("everything the account may do"),
         words.day(row.created),
         words.ago(row.last_used) if row.last_used else _("Never"),
         Chip("ends", words.moment(row.expires), hidden="until") if row.expires and not state else None,

@@ -14,6 +14,7 @@ from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.entering import able
 from accounts.models import Keeping, Principal, Token, User
@@ -37,11 +38,11 @@ from policies.services.grants import revision_now
 
 LISTED = 50
 KINDS = (
-    ("", "People"),
-    ("disabled", "Disabled"),
-    ("unbound", "Bound to nobody"),
-    ("services", "Service accounts"),
-    ("unkept", "Nobody answers"),
+    ("", gettext_lazy("People")),
+    ("disabled", gettext_lazy("Disabled")),
+    ("unbound", gettext_lazy("Bound to nobody")),
+    ("services", gettext_lazy("Service accounts")),
+    ("unkept", gettext_lazy("Nobody answers")),
 )
 
 
@@ -195,8 +196,8 @@ def _person_line(row: Any) -> AccountRow:
     url = reverse("console:account", args=[row.pk])
     name = row.principal.label if row.principal else row.username
     who = Who(name, Face("person", words.initials(name)), row.username, url)
-    used = words.moment(row.last_login) if row.last_login else "Never"
-    acts = str(row.principal) if row.principal else "Nobody"
+    used = words.moment(row.last_login) if row.last_login else _("Never")
+    acts = str(row.principal) if row.principal else _("Nobody")
     return AccountRow(who, acts, used, _("Yes") if row.tokens else _("None"), state_of(row))
 
 
@@ -244,7 +245,7 @@ def _service_lines(rows: list[Principal]) -> list[AccountRow]:
     lines = []
     for program in programs(rows):
         who = terms.who(program.row, _("service account"), reverse("console:service", args=[program.row.pk]))
-        keeper = program.keeper.label if program.keeper else "Nobody"
+        keeper = program.keeper.label if program.keeper else _("Nobody")
         lines.append(AccountRow(who, keeper, "", _("Yes") if program.tokens else _("None"), program.state))
     return lines
 
@@ -299,13 +300,17 @@ class NewAccountForm(ConsoleForm):
     """A name to sign in with and the name people know."""
 
     name = TextField(
-        label="Name to sign in with",
+        label=gettext_lazy("Name to sign in with"),
         max_length=150,
-        help_text="It cannot be changed later. Access that realms gave to this user name will apply.",
-        error_messages={"required": "A name has 1 to 255 characters."},
+        help_text=gettext_lazy(
+            "It cannot be changed later. Access that realms gave to this user name will apply."
+        ),
+        error_messages={"required": gettext_lazy("A name has 1 to 255 characters.")},
     )
     display_name = TextField(
-        label="Name that people know", required=False, help_text="Such as Ana Analyst. May be left empty."
+        label=gettext_lazy("Name that people know"),
+        required=False,
+        help_text=gettext_lazy("Such as Ana Analyst. May be left empty."),
     )
     reason = ReasonField()
 
@@ -314,7 +319,7 @@ class NewAccountView(AdminChangeView):
     """An account; then the link by which its owner sets a password."""
 
     form_class = NewAccountForm
-    not_saved = "Not made."
+    not_saved = gettext_lazy("Not made.")
 
     def save(self, form: NewAccountForm, actor: Actor) -> User:
         authority, typed = site_permissions.of_admin(actor), form.cleaned_data

@@ -7,15 +7,16 @@ from typing import Any
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.parts import Action, Facts, Lineage, Note, Station, Tab, Tabs
+from authzsite.console.kit.display.parts import Action, Facts, Lineage, Note, Station, StrOrPromise, Tab, Tabs
 from authzsite.console.objects.access import ObjectAccess
 from authzsite.console.objects.header import ObjectHeader
 from catalog.models import Placement
 from policies.models import Change
 
-HIDDEN = "You may read its history, but not its contents."
+HIDDEN = gettext_lazy("You may read its history, but not its contents.")
 
 
 class PastHead(ObjectHeader):
@@ -42,7 +43,7 @@ class PastHead(ObjectHeader):
 
     def _lead(self) -> str:
         if self.ended is None:
-            return HIDDEN
+            return str(HIDDEN)
         when = words.when_in_words(words.moment(self.ended.at))
         return _("It is gone since %(when)s, revision %(revision)s. Its history stays.") % {
             "when": when,
@@ -61,9 +62,9 @@ class PastHead(ObjectHeader):
 
     def tabs(self) -> Tabs:
         past = "role_then" if self.node.type == "role" else "object_then"
-        return Tabs(tuple(self._tab(*item) for item in (("object_history", "History"), (past, "Past"))))
+        return Tabs(tuple(self._tab(*item) for item in (("object_history", _("History")), (past, _("Past")))))
 
-    def _tab(self, code: str, label: str) -> Tab:
+    def _tab(self, code: str, label: StrOrPromise) -> Tab:
         return Tab(label, reverse(f"console:{code}", args=[self.node.id]), code == self.tab)
 
     def banner(self) -> Note | None:

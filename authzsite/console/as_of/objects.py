@@ -19,6 +19,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.as_of.header import head_of
@@ -49,7 +50,11 @@ from policies.record.exports.evidence import Question
 from policies.record.revisions import Past
 
 SHOWN = 50
-VIEWS = (("", "Who had access then"), ("changes", "What changed since"), ("between", "Who had it in between"))
+VIEWS = (
+    ("", gettext_lazy("Who had access then")),
+    ("changes", gettext_lazy("What changed since")),
+    ("between", gettext_lazy("Who had it in between")),
+)
 REASON = "why-not-evidence"
 EXPORT = "export_history"
 
@@ -283,7 +288,11 @@ def _line(row: Difference, type_: str) -> DiffLine:
         "gain": _("has gained %(after)s") % {"after": terms.lower(after)},
         "lose": _("has lost %(before)s") % {"before": terms.lower(before)},
     }
-    text = told.get(row.kind, f"could {terms.lower(before)}, now can {terms.lower(after)}")
+    text = told.get(
+        row.kind,
+        _("could %(before)s, now can %(after)s")
+        % {"before": terms.lower(before), "after": terms.lower(after)},
+    )
     return DiffLine(kind, row.principal.label, text)
 
 
@@ -351,20 +360,22 @@ class EvidenceForm(ConsoleForm):
 
     at = TextField(required=False)
     person = TextField(
-        label="Of one person",
+        label=gettext_lazy("Of one person"),
         required=False,
         widget=forms.TextInput(attrs={**PLAIN, "placeholder": "everybody"}),
     )
     sample = WholeNumberField(
-        label="A sample of",
+        label=gettext_lazy("A sample of"),
         required=False,
         max_length=17,
         least=1,
-        wrong="A sample is a number of people.",
-        widget=forms.TextInput(attrs={**PLAIN, "placeholder": "all people", "inputmode": "numeric"}),
+        wrong=gettext_lazy("A sample is a number of people."),
+        widget=forms.TextInput(
+            attrs={**PLAIN, "placeholder": gettext_lazy("all people"), "inputmode": "numeric"}
+        ),
     )
     seed = TextField(
-        label="Drawn by the seed",
+        label=gettext_lazy("Drawn by the seed"),
         required=False,
         widget=forms.TextInput(attrs={**PLAIN, "placeholder": "2026-Q1"}),
     )

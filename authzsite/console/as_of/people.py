@@ -163,7 +163,7 @@ def _row(left: Reached | None, right: Reached | None) -> ReachRow:
     assert reached is not None  # noqa: S101 - one of the two names the object
     kind = "gain" if left is None else "lose" if right is None else "change"
     sign = {"gain": "+", "lose": "−", "change": "~"}[kind]
-    one, other = (side.words if side else "Nothing" for side in (left, right))
+    one, other = (side.words if side else gettext("Nothing") for side in (left, right))
     return ReachRow(reached.node, one, other, kind, sign)
 
 

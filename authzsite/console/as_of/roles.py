@@ -9,6 +9,7 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.as_of.objects import moment_of
@@ -28,7 +29,7 @@ from policies.record import access_log, history
 from policies.record.history import Sight
 from policies.record.revisions import Past
 
-WRONG = "Write a day, a day with a time, or a revision that there was."
+WRONG = gettext_lazy("Write a day, a day with a time, or a revision that there was.")
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from django.db.models import CharField, Count, Exists, OuterRef, QuerySet, Value
 from django.db.models.functions import Collate, Left, Upper
 from django.http import QueryDict
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from authzsite.console.catalog.tree import SHOWN, after, inside, mark_of, shown_types
 from authzsite.console.kit.display import terms, words
@@ -28,7 +28,7 @@ OTHERS = 14
 """So many letters beyond the alphabet have a bar of their own."""
 TALL = 20
 LONGEST = 255
-HOW = (("", "All"), ("mine", "Yours"), ("ownerless", "No owner"))
+HOW = (("", gettext_lazy("All")), ("mine", gettext_lazy("Yours")), ("ownerless", gettext_lazy("No owner")))
 
 
 @dataclass

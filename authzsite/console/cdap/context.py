@@ -80,7 +80,7 @@ class InstanceContext:
     def actions(self) -> dict[str, str]:
         """The actions that can be given, and what they are called."""
         law = dialects.get(self.root.kind)
-        return {code: known.label for code, known in law.privileges.items()}
+        return {code: gettext(known.label) for code, known in law.privileges.items()}
 
     def labels(self, codes: Iterable[str]) -> str:
         """Read, Write and Administer, in the law's own order."""

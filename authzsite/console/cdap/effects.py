@@ -54,12 +54,11 @@ class PatternEffects:
         }
 
     def tally(self) -> Tally:
-        told = (("lose", "lose", "loses"), ("gain", "gain", "gains"), ("same", "unchanged", "unchanged"))
-        counts = [(kind, self.foretold.count(kind), several, one) for kind, several, one in told]
+        counts = [(kind, self.foretold.count(kind)) for kind in ("lose", "gain", "same")]
         return Tally(
             tuple(
-                Count(words.number(many), one if many == 1 else several, kind if kind != "same" else "")
-                for kind, many, several, one in counts
+                Count(words.number(many), words.outcome(kind, many), kind if kind != "same" else "")
+                for kind, many in counts
                 if many
             )
         )
@@ -89,7 +88,12 @@ class PatternEffects:
                 f"{names}.",
             )
         else:
-            subject = f"{terms.principal_name(first.person)}{f' of {first.via}' if first.via else ''}"
+            subject = (
+                _("%(effects)s of %(via)s")
+                % {"effects": terms.principal_name(first.person), "via": first.via}
+                if first.via
+                else terms.principal_name(first.person)
+            )
             note = ""
         waits = first.kind == "same" and not self.removal and not self.foretold.entities
         return DiffLine("lack" if waits else first.kind, subject, self._outcome(first, len(effects)), note)

@@ -107,7 +107,7 @@ def _way(desk: InstanceContext, node: Node) -> list[tuple[str, str]]:
     if node.id == desk.root.id:
         return []
     above = [item for item in node.above() if item.id != desk.root.id]
-    entities = ("Entities", desk.url("cdap_entities"))
+    entities = (_("Entities"), desk.url("cdap_entities"))
     return [entities, *((item.name, desk.url("cdap_entities", **{"in": text_of(item)})) for item in above)]
 
 
@@ -122,7 +122,7 @@ def able(desk: InstanceContext, node: Node) -> str:
     """What the viewer may do with an entity, in words."""
     slice_, now = desk.place.slice, desk.place.now
     held = [code for code in desk.actions if ask.answer(slice_, code, node, now=now)]
-    return desk.labels(held) or "Nothing"
+    return desk.labels(held) or _("Nothing")
 
 
 def _empty(node: Node, text: str) -> Empty:

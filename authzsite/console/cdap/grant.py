@@ -11,6 +11,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.shortcuts import render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from accounts.text import holdable
@@ -46,8 +47,8 @@ from policies.services import patterns, realm_of
 from policies.simulation.changes import AddToRole, Change, GrantAccess, Target
 
 ROLES = 200
-NO_NAME = "Write a name, and the preview shows what it matches, who gains and who loses."
-NO_HOLDER = "Name a person, a group or a role, and the preview shows who gains."
+NO_NAME = gettext_lazy("Write a name, and the preview shows what it matches, who gains and who loses.")
+NO_HOLDER = gettext_lazy("Name a person, a group or a role, and the preview shows who gains.")
 
 
 class RecipientForm(ConsoleForm):
@@ -55,9 +56,10 @@ class RecipientForm(ConsoleForm):
 
     who = PrincipalField(
         required=False,
-        nobody="Nobody of that name is known here.",
-        help_text="Type a name and press Enter to choose. "
-        "Person: for a short time. Group: for a lasting need.",
+        nobody=gettext_lazy("Nobody of that name is known here."),
+        help_text=gettext_lazy(
+            "Type a name and press Enter to choose. Person: for a short time. Group: for a lasting need."
+        ),
     )
 
     def __init__(self, data: Any = None, *, desk: InstanceContext, **kwargs: Any) -> None:
@@ -77,12 +79,14 @@ class PatternGrantForm(RecipientForm):
     """On which name, to whom, which rights and why."""
 
     text = EntityNameField(
-        label="On",
+        label=gettext_lazy("On"),
         max_length=patterns.LONGEST + 1,
-        error_messages={"required": "Write the name of an entity, or a pattern."},
+        error_messages={"required": gettext_lazy("Write the name of an entity, or a pattern.")},
     )
-    role = TextField(label="Or a role", required=False)
-    may = ChoicesField(label="May", error_messages={"required": "Choose at least one right."})
+    role = TextField(label=gettext_lazy("Or a role"), required=False)
+    may = ChoicesField(
+        label=gettext_lazy("May"), error_messages={"required": gettext_lazy("Choose at least one right.")}
+    )
     reason = ReasonField(help_text=REASON_HELP)
     field_order = ("text", "who", "role", "may", "reason")
 
@@ -105,7 +109,7 @@ class PatternGrantForm(RecipientForm):
         roles.choices = cast("Any", lambda: self.role_choices)  # asked for only when they are drawn
         self.fields["role"].widget = roles
         self.fields["may"].offer(
-            (code, label, about[code].description) for code, label in desk.actions.items()
+            (code, label, _(about[code].description)) for code, label in desk.actions.items()
         )
         self.fields["may"].initial = list(desk.actions)[:1]
 

@@ -8,6 +8,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.cdap.context import InstanceContext, desk_at
 from authzsite.console.kit.change_view import ChangeView, Plan
@@ -30,13 +31,13 @@ class RegisterForm(ConsoleForm):
 
     entity = TextField(
         max_length=patterns.LONGEST,
-        help_text="Kind and name, such as namespace:ns1 or dataset:ns1.orders.",
-        error_messages={"required": "Name the entity."},
+        help_text=gettext_lazy("Kind and name, such as namespace:ns1 or dataset:ns1.orders."),
+        error_messages={"required": gettext_lazy("Name the entity.")},
     )
     principal = TextField(
         required=False,
-        label="Runs as, or belongs to",
-        help_text="The principal that is impersonated. May be left empty.",
+        label=gettext_lazy("Runs as, or belongs to"),
+        help_text=gettext_lazy("The principal that is impersonated. May be left empty."),
     )
 
     def __init__(self, data: Any, *, root: Node) -> None:
@@ -77,7 +78,7 @@ class RegisterEntityView(EntityChangeView):
     """Anybody may ask; what they lack is said in the form."""
 
     form_class = RegisterForm
-    not_saved = "Not registered."
+    not_saved = gettext_lazy("Not registered.")
 
     def get_form_arguments(self) -> dict[str, Any]:
         return {"root": self.desk.root}
@@ -105,7 +106,7 @@ class RegisterEntityView(EntityChangeView):
         return _("You need Write on the object that it is in, and get Everything on the new one.")
 
     def button(self, form: RegisterForm) -> str:
-        return "Register"
+        return _("Register")
 
     def back(self) -> str:
         return self.desk.url("cdap_entities")
@@ -119,7 +120,7 @@ class DeleteEntityView(EntityChangeView):
 
     form_class = ConfirmForm
     template_name = "console/kit/confirm.html"
-    not_saved = "Not deleted."
+    not_saved = gettext_lazy("Not deleted.")
 
     def get_object(self) -> InstanceContext:
         desk = super().get_object()
@@ -150,7 +151,7 @@ class DeleteEntityView(EntityChangeView):
         return _("%(entity)s is deleted; its history is kept") % {"entity": self.entity}
 
     def heading(self, form: ConfirmForm) -> str:
-        return f"Delete {self.entity}?"
+        return _("Delete %(name)s?") % {"name": self.entity}
 
     def lead(self) -> str:
         return _("In %(name)s") % {"name": self.desk.root.name}

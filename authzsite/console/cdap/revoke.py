@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from django.http import Http404, HttpResponse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.cdap.context import InstanceContext, PatternGrant, desk_at, held_on
@@ -64,7 +64,7 @@ class RevokePatternView(ChangeView):
 
     form_class = ConfirmForm
     template_name = "console/kit/confirm.html"
-    not_saved = "Not revoked."
+    not_saved = gettext_lazy("Not revoked.")
     object: Removal
 
     def get_object(self) -> Removal:
@@ -126,7 +126,11 @@ class RevokePatternView(ChangeView):
         removal = self.object
         codes = removal.held.codes if removal.held else ()
         what = words.listed([terms.lower(self.desk.actions[code]) for code in codes])
-        return f"Revoke {what or 'access'} on {removal.target} from {removal.spoken}?"
+        return gettext("Revoke %(rights)s on %(name)s from %(holder)s?") % {
+            "rights": what or gettext("all access"),
+            "name": removal.target,
+            "holder": removal.spoken,
+        }
 
     def lead(self) -> str:
         if self.effects and self.object.target.is_pattern:

@@ -154,8 +154,8 @@ def _facts(desk: InstanceContext) -> Facts:
     found = [
         Fact(_("Rules"), _("CDAP %(settings)s") % {"settings": settings["policy"]}),
         Fact(_("Administrator"), who.label if who else _("Nobody")),
-        Fact(_("Admin group"), str(settings.get("admin_group") or "None")),
-        Fact(_("Master user"), str(settings.get("master_user") or "None")),
+        Fact(_("Admin group"), str(settings.get("admin_group") or _("None"))),
+        Fact(_("Master user"), str(settings.get("master_user") or _("None"))),
         Fact(
             _("Enforced"),
             "" if not switched else _("Yes"),

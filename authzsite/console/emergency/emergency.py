@@ -9,7 +9,8 @@ from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.text import format_lazy
+from django.utils.translation import gettext, gettext_lazy
 
 from authzsite.console.emergency.views import state_of
 from authzsite.console.kit.change_view import ChangeView
@@ -39,9 +40,14 @@ class ReviewForm(ConsoleForm):
     """What was found; the button says whether the emergency is ended or its review closed."""
 
     verdict = ReasonField(
-        label="What you found",
-        help_text=f"At least {emergency_access.SHORTEST_VERDICT} characters. "
-        "The review stays open until then; the statement is kept for ever.",
+        label=gettext_lazy("What you found"),
+        help_text=format_lazy(
+            gettext_lazy(
+                "At least {number} characters. "
+                "The review stays open until then; the statement is kept for ever."
+            ),
+            number=emergency_access.SHORTEST_VERDICT,
+        ),
     )
 
     @property
@@ -54,7 +60,7 @@ class EmergencyView(ChangeView):
 
     form_class = ReviewForm
     template_name = "console/emergency/emergency.html"
-    not_saved = "Nothing was changed."
+    not_saved = gettext_lazy("Nothing was changed.")
 
     def get_object(self) -> tuple[Emergency, Node]:
         try:

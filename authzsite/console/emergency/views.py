@@ -13,7 +13,9 @@ from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.home.waiting import Waits, waits
@@ -41,11 +43,11 @@ from policies.errors import NotFound
 from policies.models import Emergency
 
 SHOWN, ON_HOME, LOOKED_AT = 20, 3, 200
-ACTIONS = ((READ, "Read"), (WRITE, "Read and write"))
+ACTIONS = ((READ, gettext_lazy("Read")), (WRITE, gettext_lazy("Read and write")))
 STATES = {
-    "open": State("behind", "Open"),
-    "ended": State("failed", "Waits for its review"),
-    "closed": State("ok", "Reviewed"),
+    "open": State("behind", gettext_lazy("Open")),
+    "ended": State("failed", gettext_lazy("Waits for its review")),
+    "closed": State("ok", gettext_lazy("Reviewed")),
 }
 
 
@@ -108,21 +110,26 @@ class ObjectNameField(TextField):
 class EmergencyForm(ConsoleForm):
     """What somebody opens for themselves, for how many hours, and what happened."""
 
-    what = ObjectNameField(label="Object, by its full name", max_length=1000, required=False)
+    what = ObjectNameField(label=gettext_lazy("Object, by its full name"), max_length=1000, required=False)
     action = SegmentsField(
-        label="To",
+        label=gettext_lazy("To"),
         choices=ACTIONS,
         initial=READ,
         required=False,
-        error_messages={"invalid_choice": "Choose one of these."},
+        error_messages={"invalid_choice": gettext_lazy("Choose one of these.")},
     )
     hours = forms.TypedChoiceField(
-        label="For", coerce=int, initial=1, widget=forms.Select(attrs={"class": "input fit"})
+        label=gettext_lazy("For"), coerce=int, initial=1, widget=forms.Select(attrs={"class": "input fit"})
     )
     reason = ReasonField(
-        label="What happened",
-        help_text=f"At least {emergency_access.SHORTEST_REASON} characters. "
-        "The owners read it at once; it is kept in the history for ever.",
+        label=gettext_lazy("What happened"),
+        help_text=format_lazy(
+            gettext_lazy(
+                "At least {number} characters. "
+                "The owners read it at once; it is kept in the history for ever."
+            ),
+            number=emergency_access.SHORTEST_REASON,
+        ),
     )
 
     def __init__(self, data: Any = None, **kwargs: Any) -> None:
@@ -139,7 +146,7 @@ class EmergenciesView(ChangeView):
     form_class = EmergencyForm
     steps_up = True
     template_name = "console/emergency/list.html"
-    not_saved = "Not opened."
+    not_saved = gettext_lazy("Not opened.")
 
     def get_object(self) -> EmergencyContext:
         return EmergencyContext(self.asker)
@@ -178,7 +185,7 @@ class EmergenciesView(ChangeView):
         node = nodes([self.opened.securable_id]).get(self.opened.securable_id)
         until = words.when_in_words(words.moment(self.opened.until))
         return _("%(name)s is open to you until %(until)s") % {
-            "name": node.name if node else "What was dropped",
+            "name": node.name if node else _("What was dropped"),
             "until": until,
         }
 

@@ -291,7 +291,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
 )
 
 _MORE: tuple[tuple[str, str, str], ...] = (
-    ("principal", "Principal", "Whoever can be given access: a person, a group, a service account."),
+    ("principal", "Principal", "What access can be given to: a person, a group, a service account."),
     ("object", "Object", "What access is given on: a catalog, a schema, a table, a namespace, an entity."),
     ("privilege", "Privilege", "One thing that the law of a realm lets be given, such as reading a table."),
     (

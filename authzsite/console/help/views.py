@@ -5,11 +5,16 @@ from __future__ import annotations
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
 
-from authzsite.console.help.glossary import GROUPS
+from authzsite.console.help.glossary import GROUPS, Word
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
+
+
+def _said(item: Word) -> Word:
+    """A word and its meaning in the reader's language."""
+    return Word(item.code, _(item.word), _(item.text))
 
 
 @reads
@@ -19,7 +24,7 @@ def glossary_page(request: Request) -> HttpResponse:
     text = request.GET.get("q", "").strip()[:255]
     folded = text.casefold()
     groups = [
-        (heading, [item for item in some if folded in f"{item.word} {item.text}".casefold()])
+        (_(heading), [item for item in map(_said, some) if folded in f"{item.word} {item.text}".casefold()])
         for heading, some in GROUPS
     ]
     context = {

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from django.urls import reverse
+from django.utils.translation import gettext, ngettext
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
 
 from authzsite.console.herd.context import GRANTING, HerdContext
 from authzsite.console.kit.display import terms, words
@@ -26,7 +26,7 @@ ORDER = ("lose", "gain", "lack", "same")
 def labels(codes: Iterable[str]) -> str:
     """Read, Write and Grant, in Herd's own order."""
     held = set(codes)
-    return words.listed([PERMISSIONS[code].label for code in ON_NAMESPACE if code in held])
+    return words.listed([gettext(PERMISSIONS[code].label) for code in ON_NAMESPACE if code in held])
 
 
 @dataclass(frozen=True)
@@ -48,10 +48,10 @@ class EntryEffects:
 
     def tally(self) -> Tally:
         told = []
-        for kind, one, many in (("lose", "loses", "lose"), ("gain", "gains", "gain")):
+        for kind in ("lose", "gain"):
             number = self._count(kind)
             if number:
-                told.append(Count(words.number(number), one if number == 1 else many, kind))
+                told.append(Count(words.number(number), words.outcome(kind, number), kind))
         return Tally(tuple(told))
 
     def _count(self, kind: str) -> int:
@@ -163,7 +163,9 @@ class EntryEffects:
 def _verbs(codes: Iterable[str]) -> str:
     """read, write and grant"""
     held = set(codes)
-    return words.listed([terms.lower(PERMISSIONS[code].label) for code in ON_NAMESPACE if code in held])
+    return words.listed(
+        [terms.lower(gettext(PERMISSIONS[code].label)) for code in ON_NAMESPACE if code in held]
+    )
 
 
 def _through(outcome: Outcome) -> str:

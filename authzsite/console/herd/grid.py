@@ -219,7 +219,7 @@ class Grid:
         cells = tuple(
             Cell(
                 column,
-                PERMISSIONS[column].label,
+                gettext(PERMISSIONS[column].label),
                 f"{column} {code}",
                 column in held,
                 column in wanted,
@@ -227,7 +227,7 @@ class Grid:
             )
             for column in self.columns
         )
-        later = [PERMISSIONS[item].label for item in wanted if item not in self.columns]
+        later = [gettext(PERMISSIONS[item].label) for item in wanted if item not in self.columns]
         also = (
             gettext("also %(listed)s")
             % {"listed": words.listed([terms.lower(item) for item in sorted(later)])}

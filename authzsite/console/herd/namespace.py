@@ -11,6 +11,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts import people
 from authzsite.console.cdap.links import page_of_name
@@ -61,7 +62,7 @@ from policies.services.entries import Turn
 from policies.simulation.changes import DropObject, GrantAccess, RevokeAccess, Target
 
 DROP = "Namespace.deleteNamespace"
-IN_USE = "Somebody else still has an entry in it, or something lies below it."
+IN_USE = gettext_lazy("Somebody else still has an entry in it, or something lies below it.")
 
 
 class NamespaceView(HerdChangeView):
@@ -149,7 +150,7 @@ class NamespaceView(HerdChangeView):
 
     def button(self, form: GridForm) -> str:
         many = len(form.grid.turns) if self.desk.may_grant else 0
-        return _("Save %(many)s") % {"many": words.count(many, "entry", "entries")} if many else "Save"
+        return _("Save %(many)s") % {"many": words.count(many, "entry", "entries")} if many else _("Save")
 
     def back(self) -> str:
         return reverse("console:namespace", args=[self.desk.node.id])
@@ -267,7 +268,7 @@ def _own(desk: HerdContext) -> str:
     if desk.administers:
         return _("Everything, as administrator")
     held = permitted(desk.place.slice, desk.node, desk.place.now.timestamp())
-    return labels(held) or "Nothing"
+    return labels(held) or _("Nothing")
 
 
 # The top and the rest
@@ -349,7 +350,7 @@ class DeleteNamespaceView(HerdChangeView):
 
     form_class = ConfirmForm
     template_name = "console/kit/confirm.html"
-    not_saved = "Not deleted."
+    not_saved = gettext_lazy("Not deleted.")
 
     def get_object(self) -> HerdContext:
         return namespace_at(self.request, self.kwargs["id"])
@@ -391,7 +392,7 @@ class DeleteNamespaceView(HerdChangeView):
         return reverse("console:herd", args=[self.desk.herd.id])
 
     def heading(self, form: ConfirmForm) -> str:
-        return f"Delete namespace {self.desk.node.name}?"
+        return _("Delete namespace %(name)s?") % {"name": self.desk.node.name}
 
     def lead(self) -> str:
         return terms.place_words(self.desk.node)

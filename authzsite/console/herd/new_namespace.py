@@ -7,6 +7,7 @@ from typing import Any
 from django.core.exceptions import ValidationError
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.herd.context import CREATE
 from authzsite.console.herd.herd_change import HerdChangeView
@@ -23,10 +24,10 @@ class NewNamespaceForm(ConsoleForm):
     """A name, and who is charged for it."""
 
     name = TextField(
-        help_text="Such as NEW_APP. The same in any case of its letters.",
-        error_messages={"required": "Give it a name."},
+        help_text=gettext_lazy("Such as NEW_APP. The same in any case of its letters."),
+        error_messages={"required": gettext_lazy("Give it a name.")},
     )
-    charge_code = TextField(required=False, help_text="May be left empty.")
+    charge_code = TextField(required=False, help_text=gettext_lazy("May be left empty."))
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
@@ -45,7 +46,7 @@ class NewNamespaceView(HerdChangeView):
     """Who makes it gets no access to it."""
 
     form_class = NewNamespaceForm
-    not_saved = "Not made."
+    not_saved = gettext_lazy("Not made.")
 
     def save(self, form: NewNamespaceForm, actor: Actor) -> Node:
         herd, name, charge = self.desk.herd, form.cleaned_data["name"], form.cleaned_data["charge_code"]

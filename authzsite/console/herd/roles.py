@@ -10,7 +10,7 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from accounts import people
 from accounts.models import Principal
@@ -39,8 +39,10 @@ from policies.services.authorities import authorized
 from policies.simulation.changes import UnassignRole
 
 TEXTS = {
-    DATA_OWNER: "May decide what others may do, in the namespaces where they also have Grant and Read.",
-    OPS: "May keep storage policies that belong to no namespace.",
+    DATA_OWNER: gettext_lazy(
+        "May decide what others may do, in the namespaces where they also have Grant and Read."
+    ),
+    OPS: gettext_lazy("May keep storage policies that belong to no namespace."),
 }
 
 
@@ -66,7 +68,7 @@ class Role:
 class AssignForm(ConsoleForm):
     """Who is to hold a role, and why; `next` is the namespace whose steps led here."""
 
-    who = TextField(error_messages={"required": "Name a user id."})
+    who = TextField(error_messages={"required": gettext_lazy("Name a user id.")})
     reason = ReasonField()
     next = TextField(required=False)
 
@@ -135,7 +137,7 @@ class RolesView(HerdChangeView):
     def _role(self, form: AssignForm, name: str) -> Role:
         rows = list(_holders(self.desk, name)) if name in self.desk.roles else []
         typed = form["who"] if name == self.asked_role else None
-        return Role(name, PERMISSIONS[name].label, TEXTS[name], rows, typed, name == DATA_OWNER)
+        return Role(name, _(PERMISSIONS[name].label), str(TEXTS[name]), rows, typed, name == DATA_OWNER)
 
 
 def _holder(typed: str) -> Principal:
@@ -218,7 +220,7 @@ class TakeRoleView(HerdChangeView):
 
     form_class = ConfirmForm
     template_name = "console/kit/confirm.html"
-    not_saved = "Not taken back."
+    not_saved = gettext_lazy("Not taken back.")
 
     def refusal(self) -> HttpResponse | None:
         if not self.desk.administers:
@@ -247,7 +249,10 @@ class TakeRoleView(HerdChangeView):
         return _("%(name)s taken back from %(label)s") % {"name": self.role.name, "label": self.holder.label}
 
     def heading(self, form: ConfirmForm) -> str:
-        return f"Take {self.role.name} back from {terms.principal_name(self.holder)}?"
+        return _("Take %(role)s back from %(holder)s?") % {
+            "role": self.role.name,
+            "holder": terms.principal_name(self.holder),
+        }
 
     def lead(self) -> str:
         return _("Entries on namespaces stay; without the role, Grant cannot be used.")

@@ -40,7 +40,7 @@ class Step:
 
     @property
     def word(self) -> str:
-        return {DONE: "Done", NEXT: "Next", OPEN: "Later"}[self.state]
+        return {DONE: _("Done"), NEXT: _("Next"), OPEN: _("Later")}[self.state]
 
 
 @dataclass(frozen=True)
@@ -167,7 +167,9 @@ class Steps:
             title,
             state,
             text,
-            reason=Reason(f"why-step-{len(title)}", f"This is for the administrator, {name}."),
+            reason=Reason(
+                f"why-step-{len(title)}", _("This is for the administrator, %(name)s.") % {"name": name}
+            ),
         )
 
     # From the record
@@ -183,7 +185,11 @@ class Steps:
 
     def _by(self, event: Event, person: Principal | None = None) -> str:
         row = Principal.objects.filter(pseudonym=event.change.actor).first()
-        actor = row.label if row else {"operator": "the site's operator"}.get(event.change.actor, "somebody")
+        actor = (
+            row.label
+            if row
+            else {"operator": _("the site's operator")}.get(event.change.actor, _("somebody"))
+        )
         to = _(" to %(label)s") % {"label": person.label} if person else ""
         return _("Done by %(actor)s%(to)s, %(at)s.") % {
             "actor": actor,

@@ -9,6 +9,7 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from accounts.text import holdable
@@ -169,7 +170,7 @@ class RemoveUserView(HerdChangeView):
 
     form_class = ConfirmForm
     template_name = "console/kit/confirm.html"
-    not_saved = "Nothing was removed."
+    not_saved = gettext_lazy("Nothing was removed.")
     object: User
 
     def get_object(self) -> User:

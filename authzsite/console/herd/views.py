@@ -102,7 +102,7 @@ class Herd:
     def own(self, node: Node) -> str:
         """What the viewer may do on a namespace, in words."""
         held = permitted(self.desk.place.slice, node, self.desk.place.now.timestamp())
-        return "Everything" if self.desk.administers else labels(held) or "Nothing"
+        return gettext("Everything") if self.desk.administers else labels(held) or gettext("Nothing")
 
     def url(self, **changed: Any) -> str:
         kept = {"q": self.text, "s": "lacking" if self.lacking else "", **changed}

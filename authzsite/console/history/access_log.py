@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from urllib.parse import urlencode
@@ -12,9 +12,11 @@ from django.db.models import QuerySet
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
+from django.utils.translation import gettext_noop as noop
 
 from accounts.models import Principal
+from authzsite.console.history.timeline import actor_words
 from authzsite.console.history.views import (
     EXPORT_HISTORY,
     NamedPerson,
@@ -43,22 +45,34 @@ MOST_LOOKED_AT = 10
 """So many pages of records are looked at for one page of those that may be read."""
 OF = re.compile(r"((?:access|groups) of |the catalog as )(\w+)")
 """As a look at what concerns one person is recorded: before a pseudonym."""
+OF_WHOM = {
+    "access of ": noop("access of %(name)s"),
+    "groups of ": noop("groups of %(name)s"),
+    "the catalog as ": noop("the catalog as %(name)s"),
+}
 SAID = {
-    "access": "who has access",
-    "access in the past": "who had access",
-    "access as a file": "who has access, as a file",
-    "holders as a file": "who holds it, as a file",
-    "owners as a file": "who owns what, as a file",
-    "rules as a file": "its rules, as a file",
-    "findings as a file": "what differs, as a file",
-    "review access": "who has access",
-    "duties": "who has which duty",
-    "evidence": "evidence of who had access",
+    "access": noop("who has access"),
+    "access in the past": noop("who had access"),
+    "access as a file": noop("who has access, as a file"),
+    "holders as a file": noop("who holds it, as a file"),
+    "owners as a file": noop("who owns what, as a file"),
+    "rules as a file": noop("its rules, as a file"),
+    "findings as a file": noop("what differs, as a file"),
+    "review access": noop("who has access"),
+    "duties": noop("who has which duty"),
+    "evidence": noop("who had access, as evidence"),
 }
 """What is recorded in few letters, as people say it."""
 WHY = re.compile(r"why [\w.]+")
-KINDS = (("", "Refusals and looks"), ("refused", "Refusals"), ("looked", "Looks at others’ access"))
-LEAD = "Who was refused, and who looked at other people’s access. The same again within an hour is counted."
+SOMEBODY = noop("why somebody can or cannot use it")
+KINDS = (
+    ("", gettext_lazy("Refusals and looks")),
+    ("refused", gettext_lazy("Refusals")),
+    ("looked", gettext_lazy("Looks at others’ access")),
+)
+LEAD = gettext_lazy(
+    "Who was refused, and who looked at other people’s access. The same again within an hour is counted."
+)
 
 
 @dataclass(frozen=True)
@@ -209,28 +223,30 @@ def _names(found: Sequence[AccessRecord]) -> Names:
     return names
 
 
-def _what(record: AccessRecord, names: Names) -> str:
-    told = OF.fullmatch(record.operation)
-    return told[1] + names.of(told[2]) if told else _said(record.operation)
-
-
-def _said(operation: str) -> str:
-    if WHY.fullmatch(operation):
-        return gettext("why somebody can or cannot use it")
-    return SAID.get(operation, operation)
+def _what(record: AccessRecord, names: Names, say: Callable[[str], str] = str) -> str:
+    """What was refused or looked at; `say` puts it into the reader's language; files are English."""
+    if told := OF.fullmatch(record.operation):
+        return say(OF_WHOM[told[1]]) % {"name": names.of(told[2])}
+    if WHY.fullmatch(record.operation):
+        return say(SOMEBODY)
+    return say(SAID[record.operation]) if record.operation in SAID else record.operation
 
 
 def _row(record: AccessRecord, names: Names, open_: Collection[int]) -> AccessLogRow:
     refused = record.kind == AccessRecord.Kind.REFUSED
-    verb = gettext("was refused") if refused else gettext("looked at")
+    told = {"who": actor_words(names.of(record.actor)), "what": _what(record, names, gettext)}
     key = record.lineage[-1] if record.lineage else 0
     return AccessLogRow(
         kind="stop" if refused else "same",
         sign="⊘" if refused else "○",
-        sentence=f"{names.of(record.actor)} {verb} {_what(record, names)}",
+        sentence=gettext("%(who)s was refused %(what)s") % told
+        if refused
+        else gettext("%(who)s looked at %(what)s") % told,
         object=record.object_name,
         url=terms.page_of(key, record.object_type) if key in open_ else "",
-        via={"console": "in the console", "api": "by a program"}.get(record.via, f"through {record.via}"),
+        via={"console": gettext("in the console"), "api": gettext("by a program")}.get(
+            record.via, gettext("through %(via)s") % {"via": record.via}
+        ),
         when=words.moment(record.at),
         times=gettext("%(count)s times") % {"count": words.number(record.repeat.count)}
         if record.repeat.count > 1

@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.http import HttpResponse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.history.views import Question, fields, read
@@ -29,7 +30,7 @@ from policies.record.history import Names, Sight
 from policies.services.grants import revision_now
 
 SHOWN = 100
-SLOW = "Its files are read from the newest back, only where something may match."
+SLOW = gettext_lazy("Its files are read from the newest back, only where something may match.")
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from django.conf import settings
 from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.history import unsealed_facts
@@ -30,7 +31,9 @@ from policies.services.grants import revision_now
 CHECKPOINTS = 20
 REASON = Reason(
     "why-not-verify",
-    "Only people with the duty to view the history of a realm can verify; its owner gives the duty.",
+    gettext_lazy(
+        "Only people with the duty to view the history of a realm can verify; its owner gives the duty."
+    ),
 )
 
 

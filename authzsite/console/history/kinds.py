@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("", "Everything", ()),
-    ("grants", "Grants and revocations", ("grant.added", "grant.removed")),
-    ("denials", "Denials", ("denial.added", "denial.removed")),
-    ("roles", "Roles", ("role.created", "role.deleted", "role.assigned", "role.unassigned")),
+from django.utils.translation import gettext_lazy
+
+from authzsite.console.kit.display.parts import StrOrPromise
+
+KINDS: tuple[tuple[str, StrOrPromise, tuple[str, ...]], ...] = (
+    ("", gettext_lazy("Everything"), ()),
+    ("grants", gettext_lazy("Grants and revocations"), ("grant.added", "grant.removed")),
+    ("denials", gettext_lazy("Denials"), ("denial.added", "denial.removed")),
+    ("roles", gettext_lazy("Roles"), ("role.created", "role.deleted", "role.assigned", "role.unassigned")),
     (
         "people",
-        "Groups and members",
+        gettext_lazy("Groups and members"),
         ("group.made", "group.joined", "group.left", "member.added", "member.removed"),
     ),
-    ("owners", "Owners", ("owner.set", "owner.ended")),
+    ("owners", gettext_lazy("Owners"), ("owner.set", "owner.ended")),
     (
         "objects",
-        "Objects",
+        gettext_lazy("Objects"),
         (
             *("object.registered", "object.renamed", "object.dropped", "object.left"),
             *("object.altered", "object.switched", "mark.put", "mark.taken", "run.started"),
         ),
     ),
-    ("duties", "Duties", ("duty.given", "duty.taken")),
-    ("files", "Policy files", ("policy.applied",)),
-    ("modes", "Authorization switched on or off", ("realm.mode", "realm.mode.ended")),
+    ("duties", gettext_lazy("Duties"), ("duty.given", "duty.taken")),
+    ("files", gettext_lazy("Policy files"), ("policy.applied",)),
+    ("modes", gettext_lazy("Authorization switched on or off"), ("realm.mode", "realm.mode.ended")),
     (
         "requests",
-        "Requests",
+        gettext_lazy("Requests"),
         (
             *("request.asked", "request.asked_back", "request.answered", "request.approved"),
             *("request.approved_less", "request.refused", "request.withdrawn", "request.lapsed"),
@@ -36,7 +40,7 @@ KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     (
         "reviews",
-        "Reviews",
+        gettext_lazy("Reviews"),
         (
             *("review.started", "review.opened", "review.decided", "review.taken_back", "review.again"),
             *("review.passed", "review.stage", "review.reseated", "review.extended", "review.ended"),
@@ -44,15 +48,15 @@ KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             *("review.proved", "review.closed", "review.repeated"),
         ),
     ),
-    ("emergencies", "Emergencies", ("emergency.opened", "emergency.ended", "emergency.closed")),
+    ("emergencies", gettext_lazy("Emergencies"), ("emergency.opened", "emergency.ended", "emergency.closed")),
     (
         "separation",
-        "Rules of separation",
+        gettext_lazy("Rules of separation"),
         ("separation.made", "separation.ended", "exception.made", "exception.ended"),
     ),
     (
         "backends",
-        "Backends and what they differ in",
+        gettext_lazy("Backends and what they differ in"),
         (
             *("backend.connected", "backend.paused", "backend.resumed", "backend.policy", "backend.rate"),
             *("backend.moved", "backend.shared", "backend.agreed"),
@@ -68,7 +72,7 @@ KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     (
         "accounts",
-        "Accounts and tokens",
+        gettext_lazy("Accounts and tokens"),
         (
             *("account.made", "account.bound", "account.unbound", "account.closed", "account.opened"),
             *("account.joined", "account.parted", "account.factor_added", "account.factor_removed"),
@@ -79,7 +83,7 @@ KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
     ),
     (
         "site",
-        "Realms and the record",
+        gettext_lazy("Realms and the record"),
         (
             "realm.created",
             "realm.set",
@@ -92,7 +96,7 @@ KINDS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
             "facts.set_right",
         ),
     ),
-    ("hints", "Hints", ("hint.dismissed", "hint.brought_back")),
+    ("hints", gettext_lazy("Hints"), ("hint.dismissed", "hint.brought_back")),
 )
 """Code, label, and kinds of events; every kind of event stands in one row."""
 

@@ -18,6 +18,7 @@ from authzsite.console.kit.display.links import leading
 from authzsite.console.kit.display.parts import Empty, Moment, State, Timeline
 from authzsite.console.sync.applied import arrived, ordered
 from catalog.nodes import Node
+from policies.events import SENTENCES
 from policies.models import Change, ForeignOrder
 from policies.record import history
 from policies.record.history import Entry, EventLine, Filter, Sight
@@ -209,7 +210,7 @@ def _row(entry: Entry, fold: EventGroup) -> TimelineRow:
         way, type_ = way[:-1], "schema"
     return TimelineRow(
         kind="change" if fold.ended else kind_of(event.kind),
-        sentence=f"{entry.actor} {_sentence(fold)}{_until(fold.first) if event.kind in GAINS else ''}",
+        sentence=_until(_sentence(fold, actor_words(entry.actor)), fold.first),
         object=_shared_place(fold),
         url=terms.page_of(way[-1], type_) if way and type_ not in ("role", "") else "",
         by=_by(entry),
@@ -291,62 +292,92 @@ def _shared_place(fold: EventGroup) -> str:
     return place.rpartition(".")[0] or place if together else place
 
 
-def _sentence(fold: EventGroup) -> str:
-    """granted Use schema and Read on shop.sales to Ana Analyst; registered 17 tables in shop.sales"""
+def _sentence(fold: EventGroup, actor: str) -> str:
+    """Olivia Owner granted Use schema and Read on shop.sales to Ana Analyst; Sam registered 17 tables: …"""
     event = fold.first.event
     if event.kind == "object.registered" and len(fold.lines) > 1:
         names = [_place(line).rpartition(".")[2] for line in fold.lines]
-        many = words.count(len(names), event.object_type)
-        return _("registered %(many)s: %(names)s") % {"many": many, "names": words.listed(names, 3)}
+        told = {"many": words.count(len(names), event.object_type), "names": words.listed(names, 3)}
+        return _("%(actor)s registered %(many)s: %(names)s") % {"actor": actor, **told}
     if "privilege" not in event.data:
-        return _plain(fold.first)
+        return said(fold.first, actor)
     kind = "herd" if event.object_type in ("herd", "namespace", "job_definition") else "gravitino"
-    plain = history.privilege_label(event.data["privilege"])
     codes = dict.fromkeys(line.event.data["privilege"] for line in fold.lines)
     labels = dict.fromkeys(terms.right(code, event.object_type, kind) for code in codes)
-    return fold.first.text.replace(plain, words.listed(list(labels)), 1)
+    return said(fold.first, actor, privilege=words.listed(list(labels)))
 
 
 _CODE = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")
+_CODES = {
+    *(noop("keep"), noop("remove"), noop("reduce"), noop("end on a date"), noop("not sure")),
+    *(noop("enabled"), noop("disabled"), noop("on"), noop("off"), noop("pass-through")),
+    *(noop("ended"), noop("paused"), noop("resumed"), noop("repair"), noop("report")),
+}
+"""Stored words that sentences are filled with, for the catalogues."""
+_CODED = ("choice", "how", "mode", "policy")
+"""What holds such words; in all else they are names."""
 
 
-def _plain(line: EventLine) -> str:
-    """A sentence with the moments, the duties and the rights in it as people write them."""
-    text, data = line.text, line.event.data
-    if isinstance(until := data.get("until"), str) and until in text:
-        text = text.replace(until, words.when_in_words(words.moment(datetime.fromisoformat(until))))
-    if (duty := data.get("duty")) in terms.DUTIES:
-        text = text.replace(f"duty {duty} ", f"duty {terms.DUTIES[duty]} ", 1)
-    return _CODE.sub(lambda found: history.privilege_label(found[0]), text)
+def said(line: EventLine, actor: str, **values: str) -> str:
+    """What somebody did as a whole sentence in the reader's language; rights, duties and moments in words."""
+    told = {name: _value(name, value) for name, value in line.values.items()}
+    filled = history.filled_in({**told, **values}, otherwise=_("it"), actor=actor)
+    text = _(f"{{actor}} {SENTENCES[line.event.kind]}").format_map(filled)
+    return _MANY.sub(r"1 \1", text)
+
+
+def _value(name: str, value: str) -> str:
+    if name in ("until", "ends") and _ISO.match(value):
+        return words.when_in_words(words.moment(datetime.fromisoformat(value)))
+    if name == "duty":
+        return str(terms.DUTIES.get(value, value))
+    if name == "type":
+        return terms.type_of(value)
+    if name in _CODED and value in _CODES:
+        return _(value)
+    return _CODE.sub(lambda found: _(history.privilege_label(found[0])), value)
+
+
+_ISO = re.compile(r"\d{4}-\d\d-\d\dT")
+_MANY = re.compile(r"\b1 ((?:quick |ended )?(?:row|decision|event|fact))s\b")
+"""What an English sentence counts, where it counts one."""
+
+
+def actor_words(name: str) -> str:
+    """Who did it; those that are nobody in particular are named in the reader's language."""
+    return _(name) if name in _NOBODY else name
+
+
+_NOBODY = {*history.NOBODY.values(), history.ERASED}
 
 
 def _by(entry: Entry) -> str:
-    other = entry.on_behalf_of if entry.on_behalf_of != entry.actor else ""
-    return (
-        _("%(actor)s, on behalf of %(other)s") % {"actor": entry.actor, "other": other}
-        if other
-        else entry.actor
-    )
+    actor, other = actor_words(entry.actor), actor_words(entry.on_behalf_of)
+    if other in ("", actor):
+        return actor
+    return _("%(actor)s, on behalf of %(other)s") % {"actor": actor, "other": other}
 
 
-def _until(line: EventLine) -> str:
+def _until(sentence: str, line: EventLine) -> str:
+    """A sentence about what is given, with the end of it."""
+    end = _end(line) if line.event.kind in GAINS else ""
+    return _("%(sentence)s until %(until)s") % {"sentence": sentence, "until": end} if end else sentence
+
+
+def _end(line: EventLine) -> str:
     until = line.event.data.get("until")
-    return (
-        _(" until %(until)s") % {"until": words.when_in_words(words.moment(datetime.fromisoformat(until)))}
-        if until
-        else ""
-    )
+    return words.when_in_words(words.moment(datetime.fromisoformat(until))) if until else ""
 
 
 def _state_words(line: EventLine) -> str:
     """What was or is true, in words: Read until Fri 27 Nov, 18:00; Olivia Owner."""
     data = line.event.data
     if "privilege" in data:
-        label = terms.right(data["privilege"], line.event.object_type)
-        return f"{label}{_until(line) or ', no end'}"
+        told = {"right": terms.right(data["privilege"], line.event.object_type), "until": _end(line)}
+        return _("%(right)s until %(until)s") % told if told["until"] else _("%(right)s, no end") % told
     if line.event.kind in ("owner.set", "owner.ended"):
-        return line.text.removeprefix("made ").partition(" the owner of ")[0].rpartition(" by ")[2]
-    return str(data.get("mode", line.text))
+        return line.values.get("person", "")
+    return _value("mode", str(data.get("mode", line.text)))
 
 
 def _place(line: EventLine) -> str:

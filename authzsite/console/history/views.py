@@ -12,7 +12,7 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.history import timeline
@@ -42,7 +42,7 @@ CHARTED = 60
 """So many days are drawn."""
 EVERYTHING = ("realm", "request", "kind", "person", "actor", "since", "until", "q", "revision")
 EXPORT_HISTORY = "export_history"
-NO_EXPORT = "Only people with the duty to export the history can take it. Nothing was changed."
+NO_EXPORT = gettext_lazy("Only people with the duty to export the history can take it. Nothing was changed.")
 
 
 @dataclass(frozen=True)
@@ -331,7 +331,7 @@ def to_take_away(asker: Principal) -> Sight | None:
 
 
 def not_yours_to_take(request: Request) -> HttpResponse:
-    return show(request, 403, heading=gettext("You cannot export this"), text=NO_EXPORT)
+    return show(request, 403, heading=gettext("You cannot export this"), text=str(NO_EXPORT))
 
 
 def _every(asked: Question, seen: Sight) -> Iterator[Sequence[object]]:

@@ -8,7 +8,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from authzsite.console.home.entitlements import extend, holder_of, right_words
 from authzsite.console.home.summary import HomeSummary
@@ -23,12 +23,12 @@ from policies.models import BackendFinding
 from policies.record import verifications
 
 LATE = {
-    "Not reached": "is not reached",
-    "Not answering": "does not answer",
-    "Changes nothing": "changes nothing until somebody looks at its plan",
-    "Needs somebody": "refuses changes and needs somebody",
-    "Held": "holds a plan that takes much until somebody looks at it",
-    "Paused": "is paused",
+    "Not reached": gettext_lazy("is not reached"),
+    "Not answering": gettext_lazy("does not answer"),
+    "Changes nothing": gettext_lazy("changes nothing until somebody looks at its plan"),
+    "Needs somebody": gettext_lazy("refuses changes and needs somebody"),
+    "Held": gettext_lazy("holds a plan that takes much until somebody looks at it"),
+    "Paused": gettext_lazy("is paused"),
 }
 
 
@@ -123,7 +123,7 @@ class Attention:
         for line in self.desk.backends if self.desk.owned else []:
             if line.state.kind in ("failed", "behind", "paused"):
                 look = Action(_("Look"), line.url, "mini", more=_("at %(name)s") % {"name": line.name})
-                text = LATE.get(line.state.word, "has not caught up")
+                text = str(LATE.get(line.state.word, _("has not caught up")))
                 note = f"{line.state.note} · {line.checked}" if line.state.note else line.checked
                 yield Item(Face("thing", "behind"), line.name, text, note, look)
 

@@ -127,7 +127,7 @@ def holder_of(ending: Ending) -> Who:
 
 def right_words(ending: Ending) -> str:
     """Read; Read tables; Role, for one that is held."""
-    return terms.right(ending.code, ending.node.type, ending.node.kind) if ending.code else "Role"
+    return terms.right(ending.code, ending.node.type, ending.node.kind) if ending.code else gettext("Role")
 
 
 def extend(ending: Ending) -> Action:

@@ -110,7 +110,7 @@ class First:
                 title, state, _("The owner decides everything in the realm; make an account for them.")
             )
         who = self.owners.get(orphan.id)
-        name = who.name if who else "Nobody"
+        name = who.name if who else _("Nobody")
         known = User.objects.filter(principal=who).first() if who else None
         text = _("%(name)s owns %(name2)s and cannot sign in yet.") % {"name": name, "name2": orphan.name}
         new = f"{reverse('console:account_new')}?{urlencode({'name': who.name})}" if who else ""
@@ -120,7 +120,7 @@ class First:
     def _connection(self, state: str) -> Step:
         title = _("Connect the first catalog")
         if state == DONE:
-            text = "Done." if self.connected else _("Nothing here has catalogs to connect.")
+            text = _("Done.") if self.connected else _("Nothing here has catalogs to connect.")
             return Step(title, state, text)
         text = _("A database whose rights follow the decisions here; it is tested before it is saved.")
         root = next((item for item in self.roots if item.type == "metalake"), None)
@@ -153,7 +153,7 @@ def first_steps_page(request: Request) -> HttpResponse:
     """The four steps, for who runs the site."""
     if not site_admins.may(request):
         back = reverse("console:home")
-        return site_admins.refused(request, _("You do not set up this site"), back=back, back_words="Home")
+        return site_admins.refused(request, _("You do not set up this site"), back=back, back_words=_("Home"))
     first = First(asker_of(request))
     context = {
         "heading": _("First steps"),

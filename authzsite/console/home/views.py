@@ -8,6 +8,7 @@ from functools import cached_property
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.accounts import site_admins
 from authzsite.console.history import timeline, unsealed_facts
@@ -30,7 +31,7 @@ from policies.record import history
 from policies.record.history import Filter
 from policies.services.grants import revision_now
 
-ASKS = "Find the data, then ask its owner for access. What you have already stands below."
+ASKS = gettext_lazy("Find the data, then ask its owner for access. What you have already stands below.")
 
 
 @dataclass
@@ -116,7 +117,7 @@ def home_page(request: Request) -> HttpResponse:
     new = first_steps.note(desk.asker) if site_admins.may(request) else None
     if new and not waits.items:  # then that is what to go on with
         step = Action(new.link, new.url, "primary")
-        context |= {"heading": new.strong.rstrip("."), "lead": new.text, "actions": [step]}
+        context |= {"heading": str(new.strong).rstrip("."), "lead": new.text, "actions": [step]}
         new = None
     elif asks:
         step = Action(_("Ask for access"), reverse("console:request_new"), "primary")

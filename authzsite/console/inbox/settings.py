@@ -11,6 +11,7 @@ from django.core.validators import validate_email
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import User
 from authzsite.console.kit.change_view import ChangeView
@@ -23,14 +24,14 @@ from policies.models.notices import How
 from policies.notices import inbox
 from policies.notices.mail import DIGEST_AT
 
-NO_ADDRESS = "This is not an address that mail can go to."
+NO_ADDRESS = gettext_lazy("This is not an address that mail can go to.")
 
 
 class NoticeSettingsForm(ConsoleForm):
     """An address, and one choice for each kind; what is not sent stays as it is."""
 
     address = TextField(
-        label="Your mail address",
+        label=gettext_lazy("Your mail address"),
         required=False,
         max_length=254,
         widget=forms.EmailInput(attrs={"class": "input", "autocomplete": "email"}),
@@ -40,10 +41,10 @@ class NoticeSettingsForm(ConsoleForm):
     def __init__(self, data: Any = None, *, account: User, ways: Mapping[str, tuple[str, str]]) -> None:
         super().__init__(data)
         self.fields["address"].initial = account.email
-        self.fields["address"].help_text = (
+        self.fields["address"].help_text = _(
             "Without one, everything stays in your inbox. "
-            f"The mail once a day goes at {DIGEST_AT:02}:00 in your time zone, {account.time_zone}."
-        )
+            "The mail once a day goes at %(time)s in your time zone, %(zone)s."
+        ) % {"time": f"{DIGEST_AT:02}:00", "zone": account.time_zone}
         for code, (heading, how) in ways.items():
             self.fields[f"how-{code}"] = forms.ChoiceField(
                 label=heading,
@@ -87,7 +88,7 @@ class NoticeSettingsView(ChangeView):
     template_name = "console/inbox/settings.html"
 
     def make_form(self, data: Any) -> NoticeSettingsForm:
-        ways = {kind.code: (kind.heading, how) for kind, how in inbox.choices_of(self.asker)}
+        ways = {kind.code: (_(kind.heading), how) for kind, how in inbox.choices_of(self.asker)}
         return NoticeSettingsForm(data, account=account_of(self.request), ways=ways)
 
     def save(self, form: NoticeSettingsForm, actor: Actor) -> None:
@@ -107,7 +108,7 @@ class NoticeSettingsView(ChangeView):
         return _("Urgent notices, such as emergency access, always come at once.")
 
     def button(self, form: NoticeSettingsForm) -> str:
-        return "Save"
+        return _("Save")
 
     def back(self) -> str:
         return reverse("console:inbox_settings")

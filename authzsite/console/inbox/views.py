@@ -83,7 +83,7 @@ def _empty(everything: bool) -> Empty:
 
 def _line(row: Notice) -> NoticeRow:
     kind = KINDS.get(row.kind)
-    parts = [words.ago(row.made), kind.heading if kind else row.kind]
+    parts = [words.ago(row.made), _(kind.heading) if kind else row.kind]
     if row.done:
         parts.append(_("settled %(done)s") % {"done": words.when_in_words(words.moment(row.done))})
     elif row.read:

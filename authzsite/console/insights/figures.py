@@ -114,7 +114,7 @@ def classes(found: Overview) -> list[Class]:
 
 def _span(start: int, following: int | None) -> str:
     if start == 0:
-        return "Nothing"
+        return gettext("Nothing")
     if following is None:
         return gettext("%(start)s or more objects") % {"start": words.number(start)}
     if following - start == 1:
@@ -195,8 +195,8 @@ def growth(points: Sequence[Point]) -> list[GrowthChart]:
     """One line for each number, where there are two runs to draw one between."""
     told = (
         (gettext("Pairs that can read"), [(point.at, point.reading) for point in points]),
-        ("Grants", [(point.at, point.grants) for point in points]),
-        ("Objects", [(point.at, point.objects) for point in points]),
+        (gettext("Grants"), [(point.at, point.grants) for point in points]),
+        (gettext("Objects"), [(point.at, point.objects) for point in points]),
     )
     return [drawn for title, numbers in told if (drawn := line(title, numbers))]
 

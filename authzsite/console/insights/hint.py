@@ -12,13 +12,12 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authzsite.console.access.effects import Shown, out_there
-from authzsite.console.insights.hint_rows import about_words, found_words, mend_url, what
+from authzsite.console.insights.hint_rows import about_words, found_words, ground, mend_url, mends, what
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display import terms
-from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Note, Tally, Verdict
-from authzsite.console.kit.display.tables import StrOrPromise
+from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Note, StrOrPromise, Tally, Verdict
 from authzsite.console.kit.form_resume import is_own
 from authzsite.console.kit.forms import ConfirmForm, ConsoleForm, ReasonField
 from authzsite.console.kit.http import Request, asker_of, nonce_in
@@ -148,13 +147,16 @@ class MendHintView(HintChangeView):
         }
 
     def heading(self, form: ConfirmForm) -> str:
-        return f"{self.object.mends.partition(';')[0]} on {what(self.object).name}?"
+        return _("%(mends)s on %(name)s?") % {
+            "mends": mends(self.object).partition(";")[0],
+            "name": what(self.object).name,
+        }
 
     def lead(self) -> str:
-        return f"{about_words(self.object)}. {self.object.ground} {found_words(self.object)}."
+        return f"{about_words(self.object)}. {ground(self.object)} {found_words(self.object)}."
 
     def button(self, form: ConfirmForm) -> str:
-        return "Revoke"
+        return _("Revoke")
 
 
 def _foretold(told: HintView) -> tuple[Tally | None, Diff]:
@@ -178,8 +180,8 @@ class DismissForm(ConsoleForm):
 
     reason = ReasonField(
         required=True,
-        label="Why it stays",
-        help_text="Kept in the history for ever.",
+        label=gettext_lazy("Why it stays"),
+        help_text=gettext_lazy("Kept in the history for ever."),
         error_messages={"required": hints.NO_REASON},
     )
 
@@ -200,7 +202,7 @@ class DismissHintView(HintChangeView):
 
     def done(self) -> str:
         return _("Dismissed: %(label)s, %(name)s") % {
-            "label": terms.lower(self.object.label),
+            "label": terms.lower(_(self.object.label)),
             "name": what(self.object).name,
         }
 
@@ -208,16 +210,16 @@ class DismissHintView(HintChangeView):
         return False
 
     def heading(self, form: DismissForm) -> str:
-        return f"Leave {what(self.object).name} as it is?"
+        return _("Leave %(name)s as it is?") % {"name": what(self.object).name}
 
     def lead(self) -> str:
-        return f"{self.object.label}. {about_words(self.object)}"
+        return f"{_(self.object.label)}. {about_words(self.object)}"
 
     def button(self, form: DismissForm) -> str:
         return _("Dismiss the hint")
 
     def page_context(self, form: DismissForm) -> dict[str, Any]:
-        return {"ground": self.object.ground, "found": found_words(self.object)}
+        return {"ground": ground(self.object), "found": found_words(self.object)}
 
 
 @writes
@@ -235,6 +237,6 @@ def back(request: Request, id: int) -> HttpResponse:
         say(
             request,
             _("Brought back: %(label)s, %(name)s")
-            % {"label": terms.lower(told.label), "name": what(told).name},
+            % {"label": terms.lower(_(told.label)), "name": what(told).name},
         )
     return redirect("console:hints")

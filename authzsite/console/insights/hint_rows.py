@@ -9,6 +9,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -22,11 +23,11 @@ from policies.decisions.personal_role_names import is_personal
 
 REASON = "why-not-mend"
 BUTTONS = {
-    REMOVE: "Revoke it",
-    OWN: "Name an owner",
-    LEAVE: "Revoke the access",
-    MERGE: "Compare the two",
-    NARROW: "Give less",
+    REMOVE: gettext_lazy("Revoke it"),
+    OWN: gettext_lazy("Name an owner"),
+    LEAVE: gettext_lazy("Revoke the access"),
+    MERGE: gettext_lazy("Compare the two"),
+    NARROW: gettext_lazy("Give less"),
 }
 
 
@@ -71,15 +72,15 @@ class Drawing:
             row.pk,
             what(told),
             about,
-            told.label,
-            told.ground,
+            _(told.label),
+            ground(told),
             found_words(told),
             self._mend(told, about) if may else Action(_button(told), "", "mini", more=about, reason=REASON),
             Action(
                 _("Dismiss"),
                 "" if not may else url,
                 "mini plain",
-                more=f"{told.label}: {about}",
+                more=f"{_(told.label)}: {about}",
                 reason="" if may else REASON,
             ),
             _dismissed(told),
@@ -101,6 +102,29 @@ def reasons(lines: Sequence[HintRow]) -> list[Reason]:
     locked = any(line.mend.reason for line in lines)
     text = _("Only people who may give access to its object can act on a hint or dismiss it.")
     return [Reason(REASON, text)] if locked else []
+
+
+def ground(told: HintView) -> str:
+    """Why, in a sentence."""
+    return _filled(told.kind.ground, told)
+
+
+def mends(told: HintView) -> str:
+    """The change that mends it, in words."""
+    return _filled(told.kind.mends, told)
+
+
+def _filled(text: str, told: HintView) -> str:
+    known = {
+        name: words.count(value, *_COUNTED[name]) if name in _COUNTED and isinstance(value, int) else value
+        for name, value in told.values.items()
+    }
+    known["privilege"] = _(known["privilege"])
+    return _(text).format(**known)
+
+
+_COUNTED = {"people": ("person", "people"), "objects": ("object", "objects")}
+"""What is counted; names and numbers stand as they are."""
 
 
 def what(told: HintView) -> Who:
@@ -163,7 +187,7 @@ def _dismissed(told: HintView) -> str:
 
 
 def _button(told: HintView) -> str:
-    return BUTTONS[told.kind.deed]
+    return str(BUTTONS[told.kind.deed])
 
 
 def mend_url(told: HintView) -> str:

@@ -155,7 +155,7 @@ def _kinds(counts: Mapping[str, int], asked: HintFilter) -> tuple[Toggle, ...]:
     return (
         every,
         *(
-            Toggle(kind.label, asked.url(kind=code), asked.kind == code, words.number(counts.get(code, 0)))
+            Toggle(_(kind.label), asked.url(kind=code), asked.kind == code, words.number(counts.get(code, 0)))
             for code, kind in KINDS.items()
             if code in counts or asked.kind == code
         ),

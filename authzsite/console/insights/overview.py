@@ -128,9 +128,9 @@ def _shown(request: Request, ward: RealmAccess, found: Overview) -> dict[str, An
         "classes": figures.classes(found),
         "sorts": figures.sorts(found),
         "lists": (
-            ("exposed", _("Most exposed objects"), "Object", _("Who can read it"), lists.exposed()),
-            ("broadest", _("Broadest roles"), "Role", _("Gives something on"), lists.broadest()),
-            ("furthest", _("Who reaches most"), "Who", _("Can read"), lists.furthest()),
+            ("exposed", _("Most exposed objects"), _("Object"), _("Who can read it"), lists.exposed()),
+            ("broadest", _("Broadest roles"), _("Role"), _("Gives something on"), lists.broadest()),
+            ("furthest", _("Who reaches most"), _("Who"), _("Can read"), lists.furthest()),
         ),
         "growth": figures.growth(found.growth),
         "points": found.growth[::-1],

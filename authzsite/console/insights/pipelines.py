@@ -126,7 +126,7 @@ def run(request: Request, id: int) -> HttpResponse:
     where, row = watched_run(asker_of(request), id)
     context: dict[str, Any] = {
         "heading": runs.title(row, where.name),
-        "lead": known.get(row.name).about,
+        "lead": _(known.get(row.name).about),
         "crumbs": Crumbs(((_("Pipelines"), reverse("console:pipelines")),)),
         "actions": runs.see(row, where),
         "facts": runs.facts(row),
@@ -167,7 +167,7 @@ def start(request: Request) -> HttpResponse:
         if ward is None:
             heading = _("You cannot run pipelines over the whole site")
             return site_admins.refused(
-                request, heading, back=reverse("console:pipelines"), back_words="Pipelines"
+                request, heading, back=reverse("console:pipelines"), back_words=_("Pipelines")
             )
         heading = _("You cannot run pipelines over %(name)s") % {"name": ward.root.name}
         return refused(
@@ -181,7 +181,7 @@ def start(request: Request) -> HttpResponse:
 
 
 def _said(row: PipelineRun) -> str:
-    label = known.get(row.name).label
+    label = _(known.get(row.name).label)
     if row.state == "done":
         return _("%(label)s was worked out %(ago)s; nothing has changed since") % {
             "label": label,
@@ -216,6 +216,6 @@ def stop(request: Request, id: int) -> HttpResponse:
     else:
         say(
             request,
-            _("%(label)s is stopped; the last good result stays") % {"label": known.get(row.name).label},
+            _("%(label)s is stopped; the last good result stays") % {"label": _(known.get(row.name).label)},
         )
     return redirect("console:pipeline_run", id=id)

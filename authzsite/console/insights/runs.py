@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.insights.access import Watched
@@ -23,7 +24,7 @@ from policies.models.pipelines import RUNS
 
 MARKS = {"waiting": "behind", "running": "behind", "done": "ok", "failed": "failed", "stopped": "paused"}
 GOING = ("waiting", "running")
-ERASED = "an erased person"
+ERASED = gettext_lazy("an erased person")
 
 
 @dataclass(frozen=True)
@@ -73,13 +74,13 @@ class Offered:
 
 
 def state_of(row: PipelineRun) -> State:
-    return State(MARKS[row.state], RUNS.words[row.state].capitalize())
+    return State(MARKS[row.state], _(RUNS.words[row.state]).capitalize())
 
 
 def title(row: PipelineRun, where: str) -> str:
     """Effective access of demo."""
     return _("%(label)s of %(where)s") % {
-        "label": known.get(row.name).label,
+        "label": _(known.get(row.name).label),
         "where": terms.lower(where) if row.realm_id is None else where,
     }
 
@@ -148,11 +149,11 @@ def spell(time: timedelta) -> str:
     if seconds < 1:
         return _("under a second")
     if seconds < 120:
-        return f"{seconds} s"
+        return _("%(number)s s") % {"number": seconds}
     return (
         _("%(round)s min") % {"round": round(seconds / 60)}
         if seconds < 7200
-        else f"{round(seconds / 3600)} h"
+        else _("%(number)s h") % {"number": round(seconds / 3600)}
     )
 
 
@@ -174,11 +175,11 @@ def askers(rows: Iterable[PipelineRun]) -> dict[str, str]:
 
 def _line(row: PipelineRun, where: Watched, names: Mapping[str, str]) -> RunLine:
     return RunLine(
-        known.get(row.name).label,
+        _(known.get(row.name).label),
         reverse("console:pipeline_run", args=[row.pk]),
         where.name,
         words.moment(row.asked),
-        names.get(row.by, ERASED),
+        names.get(row.by) or str(ERASED),
         spell(row.ended - row.started) if row.ended and row.started and row.ended >= row.started else "",
         words.number(row.revision),
         state_of(row),

@@ -11,6 +11,7 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.views.generic import FormView
 
 from accounts.models import Principal
@@ -18,7 +19,7 @@ from accounts.people import BadName
 from authzsite.console.kit import form_resume, step_up
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.conflicts import done_before
-from authzsite.console.kit.display.parts import Diff, Note, Tally
+from authzsite.console.kit.display.parts import Diff, Note, StrOrPromise, Tally
 from authzsite.console.kit.forms import ConsoleForm
 from authzsite.console.kit.http import Request, asker_of
 from authzsite.console.kit.methods import reads_and_writes, writes
@@ -33,7 +34,11 @@ if TYPE_CHECKING:
 else:
     View = FormView  # has no type arguments at run time
 
-RESUMED = Note("warn", "Your form is kept, and nothing was saved.", "Look at it again, then save.")
+RESUMED = Note(
+    "warn",
+    gettext_lazy("Your form is kept, and nothing was saved."),
+    gettext_lazy("Look at it again, then save."),
+)
 
 
 @dataclass(frozen=True)
@@ -50,7 +55,7 @@ class Plan:
     begins: str = ""
     subject: str = ""
     """What is changed, as it is now, in one line."""
-    empty: str = ""
+    empty: StrOrPromise = ""
     """Said while too little is filled in to foretell anything."""
     nothing: bool = False
     """There is nothing to change; then there is no form, only `notes`."""
@@ -78,7 +83,7 @@ class ChangeView(View):
     """Buttons that change who or what is named; they never save."""
     steps_up: ClassVar[bool] = False
     """Whether it is saved only when the viewer proved a short time ago who they are."""
-    not_saved: ClassVar[str] = "Not saved."
+    not_saved: ClassVar[StrOrPromise] = gettext_lazy("Not saved.")
     fields_of_errors: ClassVar[Mapping[type[Exception], str]] = {BadName: "name"}
     """Errors of services that belong to one field of the form."""
 

@@ -36,7 +36,7 @@ def changed_meanwhile(node: Node, seen: int) -> Note:
             _("Your form is kept. Look at it again, then save."),
         )
     row = Principal.objects.filter(pseudonym=last.change.actor).first()
-    name = row.label if row else "Somebody"
+    name = row.label if row else _("Somebody")
     url = f"{reverse('console:history')}?revision={last.change_id}"
     strong = _("Not saved: %(name)s changed these grants %(at)s.") % {
         "name": name,

@@ -41,7 +41,7 @@ WORDS = {
 
 def show(request: Request, status: int, *, heading: str = "", text: str = "") -> HttpResponse:
     """An error page in the shell; only its note when a part of a page had asked."""
-    usual = WORDS.get(status, (HTTPStatus(status).phrase, "Nothing was changed."))
+    usual = WORDS.get(status, (HTTPStatus(status).phrase, _("Nothing was changed.")))
     shown = (heading or _(usual[0]), text or _(usual[1]))
     context = {"heading": shown[0], "text": shown[1], "status": status}
     if getattr(request, "htmx", False):

@@ -8,31 +8,43 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import date, datetime
 from functools import cached_property
-from typing import Any, cast
+from typing import Any
 
 from django import forms
 from django.core.exceptions import ValidationError
 from django.core.validators import ProhibitNullCharactersValidator
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
-from django.utils import timezone
-from django.utils.dateparse import parse_date
 from django.utils.html import format_html
+from django.utils.text import format_lazy
+from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_noop as noop
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms
+from authzsite.console.kit.display.parts import StrOrPromise
 from authzsite.console.kit.http import nonce_in, number_in, numbers_in
-from authzsite.console.kit.inputs.dates import Skipped, When, local_moment
 from policies.services.grants import revision_now
 
 LONGEST_REASON = 2000
-REASON_HELP = "Kept in the history for ever. Name the purpose or a ticket."
+TOO_LONG = gettext_lazy("Write at most {number} characters.")
+OUT_OF_RANGE = gettext_lazy("A number from {least} to {most}.")
+REASON_HELP = gettext_lazy("Kept in the history for ever. Name the purpose or a ticket.")
 OFFERED = 8
 MANY = 10
 """From more people than this something is only taken after its name was typed."""
-NOT_KEPT = "It has a character that cannot be kept."
+MAY_BE_EMPTY = gettext_lazy("Kept in the history for ever. May be left empty.")
+NOBODY_HERE = gettext_lazy("Nobody of that name is here.")
+NOT_KEPT = gettext_lazy("It has a character that cannot be kept.")
+LABELS = (
+    *(noop("Charge code"), noop("Date"), noop("Days"), noop("Duty"), noop("Every"), noop("May")),
+    *(noop("Message"), noop("Mode"), noop("Name"), noop("Note"), noop("Owner"), noop("Purpose")),
+    *(noop("Reason"), noop("Role"), noop("Roles"), noop("Sample"), noop("Text"), noop("Title"), noop("Who")),
+    *(noop("Admin group"), noop("Master user"), noop("Authentication"), noop("Grants"), noop("Kind")),
+)
+"""What fields are called that no form calls otherwise, for the catalogues."""
 AT_ONCE = "at_once"
 """The code of errors that are told before anything is saved."""
 PLAIN = {"class": "input", "autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
@@ -40,6 +52,11 @@ PLAIN = {"class": "input", "autocomplete": "off", "autocapitalize": "none", "spe
 
 class BoundField(forms.BoundField):
     """A field as a page draws it; help and error are tied to the input by the ids that our pages use."""
+
+    def __init__(self, form: Any, field: Any, name: str) -> None:
+        super().__init__(form, field, name)
+        if field.label is None:
+            self.label = _(str(self.label))
 
     @property
     def help_id(self) -> str:
@@ -114,7 +131,7 @@ class TextField(forms.CharField):
 
     def __init__(self, *, max_length: int = 255, **kwargs: Any) -> None:
         kwargs.setdefault("widget", forms.TextInput(attrs=PLAIN))
-        told = {"max_length": f"Write at most {max_length} characters."}
+        told = {"max_length": format_lazy(TOO_LONG, number=max_length)}
         messages = {**told, **kwargs.pop("error_messages", {})}
         super().__init__(max_length=max_length, error_messages=messages, **kwargs)
         self.validators = [*self.validators[:-1], ProhibitNullCharactersValidator(NOT_KEPT)]
@@ -126,7 +143,12 @@ class TextField(forms.CharField):
 class ReasonField(TextField):
     """Why something is changed; what is longer than the record keeps is cut."""
 
-    def __init__(self, *, help_text: str = "Kept in the history for ever. May be left empty.", **kwargs: Any):
+    def __init__(
+        self,
+        *,
+        help_text: StrOrPromise = MAY_BE_EMPTY,
+        **kwargs: Any,
+    ):
         area = forms.Textarea(attrs={"class": "input", "rows": 2, "maxlength": LONGEST_REASON})
         kwargs = {"required": False, "widget": area, **kwargs}
         super().__init__(max_length=LONGEST_REASON, help_text=help_text, **kwargs)
@@ -146,9 +168,15 @@ class WholeNumberField(TextField):
     """A whole number from `least` to `most`; an empty field stands for `empty`."""
 
     def __init__(
-        self, *, wrong: str = "", least: int = 0, most: int = 0, empty: int | None = None, **kwargs: Any
+        self,
+        *,
+        wrong: StrOrPromise = "",
+        least: int = 0,
+        most: int = 0,
+        empty: int | None = None,
+        **kwargs: Any,
     ) -> None:
-        wrong = wrong or f"A number from {least} to {most}."
+        wrong = wrong or format_lazy(OUT_OF_RANGE, least=least, most=most)
         kwargs.setdefault("error_messages", {"required": wrong, "max_length": wrong})
         kwargs.setdefault("widget", NumberInput(kwargs.get("max_length", 6)))
         super().__init__(**kwargs)
@@ -160,7 +188,7 @@ class WholeNumberField(TextField):
         if not text:
             return self.empty
         if number is None or number < self.least or (self.most and number > self.most):
-            raise ValidationError(self.wrong, code="invalid")
+            raise ValidationError(str(self.wrong), code="invalid")
         return number
 
 
@@ -203,7 +231,7 @@ class ChoicesField(forms.MultipleChoiceField):
     """Some of many, each once; a code that is not offered is passed over, or refused by a `strict` one."""
 
     def __init__(self, *, strict: bool = False, **kwargs: Any) -> None:
-        messages = {"invalid_choice": "Choose of these.", **kwargs.pop("error_messages", {})}
+        messages = {"invalid_choice": gettext_lazy("Choose of these."), **kwargs.pop("error_messages", {})}
         super().__init__(widget=Choices(), error_messages=messages, **kwargs)
         self.strict = strict
 
@@ -225,102 +253,6 @@ class NumbersField(forms.Field):
 
     def to_python(self, value: Any) -> list[int]:
         return numbers_in(value or ())
-
-
-# Moments
-
-
-class MomentField(TextField):
-    """A date and a time in the reader's own zone.  A time that its clock skips is refused.
-
-    Of a time that the clock shows twice the earlier is meant, or the `later`.
-    """
-
-    wrong = "Give a date and a time."
-
-    def __init__(self, *, later: bool = False, **kwargs: Any) -> None:
-        kwargs.setdefault("widget", forms.TextInput(attrs={"class": "input fit", "type": "datetime-local"}))
-        kwargs.setdefault("error_messages", {"required": self.wrong})
-        super().__init__(max_length=40, **kwargs)
-        self.later = later
-
-    def clean(self, value: Any) -> datetime | None:
-        text = super().clean(value)
-        if not text:
-            return None
-        try:
-            moment = local_moment(text, later=self.later)
-        except Skipped as problem:
-            raise ValidationError(str(problem), code="skipped") from problem
-        if moment is None:
-            raise ValidationError(self.error_messages["required"], code="invalid")
-        return moment
-
-
-class ExpirationField(MomentField):
-    """When something ends: a moment that is still to come."""
-
-    wrong = "Give a date and a time that are still to come."
-
-    def clean(self, value: Any) -> datetime | None:
-        moment = super().clean(value)
-        if moment is not None and moment <= timezone.now():
-            raise ValidationError(self.error_messages["required"], code="past")
-        return moment
-
-
-class WindowInput(forms.Widget):
-    """Reads `from`, `begin`, `until` and `date`."""
-
-    def value_from_datadict(self, data: Any, files: Any, name: str) -> When:
-        return When(data)
-
-
-class BoundWindow(BoundField):
-    """From when and until when, as a page draws it; `data` can be asked for a plan while it is not whole."""
-
-    @cached_property
-    def data(self) -> When:
-        return When(cast("ConsoleForm", self.form).data)
-
-    @property
-    def problems(self) -> dict[str, str]:
-        """What is wrong, by the name of the input; on a mere look no more than a time that is skipped."""
-        return self.data.check() if self.errors else self.data.problems
-
-
-class WindowField(forms.Field):
-    """From when and until when something is given: `When`, checked."""
-
-    widget = WindowInput
-
-    def get_bound_field(self, form: Any, field_name: str) -> BoundWindow:
-        return BoundWindow(form, self, field_name)
-
-    def clean(self, value: When) -> When:
-        problems = When(value.data).check()  # its own problems are told only when it is saved
-        if problems:
-            raise ValidationError(list(problems.values()))
-        return value
-
-
-class DayField(TextField):
-    """A day."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        kwargs.setdefault("widget", forms.DateInput(attrs={"class": "input fit", "type": "date"}))
-        kwargs.setdefault("error_messages", {"invalid": "Give a day."})
-        super().__init__(max_length=40, **kwargs)
-
-    def clean(self, value: Any) -> date | None:
-        text = super().clean(value)
-        try:
-            day = parse_date(text) if text else None
-        except ValueError:
-            day = None
-        if text and day is None:
-            raise ValidationError(self.error_messages["invalid"], code="invalid")
-        return day
 
 
 # Principals
@@ -404,7 +336,7 @@ class BoundPrincipals(BoundField):
 
     @property
     def nobody(self) -> str:
-        return self.field.nobody if self.choice.find and not self.choice.matches else ""
+        return str(self.field.nobody) if self.choice.find and not self.choice.matches else ""
 
 
 def _kind(principal: Principal) -> str:
@@ -420,12 +352,12 @@ class PrincipalField(forms.Field):
         self,
         *,
         search: Callable[[str], QuerySet[Principal]] = lambda text: Principal.objects.none(),
-        nobody: str = "Nobody of that name is here.",
+        nobody: StrOrPromise = NOBODY_HERE,
         at_most: int = 0,
         **kwargs: Any,
     ) -> None:
-        kwargs.setdefault("label", "Who")
-        kwargs.setdefault("help_text", "Type a name and press Enter to choose.")
+        kwargs.setdefault("label", gettext_lazy("Who"))
+        kwargs.setdefault("help_text", gettext_lazy("Type a name and press Enter to choose."))
         super().__init__(**kwargs)
         self.search, self.nobody, self.at_most = search, nobody, at_most
         self._last: tuple[TypedPrincipals, ChosenPrincipals] | None = None
@@ -433,7 +365,9 @@ class PrincipalField(forms.Field):
     def among(self, search: Callable[[str], QuerySet[Principal]], realm: str) -> None:
         """Search those whom a realm knows, and say who can add anybody else."""
         self.search = search
-        self.nobody = f"Nobody of that name is in {realm}. Its owner can add them first."
+        self.nobody = _("Nobody of that name is in %(realm)s. Its owner can add them first.") % {
+            "realm": realm
+        }
 
     def get_bound_field(self, form: Any, field_name: str) -> BoundPrincipals:
         return BoundPrincipals(form, self, field_name)
@@ -441,12 +375,12 @@ class PrincipalField(forms.Field):
     def clean(self, value: TypedPrincipals) -> list[Principal]:
         choice = self.choose(value)
         if choice.find:
-            known = "Choose one of these, or clear the field."
+            known = _("Choose one of these, or clear the field.")
             raise ValidationError(
-                known if choice.matches else self.nobody, code="half" if choice.matches else AT_ONCE
+                known if choice.matches else str(self.nobody), code="half" if choice.matches else AT_ONCE
             )
         if self.required and not choice.chosen:
-            raise ValidationError("Name at least one person or group.", code="required")
+            raise ValidationError(_("Name at least one person or group."), code="required")
         return list(choice.chosen)
 
     def choose(self, typed: TypedPrincipals) -> ChosenPrincipals:
@@ -468,7 +402,7 @@ class PrincipalField(forms.Field):
 
     def _known(self, codes: Sequence[str]) -> dict[str, Principal]:
         wanted = Q(pk__in=[])
-        for kind, _, name in (code.partition(":") for code in codes if "\0" not in code):
+        for kind, name in (code.split(":", 1) for code in codes if ":" in code and "\0" not in code):
             wanted |= Q(kind=kind, name=name)
         return {str(row): row for row in self.search("").filter(wanted)} if codes else {}
 
@@ -491,10 +425,10 @@ class ConfirmForm(ConsoleForm):
         super().__init__(data, **kwargs)
         self.typed = typed
         if typed:
-            label = format_html("Type <code>{}</code> to go on", typed)
+            label = format_html(_("Type <code>{}</code> to go on"), typed)
             self.fields["name"] = TextField(label=label, required=False, max_length=1000, strip=False)
 
     def clean_name(self) -> str:
         if self.cleaned_data["name"] != self.typed:
-            raise ValidationError(f"Type {self.typed} as it is written above.")
+            raise ValidationError(_("Type %(name)s as it is written above.") % {"name": self.typed})
         return self.typed

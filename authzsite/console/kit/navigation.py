@@ -14,7 +14,7 @@ from django.utils.translation import gettext_noop as noop
 
 from accounts.models import Principal
 from authzsite.console.kit.display import words
-from authzsite.console.kit.display.parts import Tab, Tabs
+from authzsite.console.kit.display.parts import StrOrPromise, Tab, Tabs
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
 from policies.analytics.pipelines import overview
 from policies.authority import Actor
@@ -202,11 +202,14 @@ def _looks_after(circle: VisiblePrincipals) -> bool:
     return any(overview.may_look(by, realm) for realm in circle.realms)
 
 
-Groups = tuple[tuple[str, tuple[tuple[str, str], ...]], ...]
+Groups = tuple[tuple[StrOrPromise, tuple[tuple[str, StrOrPromise], ...]], ...]
 
 
 def grouped(
-    groups: Groups, current: str, tab: Callable[[str, str], Tab], has: Callable[[str], bool] = lambda _: True
+    groups: Groups,
+    current: str,
+    tab: Callable[[str, StrOrPromise], Tab],
+    has: Callable[[str], bool] = lambda _: True,
 ) -> Tabs:
     """Tabs of which some hold several pages: the tab leads to the first, the others lie inside."""
     shown: list[Tab] = []

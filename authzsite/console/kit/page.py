@@ -10,6 +10,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 from django.utils.translation import gettext_noop as noop
 
 from accounts.models import User
@@ -20,7 +21,7 @@ from authzsite.console.kit.http import Request
 from authzsite.console.settings.modes import banner_of
 
 TOAST = "toast"
-KINDS = {"metalake": noop("Metalake"), "herd": "Herd", "instance": noop("CDAP instance")}
+KINDS = {"metalake": noop("Metalake"), "herd": noop("Herd"), "instance": noop("CDAP instance")}
 """What a realm is called in its own kind's words, by the type of its root."""
 KEYS_OFF = "keys_off"
 
@@ -89,7 +90,7 @@ def surroundings(request: Request, revision: int | None = None) -> dict[str, Any
 
 _BY_NAME = Note(
     "bad",
-    "Programs can sign in with a name alone.",
+    gettext_lazy("Programs can sign in with a name alone."),
     "LAKEWARDEN_AUTHENTICATORS has simple, which is for development and tests.",
 )
 

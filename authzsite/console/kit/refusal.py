@@ -54,7 +54,8 @@ def refused(request: Request, place: ObjectAccess, action: str) -> HttpResponse:
     explanation, speak = answer.explained(now=place.now), Words(place.asker, node, owners_along(node))
     heading = str(CANNOT.get(action, OTHERWISE)) % {"name": node.ref.full_name or node.name}
     givers = words.listed([terms.principal_name(giver) for giver in speak.givers(explanation.missing)])
-    text = f"{verdict_text(explanation, speak)} {f'{givers} can give it.' if givers else ''}".strip()
+    given = _("%(who)s can give it.") % {"who": givers} if givers else ""
+    text = f"{verdict_text(explanation, speak)} {given}".strip()
     if request.htmx:
         return render(request, "errors/part.html", {"heading": heading, "text": text}, status=403)
     asked = {"who": str(place.asker), "action": action, "what": node.ref.id, "type": node.type}

@@ -11,8 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.kit.display import words
-from authzsite.console.kit.display.parts import Diff, DiffLine
-from authzsite.console.kit.display.tables import StrOrPromise
+from authzsite.console.kit.display.parts import Diff, DiffLine, StrOrPromise
 from catalog.nodes import Node
 from policies.data_views.visibility import governed
 from policies.errors import PolicyError

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.models import Principal
 from authzsite.console.kit.auth import login_required
@@ -67,24 +67,24 @@ def changes_made(request: Request, nonce: str) -> HttpResponse:
 
 def _kind(code: str) -> str:
     """role.assigned -> Roles given, from the change's own kind."""
-    return WORDS.get(code, SENTENCES.get(code, code))
+    return str(WORDS.get(code, SENTENCES.get(code, code)))
 
 
 WORDS = {
-    "owner.set": "Handed over what is owned",
-    "grant.added": "Handed over what was given directly",
-    "grant.removed": "Took back what was given directly",
-    "role.assigned": "Gave roles",
-    "role.unassigned": "Took roles back",
-    "duty.given": "Handed duties over",
-    "duty.taken": "Took duties back",
-    "group.joined": "Put somebody into a group",
-    "group.left": "Took them out of groups",
-    "keeper.set": "Named who answers for service accounts",
-    "token.revoked": "Took tokens back",
-    "member.removed": "Removed them from a realm",
-    "member.added": "Admitted them to a realm",
-    "account.closed": "Disabled the account",
-    "request.refused": "Ended open requests",
-    "review.passed": "Passed on what waited in reviews",
+    "owner.set": gettext_lazy("Handed over what is owned"),
+    "grant.added": gettext_lazy("Handed over what was given directly"),
+    "grant.removed": gettext_lazy("Took back what was given directly"),
+    "role.assigned": gettext_lazy("Gave roles"),
+    "role.unassigned": gettext_lazy("Took roles back"),
+    "duty.given": gettext_lazy("Handed duties over"),
+    "duty.taken": gettext_lazy("Took duties back"),
+    "group.joined": gettext_lazy("Put somebody into a group"),
+    "group.left": gettext_lazy("Took them out of groups"),
+    "keeper.set": gettext_lazy("Named who answers for service accounts"),
+    "token.revoked": gettext_lazy("Took tokens back"),
+    "member.removed": gettext_lazy("Removed them from a realm"),
+    "member.added": gettext_lazy("Admitted them to a realm"),
+    "account.closed": gettext_lazy("Disabled the account"),
+    "request.refused": gettext_lazy("Ended open requests"),
+    "review.passed": gettext_lazy("Passed on what waited in reviews"),
 }

@@ -11,7 +11,7 @@ from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.parts import Diff, DiffLine, Face, Tally, Who
+from authzsite.console.kit.display.parts import Diff, DiffLine, Face, StrOrPromise, Tally, Who
 from authzsite.console.kit.replay import Proposal
 from authzsite.console.people.group_members import DUTY
 from authzsite.console.roles.effects import Foretold
@@ -25,18 +25,18 @@ from policies.previews.grants import Preview
 NAMES = 8
 SAID = ("use", "read", "write", "grant", "drop")
 TITLES = {
-    "own": "Owned",
-    "give": "Given directly",
-    "text": "Given on names",
-    "role": "Roles",
-    "duty": "Duties",
-    "group": "Groups",
-    "keep": "Service accounts answered for",
-    "request": "Open requests",
-    "seat": "Reviews that wait",
-    "token": "Tokens",
-    "member": "Realms",
-    "account": "Account",
+    "own": gettext_lazy("Owned"),
+    "give": gettext_lazy("Given directly"),
+    "text": gettext_lazy("Given on names"),
+    "role": gettext_lazy("Roles"),
+    "duty": gettext_lazy("Duties"),
+    "group": gettext_lazy("Groups"),
+    "keep": gettext_lazy("Service accounts answered for"),
+    "request": gettext_lazy("Open requests"),
+    "seat": gettext_lazy("Reviews that wait"),
+    "token": gettext_lazy("Tokens"),
+    "member": gettext_lazy("Realms"),
+    "account": gettext_lazy("Account"),
 }
 ICONS = {"token": "key", "account": "user", "member": "lake", "request": "policy", "seat": "review"}
 
@@ -72,7 +72,7 @@ def _called(entitlement: Entitlement) -> str:
 def _short(entitlement: Entitlement) -> str:
     if entitlement.kind in ("request", "seat") and entitlement.node is not None:
         return entitlement.node.realm
-    return {"token": "token", "account": "to sign in with"}.get(entitlement.kind, "realm")
+    return {"token": _("token"), "account": _("to sign in with")}.get(entitlement.kind, _("realm"))
 
 
 MAY = {
@@ -97,7 +97,7 @@ def gives(entitlement: Entitlement) -> str:
     if entitlement.kind == "duty":
         return str(MAY.get(entitlement.text, entitlement.text))
     return {
-        "own": "Everything",
+        "own": _("Everything"),
         "role": _("What the role gives"),
         "group": _("What the group has"),
         "keep": _("Makes its tokens"),
@@ -193,11 +193,11 @@ class LifecycleEffects:
             return
         names = words.listed([_named(item) for item in some], NAMES)
         loses, gets = _SAID[kind]
-        many = words.count(len(some), *_NOUNS[kind])
+        many = {"many": _counted(kind, len(some))}
         if how in (HAND, TAKE):
-            yield DiffLine("lose", self.person.label, loses.format(many), names)
+            yield DiffLine("lose", self.person.label, str(loses) % many, names)
         if to is not None:
-            yield DiffLine("gain", to.label, gets.format(many), names)
+            yield DiffLine("gain", to.label, str(gets) % many, names)
 
 
 def _named(entitlement: Entitlement) -> str:
@@ -215,27 +215,32 @@ def _named(entitlement: Entitlement) -> str:
     )
 
 
-_NOUNS = {
-    "own": ("object",),
-    "text": ("name",),
-    "duty": ("duty", "duties"),
-    "group": ("group",),
-    "keep": ("service account",),
-    "request": ("open request",),
-    "seat": ("review",),
-    "token": ("token",),
-    "member": ("realm",),
-    "account": ("account",),
+_SAID: dict[str, tuple[StrOrPromise, StrOrPromise]] = {
+    "own": (gettext_lazy("no longer owns %(many)s"), gettext_lazy("becomes the owner of %(many)s")),
+    "text": (gettext_lazy("loses what was given on %(many)s"), gettext_lazy("is given the same on %(many)s")),
+    "duty": (gettext_lazy("gives up %(many)s"), gettext_lazy("takes on %(many)s")),
+    "group": (gettext_lazy("is taken out of %(many)s"), gettext_lazy("is put into %(many)s")),
+    "keep": (gettext_lazy("no longer answers for %(many)s"), gettext_lazy("answers for %(many)s")),
+    "request": (gettext_lazy("has %(many)s taken back or refused"), ""),
+    "seat": (gettext_lazy("is no longer asked in %(many)s"), gettext_lazy("is asked in %(many)s instead")),
+    "token": (gettext_lazy("has %(many)s that open nothing any more"), ""),
+    "member": (gettext_lazy("is no longer admitted to %(many)s"), gettext_lazy("is admitted to %(many)s")),
+    "account": (gettext_lazy("cannot sign in any more, and no token opens anything"), ""),
 }
-_SAID = {
-    "own": ("no longer owns {}", "becomes the owner of {}"),
-    "text": ("loses what was given on {}", "is given the same on {}"),
-    "duty": ("gives up {}", "takes on {}"),
-    "group": ("is taken out of {}", "is put into {}"),
-    "keep": ("no longer answers for {}", "answers for {}"),
-    "request": ("has {} taken back or refused", ""),
-    "seat": ("is no longer asked in {}", "is asked in {} instead"),
-    "token": ("has {} that open nothing any more", ""),
-    "member": ("is no longer admitted to {}", "is admitted to {}"),
-    "account": ("cannot sign in any more, and no token opens anything", ""),
-}
+"""What becomes of the person who leaves, and of the one who takes it over."""
+
+
+def _counted(kind: str, many: int) -> str:
+    """3 objects; 1 open request."""
+    return {
+        "own": words.count(many, "object"),
+        "text": words.count(many, "name"),
+        "duty": words.count(many, "duty", "duties"),
+        "group": words.count(many, "group"),
+        "keep": words.count(many, "service account"),
+        "request": words.count(many, "open request"),
+        "seat": words.count(many, "review"),
+        "token": words.count(many, "token"),
+        "member": words.count(many, "realm"),
+        "account": words.count(many, "account"),
+    }[kind]

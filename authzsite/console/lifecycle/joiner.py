@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import Q
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.accounts import site_admins
@@ -191,10 +192,10 @@ class JoinerForm(ConsoleForm):
     """As whom, which of it, and why.  An address says `as`, a form `who`."""
 
     who = PrincipalField(
-        label="The same as",
+        label=gettext_lazy("The same as"),
         required=False,
         at_most=1,
-        nobody="You know nobody of that name.",
+        nobody=gettext_lazy("You know nobody of that name."),
     )
     reason = ReasonField(help_text=REASON_HELP)
     outcomes: Sequence[Outcome] = ()
@@ -223,7 +224,7 @@ class JoinerView(LifecycleView):
     """As whom; what differs; what it changes; then it is given, each realm as one change."""
 
     template_name = "console/lifecycle/joiner.html"
-    nothing = Note("", "Nothing is picked.", "Mark what is to be given.")
+    nothing = Note("", gettext_lazy("Nothing is picked."), gettext_lazy("Mark what is to be given."))
 
     def make_form(self, data: Any) -> JoinerForm:
         form = JoinerForm(data, circle=self.circle, person=self.object)
@@ -265,11 +266,11 @@ class JoinerView(LifecycleView):
         like = form.comparison.like
         return _("Give %(label)s the same as %(label2)s") % {
             "label": self.object.label,
-            "label2": like.label if like else "a colleague",
+            "label2": like.label if like else _("a colleague"),
         }
 
     def lead(self) -> str:
-        return LEAD
+        return str(LEAD)
 
     def button(self, form: JoinerForm) -> str:
         if not form.deeds:
@@ -292,7 +293,7 @@ class JoinerView(LifecycleView):
         }
 
 
-LEAD = (
+LEAD = gettext_lazy(
     "Access of the colleague that you can give is listed; write and manage rights are not preselected. "
     "An object has one owner, so ownership is not copied."
 )

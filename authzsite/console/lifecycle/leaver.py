@@ -9,7 +9,7 @@ from typing import Any
 
 from django.db.models import Q, QuerySet
 from django.http import QueryDict
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.accounts import site_admins
@@ -129,7 +129,7 @@ class LeaverPlan:
             )
             options = self._options(kind, self.data.get(f"rest-{kind}", "") or self._usual(kind))
             rest = LeaverRow(f"rest-{kind}", who, "", None, options)
-        return Section(kind, TITLES[kind], words.number(len(some)), lines, rest)
+        return Section(kind, str(TITLES[kind]), words.number(len(some)), lines, rest)
 
     def _line(self, entitlement: Entitlement) -> LeaverRow:
         base = (
@@ -157,8 +157,8 @@ class LeaverPlan:
                 for taker in takers[:6]
             ] * (len(takers) > 1)
         if kind in TAKEN:
-            found.append((TAKE, TAKES.get(kind, "Remove")))
-        found.append((LEAVE, "Leave"))
+            found.append((TAKE, str(TAKES.get(kind, gettext("Remove")))))
+        found.append((LEAVE, gettext("Leave")))
         codes = [code for code, _ in found]
         chosen = chosen if chosen in codes else codes[0] if chosen.startswith(HAND) else LEAVE
         return tuple((code, word, code == chosen) for code, word in found)
@@ -192,11 +192,11 @@ class LeaverPlan:
 
 
 TAKES = {
-    "request": "End it",
-    "token": "Take back",
-    "account": "Disable",
-    "group": "Take out",
-    "member": "Remove from it",
+    "request": gettext_lazy("End it"),
+    "token": gettext_lazy("Take back"),
+    "account": gettext_lazy("Disable"),
+    "group": gettext_lazy("Take out"),
+    "member": gettext_lazy("Remove from it"),
 }
 
 
@@ -204,11 +204,13 @@ class LeaverForm(ConsoleForm):
     """To whom it is handed over, and why; what becomes of each line is read by its plan."""
 
     who = PrincipalField(
-        label="Hand over to",
+        label=gettext_lazy("Hand over to"),
         required=False,
-        nobody="Nobody of that name can be named here.",
+        nobody=gettext_lazy("Nobody of that name can be named here."),
     )
-    reason = ReasonField(help_text="Kept in the history for ever. Name the ticket or the last day.")
+    reason = ReasonField(
+        help_text=gettext_lazy("Kept in the history for ever. Name the ticket or the last day.")
+    )
     outcomes: Sequence[Outcome] = ()
 
     def __init__(self, data: Any, *, circle: VisiblePrincipals, person: Principal, **kwargs: Any) -> None:
@@ -244,7 +246,7 @@ class LeaverView(LifecycleView):
     """All of it, line by line; what the plan changes; then it is done, and what was not is left to resume."""
 
     template_name = "console/lifecycle/leaver.html"
-    nothing = Note("", "Nothing is chosen.", "Every line is left as it is.")
+    nothing = Note("", gettext_lazy("Nothing is chosen."), gettext_lazy("Every line is left as it is."))
 
     def make_form(self, data: Any) -> LeaverForm:
         return LeaverForm(data, circle=self.circle, person=self.object)
@@ -296,7 +298,7 @@ class LeaverView(LifecycleView):
         return gettext("What %(name)s leaves behind") % {"name": self.object.label}
 
     def lead(self) -> str:
-        return LEAD
+        return str(LEAD)
 
     def button(self, form: LeaverForm) -> str:
         return gettext("Carry out %(deeds)s") % {"deeds": words.count(len(form.deeds), "line")}
@@ -318,7 +320,7 @@ class LeaverView(LifecycleView):
         }
 
 
-LEAD = (
+LEAD = gettext_lazy(
     "Each line is handed over, removed or left, as you choose; nothing is saved until you carry it out. "
     "Items that you don’t own show whom to ask; they stay listed here."
 )

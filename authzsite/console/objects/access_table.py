@@ -179,7 +179,7 @@ class AccessTable:
 
     def _note(self, principal: Principal) -> str:
         if principal.pk == self.place.asker.pk:
-            return "you"
+            return gettext("you")
         return "service" if principal.kind == Principal.Kind.SERVICE else ""
 
     def _group(self, access: Access, people: list[Principal], *, open_: bool) -> AccessRow:
@@ -207,7 +207,12 @@ class AccessTable:
                 url = self.asked.url(group=group.name, after="")
                 if self.asked.group:  # their own page goes on where this one ends
                     url = reverse("console:person_groups", args=[group.pk])
-                row = replace(row, more=url, more_words=f"Show {left} more in {group.label}")
+                row = replace(
+                    row,
+                    more=url,
+                    more_words=gettext("Show %(number)s more in %(group)s")
+                    % {"number": left, "group": group.label},
+                )
             yield row
 
     def _later(self, principal: Principal, paths: tuple[Way, ...]) -> AccessRow:
@@ -228,7 +233,7 @@ class AccessTable:
         row = replace(self._line(access), level=2)
         if others:
             return row
-        return replace(row, how=(), as_group=f"as {group.label}", action=None)
+        return replace(row, how=(), as_group=gettext("as %(group)s") % {"group": group.label}, action=None)
 
     def _foreign(self, finding: Foreign) -> AccessRow:
         return AccessRow(
@@ -237,7 +242,7 @@ class AccessTable:
             how=(Path((Chip("foreign", gettext("Foreign, in %(system)s") % {"system": finding.system}),)),),
             since=gettext("seen %(first_seen)s")
             % {"first_seen": words.when_in_words(words.day(finding.first_seen))},
-            action=Action("Look", reverse("console:object_sync", args=[self.node.id]), "mini"),
+            action=Action(gettext("Look"), reverse("console:object_sync", args=[self.node.id]), "mini"),
         )
 
     def _since(self, access: Access) -> str:
@@ -343,18 +348,18 @@ class AccessTable:
 
     def toggles(self) -> tuple[Toggle, ...]:
         kinds = (
-            ("", "All"),
-            ("direct", "Direct"),
+            ("", gettext("All")),
+            ("direct", gettext("Direct")),
             ("group", gettext("By group")),
             ("soon", gettext("Ends soon")),
-            ("denied", "Denied"),
+            ("denied", gettext("Denied")),
         )
         counts = {how: sum(self._fits(row, how) for row in self.all) for how, _ in kinds}
         shown = [(how, word, counts[how]) for how, word in kinds if counts[how] or how == ""]
         if self.coming:
             shown.append(("later", gettext("Begins later"), len(self.coming)))
         if self.foreign:
-            shown.append(("foreign", "Foreign", len(self.foreign)))
+            shown.append(("foreign", gettext("Foreign"), len(self.foreign)))
         return tuple(
             Toggle(
                 word, self.asked.url(how=how, after="", group=""), self.asked.how == how, words.number(count)

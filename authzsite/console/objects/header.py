@@ -16,7 +16,18 @@ from accounts.models import Principal
 from authzsite.console.history import timeline
 from authzsite.console.history.timeline import TimelineRow
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.parts import Action, Fact, Facts, Lineage, Note, Reason, Station, Tab, Tabs
+from authzsite.console.kit.display.parts import (
+    Action,
+    Fact,
+    Facts,
+    Lineage,
+    Note,
+    Reason,
+    Station,
+    StrOrPromise,
+    Tab,
+    Tabs,
+)
 from authzsite.console.kit.navigation import grouped
 from authzsite.console.objects.access import ObjectAccess
 from authzsite.console.objects.access_table import AccessTable, AccessTableFilter
@@ -35,11 +46,21 @@ from policies.emergency import access as emergency_access
 from policies.record import history
 
 TABS = (
-    ("Access", (("object", "Who has access"), ("object_rules", "Rules"), ("object_duties", "Duties"))),
-    ("Requests", (("object_requests", "Requests"),)),
-    ("History", (("object_history", "Changes"), ("object_then", "Past"))),
-    ("Sync", (("object_sync", "Sync"),)),
-    ("Columns", (("object_columns", "Columns"),)),
+    (
+        gettext_lazy("Access"),
+        (
+            ("object", gettext_lazy("Who has access")),
+            ("object_rules", gettext_lazy("Rules")),
+            ("object_duties", gettext_lazy("Duties")),
+        ),
+    ),
+    (gettext_lazy("Requests"), (("object_requests", gettext_lazy("Requests")),)),
+    (
+        gettext_lazy("History"),
+        (("object_history", gettext_lazy("Changes")), ("object_then", gettext_lazy("Past"))),
+    ),
+    (gettext_lazy("Sync"), (("object_sync", gettext_lazy("Sync")),)),
+    (gettext_lazy("Columns"), (("object_columns", gettext_lazy("Columns")),)),
 )
 """Each with the pages inside it; the first is where it leads."""
 USED = {
@@ -272,7 +293,7 @@ class ObjectHeader:
         parts = []
         if holders:
             by = (
-                "directly"
+                _("directly")
                 if direct
                 and all(
                     path.direct
@@ -321,7 +342,7 @@ class ObjectHeader:
             return self.node.type in ("table", "view")
         return code != "object_sync" or self.there is not None
 
-    def _tab(self, code: str, label: str) -> Tab:
+    def _tab(self, code: str, label: StrOrPromise) -> Tab:
         count = ""
         if code == "object_columns" and self.detail:
             count = words.number(len(self.detail.columns))

@@ -42,7 +42,11 @@ from policies.simulation.changes import SetOwner
 
 LISTED, BATCH, LOOKED = 100, 200, 5000
 TYPES = ("catalog", "schema", "table", "view", "topic", "fileset", "model", "function", "role")
-HOWS = (("", "All with an owner"), (NOBODY, "Nobody's"), (GONE, "Owner cannot sign in"))
+HOWS = (
+    ("", gettext_lazy("All with an owner")),
+    (NOBODY, gettext_lazy("Nobody's")),
+    (GONE, gettext_lazy("Owner cannot sign in")),
+)
 
 
 @dataclass(frozen=True)
@@ -106,7 +110,7 @@ class Chosen:
         """What is listed, as a sentence's subject."""
         if self.of is not None:
             return _("of %(label)s") % {"label": self.of.label}
-        return {NOBODY: "without an owner", GONE: "whose owner cannot sign in"}.get(
+        return {NOBODY: _("without an owner"), GONE: _("whose owner cannot sign in")}.get(
             self.data.get("how", ""), ""
         )
 
@@ -448,7 +452,9 @@ class HandOverView(ChangeView):
 
     def heading(self, form: HandOverForm) -> str:
         many = words.count(len(self.hand_over.all), "object")
-        return f"Hand over {many} {self.object.words()}".strip()
+        return (
+            _("Hand over %(objects)s %(chosen)s") % {"objects": many, "chosen": self.object.words()}
+        ).strip()
 
     def lead(self) -> str:
         return _("In %(name)s.") % {"name": self.root.name}

@@ -47,7 +47,7 @@ class RuleRow:
         if not is_personal(self.role):
             return Who(gettext("Role %(role)s") % {"role": self.role}, Face("thing", "role"))
         name = next(iter(self.names), gettext("Somebody who left"))
-        return Who(name[:1].upper() + name[1:], Face("person", words.initials(name)), "directly")
+        return Who(name[:1].upper() + name[1:], Face("person", words.initials(name)), gettext("directly"))
 
     @property
     def held(self) -> str:

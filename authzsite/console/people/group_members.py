@@ -49,7 +49,7 @@ DUTY = {
     "break_glass": gettext_lazy("take access in an emergency to %(name)s"),
 }
 """What each of the console's own duties lets one do, after "may" and "may no longer"."""
-DIRECTORY_KEEPS = "The directory keeps this group. Change there who is in it."
+DIRECTORY_KEEPS = gettext_lazy("The directory keeps this group. Change there who is in it.")
 
 
 def duty_words(duty: str, name: str) -> str:
@@ -68,7 +68,7 @@ class GroupChangeView(AdminChangeView):
     """A change of a group of the site."""
 
     section = "people"
-    cannot = "You cannot change who is in a group"
+    cannot = gettext_lazy("You cannot change who is in a group")
 
     def way_back(self) -> tuple[str, str]:
         return reverse("console:people"), _("Back to People")
@@ -80,7 +80,7 @@ class GroupChangeView(AdminChangeView):
         if self.object is None or not directory.keeps(self.object):
             return None
         verdict = Verdict("no", self.cannot, DIRECTORY_KEEPS, level=1)
-        context = {"verdict": verdict, "actions": (Action("Back to the group", self.back()),)}
+        context = {"verdict": verdict, "actions": (Action(_("Back to the group"), self.back()),)}
         return page(self.request, "errors/refused.html", context, section=self.section, status=403)
 
 
@@ -88,9 +88,11 @@ class NewGroupForm(ConsoleForm):
     """A name, and why."""
 
     name = TextField(
-        help_text="The name as the identity provider writes it, if it knows the group. Groups belong to the "
-        "site; a realm admits them as members.",
-        error_messages={"required": "Give it a name."},
+        help_text=gettext_lazy(
+            "The name as the identity provider writes it, if it knows the group. Groups belong to the "
+            "site; a realm admits them as members."
+        ),
+        error_messages={"required": gettext_lazy("Give it a name.")},
     )
     reason = ReasonField()
 
@@ -99,7 +101,7 @@ class NewGroupView(GroupChangeView):
     """A name; nobody is in it yet."""
 
     form_class = NewGroupForm
-    not_saved = "Not made."
+    not_saved = gettext_lazy("Not made.")
 
     def save(self, form: NewGroupForm, actor: Actor) -> Principal:
         authority, reason = site_permissions.of_admin(actor), form.cleaned_data["reason"]
@@ -131,7 +133,7 @@ class JoinForm(ConsoleForm):
 
     who = PrincipalField(
         search=lambda text: named(("user", "service"), text),
-        nobody="Nobody of that name is known. Make the account first.",
+        nobody=gettext_lazy("Nobody of that name is known. Make the account first."),
     )
     reason = ReasonField(help_text=REASON_HELP)
 
@@ -277,7 +279,10 @@ class LeaveView(GroupChangeView):
         return True
 
     def heading(self, form: ConfirmForm) -> str:
-        return f"Take {terms.principal_name(self.member)} out of {self.object.label}?"
+        return _("Take %(member)s out of %(group)s?") % {
+            "member": terms.principal_name(self.member),
+            "group": self.object.label,
+        }
 
     def lead(self) -> str:
         return _("What was given in other ways stays.")

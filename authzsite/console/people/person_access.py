@@ -15,7 +15,7 @@ from django.utils.translation import gettext_noop as noop
 
 from accounts.models import Principal
 from authzsite.console.kit.display import words
-from authzsite.console.kit.display.parts import Action, Crumbs, Fact, Facts, Reason, Tab, Tabs
+from authzsite.console.kit.display.parts import Action, Crumbs, Fact, Facts, Reason, StrOrPromise, Tab, Tabs
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of, realm_words
 from authzsite.console.kit.navigation import grouped
@@ -197,7 +197,7 @@ class PersonAccess:
         named = tuple((_(label), tuple((code, _(name)) for code, name in pages)) for label, pages in groups)
         return grouped(named, self.tab, self._tab)
 
-    def _tab(self, code: str, label: str) -> Tab:
+    def _tab(self, code: str, label: StrOrPromise) -> Tab:
         label = _("What you see") if code == "person_sees" and self.own else label
         count = words.number(self.reach.many) if code == "person" else ""
         return Tab(label, reverse(f"console:{code}", args=[self.person.pk]), code == self.tab, count)

@@ -11,13 +11,22 @@ from django.http import HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Note
-from authzsite.console.kit.forms import REASON_HELP, ChoicesField, ConsoleForm, ReasonField, WindowField
+from authzsite.console.kit.forms import (
+    REASON_HELP,
+    ChoicesField,
+    ConsoleForm,
+    ReasonField,
+)
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
+from authzsite.console.kit.moment_fields import (
+    WindowField,
+)
 from authzsite.console.kit.page import page
 from authzsite.console.kit.replay import Proposal, root_of
 from authzsite.console.roles.effects import Foretold
@@ -64,7 +73,9 @@ class Offer:
 class RolesForm(ConsoleForm):
     """Which roles somebody is to hold, until when and why."""
 
-    role = ChoicesField(label="Roles", error_messages={"required": "Choose at least one role."})
+    role = ChoicesField(
+        label=gettext_lazy("Roles"), error_messages={"required": gettext_lazy("Choose at least one role.")}
+    )
     window = WindowField()
     reason = ReasonField(help_text=REASON_HELP)
 
@@ -175,6 +186,6 @@ class PersonRolesView(ChangeView):
 
 NOTHING = Note(
     "",
-    "You cannot give any role here.",
-    "Only the owner of a realm, or a holder of Manage grants, can give roles.",
+    gettext_lazy("You cannot give any role here."),
+    gettext_lazy("Only the owner of a realm, or a holder of Manage grants, can give roles."),
 )

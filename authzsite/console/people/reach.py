@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms
@@ -27,14 +27,14 @@ from policies.decisions.lookups.reach import RuleSets, rule_sets
 SOON = timedelta(days=14)
 TOLD = ("use", "read", "write", "grant", "drop")
 FILTERS = (
-    ("", "All"),
-    ("owned", "Owned"),
-    ("read", "Read"),
-    ("write", "Write"),
-    ("grant", "May grant"),
-    ("soon", "Ends soon"),
-    ("denied", "Denied"),
-    ("lacking", "Not usable yet"),
+    ("", gettext_lazy("All")),
+    ("owned", gettext_lazy("Owned")),
+    ("read", gettext_lazy("Read")),
+    ("write", gettext_lazy("Write")),
+    ("grant", gettext_lazy("May grant")),
+    ("soon", gettext_lazy("Ends soon")),
+    ("denied", gettext_lazy("Denied")),
+    ("lacking", gettext_lazy("Not usable yet")),
 )
 
 

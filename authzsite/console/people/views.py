@@ -37,7 +37,12 @@ from catalog.nodes import Node
 from policies.decisions import ask, slices
 from policies.services.grants import revision_now
 
-KINDS = (("", "Everybody"), ("user", "People"), ("group", "Groups"), ("service", "Service accounts"))
+KINDS = (
+    ("", gettext_lazy("Everybody")),
+    ("user", gettext_lazy("People")),
+    ("group", gettext_lazy("Groups")),
+    ("service", gettext_lazy("Service accounts")),
+)
 LISTED = 50
 NO_ADD = "why-no-member"
 

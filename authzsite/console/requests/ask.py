@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import words
@@ -22,7 +23,7 @@ from policies.requests import submission
 from policies.requests.submission import Foresight
 from policies.services.grants import revision_now
 
-NOT_SENT = "Nothing was sent. Your form is kept."
+NOT_SENT = gettext_lazy("Nothing was sent. Your form is kept.")
 
 
 class AskView(ChangeView):
@@ -33,7 +34,7 @@ class AskView(ChangeView):
     looks_first = True
     saving_steps = frozenset({"send"})
     naming_buttons = frozenset({"drop"})
-    not_saved = "Not sent."
+    not_saved = gettext_lazy("Not sent.")
 
     def make_form(self, data: Any) -> RequestForm:
         kinds = {item.name: item.kind for item in realms_of(self.asker)}

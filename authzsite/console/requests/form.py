@@ -13,26 +13,34 @@ from typing import Any
 
 from django import forms
 from django.http import QueryDict
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.forms import (
-    BoundWindow,
     ConsoleForm,
     SegmentsField,
     TextField,
+)
+from authzsite.console.kit.inputs.dates import When
+from authzsite.console.kit.moment_fields import (
+    BoundWindow,
     WindowField,
     WindowInput,
 )
-from authzsite.console.kit.inputs.dates import When
 from authzsite.console.requests.links import usual
 from lakewarden.law import dialects
 from lakewarden.law.objects import BadName, ObjectRef
 from policies.requests.needs import HOLD, MOST_WANTED, WantedAction
 from policies.requests.submission import Asking
 
-LASTS = (("P7D", "7 days"), ("P30D", "30 days"), ("P90D", "90 days"), ("date", "A date"), ("never", "No end"))
+LASTS = (
+    ("P7D", gettext_lazy("7 days")),
+    ("P30D", gettext_lazy("30 days")),
+    ("P90D", gettext_lazy("90 days")),
+    ("date", gettext_lazy("A date")),
+    ("never", gettext_lazy("No end")),
+)
 USUAL = "P30D"
 LONGEST = {"resource": 1500, "type": 24, "action": 64}
 LONGEST_REASON, LONGEST_TICKET = 4000, 64
@@ -152,13 +160,13 @@ class RequestForm(ConsoleForm):
     lasts = SegmentsField(choices=LASTS, otherwise=USUAL, required=False)
     window = LengthField()
     reason = TextField(
-        label="Why",
+        label=gettext_lazy("Why"),
         required=False,
         max_length=LONGEST_REASON,
         widget=forms.Textarea(attrs={"class": "input", "rows": 3, "maxlength": LONGEST_REASON}),
     )
     ticket = TextField(
-        label="Ticket",
+        label=gettext_lazy("Ticket"),
         required=False,
         max_length=LONGEST_TICKET,
         widget=forms.TextInput(
@@ -290,7 +298,11 @@ def _told(text: str, field_: str) -> str:
 
 
 def _holder_words(principal: Principal, asker: Principal) -> str:
-    return f"{principal.label} (you)" if principal == asker else terms.principal_name(principal)
+    return (
+        gettext("%(name)s (you)") % {"name": principal.label}
+        if principal == asker
+        else terms.principal_name(principal)
+    )
 
 
 def shape_of(name: str) -> str:

@@ -40,7 +40,7 @@ def lately(asker: Principal) -> RecentRequest | None:
 
 
 def _state(row: AccessRequest) -> Moment:
-    word = requests_rows.state_of(row).word
+    word = str(requests_rows.state_of(row).word)
     kind = "gain" if row.state in GRANTED else "now" if row.open else "lose"
     return Moment(word, words.when_in_words(words.moment(row.moved_at)), kind)
 

@@ -10,6 +10,7 @@ from django import forms
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView
@@ -40,22 +41,22 @@ from policies.requests.visibility import VisibleRequest
 from policies.services.grants import revision_now
 
 NAMED = 4
-NOT_TOLD = "An approver"
+NOT_TOLD = gettext_lazy("An approver")
 """Who decides, in the words for a viewer who may not know what is there or that others are asked."""
 SAID = {
-    "asked": "asked",
-    "asked_back": "asked back",
-    "answered": "answered",
-    "approved": "approved",
-    "approved_less": "approved less",
-    "refused": "refused",
-    "withdrawn": "took it back",
-    "lapsed": "Nobody decided in time, so it lapsed",
-    "escalated": "Nobody had decided, so the next level was asked",
-    "given": "It was given",
-    "reopened": "An approval was opened again",
-    "proved": "It was read back",
-    "stuck": "Something stands in the way",
+    "asked": gettext_lazy("%(who)s asked"),
+    "asked_back": gettext_lazy("%(who)s asked back"),
+    "answered": gettext_lazy("%(who)s answered"),
+    "approved": gettext_lazy("%(who)s approved"),
+    "approved_less": gettext_lazy("%(who)s approved less"),
+    "refused": gettext_lazy("%(who)s refused"),
+    "withdrawn": gettext_lazy("%(who)s took it back"),
+    "lapsed": gettext_lazy("Nobody decided in time, so it lapsed"),
+    "escalated": gettext_lazy("Nobody had decided, so the next level was asked"),
+    "given": gettext_lazy("It was given"),
+    "reopened": gettext_lazy("An approval was opened again"),
+    "proved": gettext_lazy("It was read back"),
+    "stuck": gettext_lazy("Something stands in the way"),
 }
 MARKS = {"approved": "gain", "approved_less": "gain", "given": "gain", "refused": "lose", "proved": "gain"}
 
@@ -88,7 +89,9 @@ class WithdrawForm(ConsoleForm):
     """Why it is taken back."""
 
     reason = ReasonField(
-        label="Reason, if you like", help_text="", widget=forms.TextInput(attrs={**PLAIN, "maxlength": 2000})
+        label=gettext_lazy("Reason, if you like"),
+        help_text="",
+        widget=forms.TextInput(attrs={**PLAIN, "maxlength": 2000}),
     )
 
 
@@ -96,10 +99,10 @@ class AnswerForm(ConsoleForm):
     """What is answered to a question."""
 
     answer = TextField(
-        label="Your answer",
+        label=gettext_lazy("Your answer"),
         max_length=rules.LONGEST_REASON,
         widget=forms.Textarea(attrs={"class": "input", "rows": 3}),
-        error_messages={"required": "Write an answer."},
+        error_messages={"required": gettext_lazy("Write an answer.")},
     )
 
 
@@ -198,24 +201,26 @@ def _from(seen: VisibleRequest) -> str:
 def _line(seen: VisibleRequest, standings: Sequence[BackendProgress]) -> Iterable[dict[str, str]]:
     """Asked, decided, given, there: each with its mark, as one line."""
     row = seen.request
-    yield _station("done", "Asked", words.when_in_words(words.moment(row.asked_at)))
+    yield _station("done", _("Asked"), words.when_in_words(words.moment(row.asked_at)))
     parts = [part for part in seen.parts if part.state not in ("needless",)]
     decided = sum(part.state not in WAITING for part in parts)
     if row.open:
         yield _station(
             "now",
-            "Decided",
+            _("Decided"),
             _("%(decided)s of %(parts)s")
             % {"decided": words.number(decided), "parts": words.number(len(parts))},
         )
-        yield _station("", "Given", "")
+        yield _station("", _("Given"), "")
         return
     if row.state not in GRANTED:
         yield _station(
-            "ended", requests_rows.state_of(row).word, words.when_in_words(words.moment(row.moved_at))
+            "ended", str(requests_rows.state_of(row).word), words.when_in_words(words.moment(row.moved_at))
         )
         return
-    yield _station("done", requests_rows.state_of(row).word, words.when_in_words(words.moment(row.moved_at)))
+    yield _station(
+        "done", str(requests_rows.state_of(row).word), words.when_in_words(words.moment(row.moved_at))
+    )
     yield _given_station(seen)
     if any(want.given_at for want in seen.wants):
         yield from (_there(standing) for standing in standings)
@@ -225,16 +230,17 @@ def _given_station(seen: VisibleRequest) -> dict[str, str]:
     given = [want for want in seen.wants if want.given_at]
     if not given:
         due = min((want.due for want in seen.wants if want.due), default=None)
-        return _station("now", "Given", words.on(due) if due else "")
+        return _station("now", _("Given"), words.on(due) if due else "")
     moment = max(want.given_at for want in given if want.given_at)
-    return _station("done", "Given", words.when_in_words(words.moment(moment)))
+    return _station("done", _("Given"), words.when_in_words(words.moment(moment)))
 
 
 def _there(backend_progress: BackendProgress) -> dict[str, str]:
     system = backend_progress.backend.get_kind_display()
-    name = {"proved": f"There in {system}", "stuck": f"Stuck before {system}"}.get(
-        backend_progress.state, f"On its way to {system}"
-    )
+    name = {
+        "proved": _("There in %(system)s") % {"system": system},
+        "stuck": _("Stuck before %(system)s") % {"system": system},
+    }.get(backend_progress.state, _("On its way to %(system)s") % {"system": system})
     mark = {"proved": "done", "stuck": "stuck"}.get(backend_progress.state, "now")
     return _station(
         mark, name, words.ago(backend_progress.since) if backend_progress.state == "proved" else ""
@@ -242,15 +248,17 @@ def _there(backend_progress: BackendProgress) -> dict[str, str]:
 
 
 def _station(mark: str, name: str, note: str) -> dict[str, str]:
-    said = {"done": "Done", "now": "Now", "ended": "Ended", "stuck": "Stuck"}.get(mark, "To come")
+    said = {"done": _("Done"), "now": _("Now"), "ended": _("Ended"), "stuck": _("Stuck")}.get(
+        mark, _("To come")
+    )
     return {"mark": mark, "name": name, "note": note, "said": said}
 
 
 def _standing(backend_progress: BackendProgress) -> dict[str, Any]:
     kind, word = {
-        "proved": ("ok", "There: read back"),
-        "stuck": ("failed", "Stuck"),
-    }.get(backend_progress.state, ("behind", "On its way"))
+        "proved": ("ok", _("There: read back")),
+        "stuck": ("failed", _("Stuck")),
+    }.get(backend_progress.state, ("behind", _("On its way")))
     return {"name": str(backend_progress.backend), "state": State(kind, word), "text": backend_progress.text}
 
 
@@ -264,10 +272,10 @@ def decisions(seen: VisibleRequest) -> list[Decision]:
 
 
 def _decision(part: RequestPart, seen: VisibleRequest, law: str) -> Decision:
-    word = part.get_state_display()
+    word = _(str(part.get_state_display()))
     state = State(requests_rows.KINDS.get(part.state, "unknown"), word[:1].upper() + word[1:])
     who, when = _decided(part) if part.decided_at else (_awaited(part, seen), "")
-    told_when = part.escalates_at and part.state == "asked" and who != NOT_TOLD
+    told_when = part.escalates_at and part.state == "asked" and who != str(NOT_TOLD)
     later = words.moment(part.escalates_at) if told_when and part.escalates_at else ""
     return Decision(
         part.number,
@@ -308,7 +316,7 @@ def _awaited(part: RequestPart, seen: VisibleRequest) -> str:
         return ""
     found = seen.deciders(part)
     if found is None:
-        return NOT_TOLD
+        return str(NOT_TOLD)
     names = [item.principal.label for item in found]
     if not names:
         return _("Nobody can decide it yet")
@@ -324,13 +332,15 @@ def _one_given(want: RequestWant, seen: VisibleRequest) -> GivenRow:
     came = outcomes.standing(want, seen.parts)
     ended = seen.request.state in ("withdrawn", "lapsed")
     kind, word = {
-        outcomes.GIVEN: ("ok", "Given"),
+        outcomes.GIVEN: ("ok", _("Given")),
         outcomes.COMING: (
             "behind",
-            f"Comes {words.when_in_words(words.moment(want.due))}" if want.due else "Comes",
+            _("Comes %(when)s") % {"when": words.when_in_words(words.moment(want.due))}
+            if want.due
+            else _("Comes"),
         ),
-        outcomes.FAILED: ("failed", "Not given"),
-    }.get(came, ("unknown", "Not given") if ended else ("behind", "Not decided yet"))
+        outcomes.FAILED: ("failed", _("Not given")),
+    }.get(came, ("unknown", _("Not given")) if ended else ("behind", _("Not decided yet")))
     what = _("%(verbs)s %(names)s") % {
         "verbs": requests_rows.verb(want.action, want.type),
         "names": requests_rows.short(want.name),
@@ -346,11 +356,11 @@ def _timeline(seen: VisibleRequest) -> Timeline:
 
 
 def _moment(step: RequestStep, parts: dict[int, str]) -> Moment:
-    said = SAID.get(step.move, step.move)
-    who = step.by.label if step.by else ""
-    instead = _(" for %(label)s") % {"label": step.on_behalf_of.label} if step.on_behalf_of else ""
+    who = step.by.label if step.by else _("Somebody")
+    if step.on_behalf_of:
+        who = _("%(actor)s, on behalf of %(other)s") % {"actor": who, "other": step.on_behalf_of.label}
     what = f": {parts[step.part]}" if step.part is not None and step.part in parts else ""
-    text = f"{who}{instead} {said}{what}" if who and said[:1].islower() else f"{said}{what}"
+    text = f"{str(SAID.get(step.move, step.move)) % {'who': who}}{what}"
     url = f"{reverse('console:history')}?revision={step.revision}"
     return Moment(text, words.moment(step.at), MARKS.get(step.move, ""), step.text, url)
 
@@ -390,7 +400,7 @@ class WithdrawView(OwnRequestView):
 
     form_class = WithdrawForm
     form_name = "withdraw"
-    not_saved = "Not taken back."
+    not_saved = gettext_lazy("Not taken back.")
 
     def save(self, form: WithdrawForm, actor: Actor) -> None:
         submission.withdraw(self.object.request.pk, by=actor, reason=form.cleaned_data["reason"])
@@ -407,7 +417,7 @@ class AnswerView(OwnRequestView):
 
     form_class = AnswerForm
     form_name = "answer"
-    not_saved = "Not sent."
+    not_saved = gettext_lazy("Not sent.")
 
     def save(self, form: AnswerForm, actor: Actor) -> None:
         submission.answer(self.object.request.pk, form.cleaned_data["answer"], by=actor)

@@ -106,7 +106,7 @@ def for_words(request: AccessRequest) -> str:
 
 
 def state_of(request: AccessRequest, *, note: str = "") -> State:
-    word = AccessRequest(state=request.state).get_state_display()
+    word = gettext(str(AccessRequest(state=request.state).get_state_display()))
     return State(KINDS.get(request.state, "unknown"), word[:1].upper() + word[1:], note)
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import Any
 
 from django import forms
 from django.http import HttpResponse
+from django.utils.functional import lazy
 from django.utils.html import format_html
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.parts import Crumbs
+from authzsite.console.kit.display.parts import Crumbs, StrOrPromise
 from authzsite.console.kit.forms import PLAIN, ConsoleForm, TextField, WholeNumberField
 from authzsite.console.kit.object_change import ObjectChangeView
 from authzsite.console.kit.refusal import refused
@@ -20,13 +23,13 @@ from policies.authority import Actor
 from policies.requests import rules
 from policies.requests.rules import NAMES, Rules
 
-NOT_WHOLE = "Give a whole number, or nothing."
+NOT_WHOLE = gettext_lazy("Give a whole number, or nothing.")
 
 
 class RuleField(TextField):
     """One rule; empty leaves it to what is said above."""
 
-    def __init__(self, label: str, text: str, **kwargs: Any) -> None:
+    def __init__(self, label: StrOrPromise, text: StrOrPromise, **kwargs: Any) -> None:
         super().__init__(label=label, help_text=text, required=False, **kwargs)
 
     def inherit(self, above: str) -> None:
@@ -38,37 +41,64 @@ class RuleField(TextField):
         }
 
     def words(self, value: Any) -> str:
-        return str(value) or "none"
+        return str(value) or _("none")
+
+
+UNITS = {
+    "letters": gettext_lazy("letters"),
+    "hours": gettext_lazy("hours"),
+    "days": gettext_lazy("days"),
+}
+COUNTED: dict[str, Callable[[int], str]] = {
+    "letters": lambda many: words.count(many, "letter", "letters"),
+    "hours": lambda many: words.count(many, "hour", "hours"),
+    "days": lambda many: words.count(many, "day", "days"),
+}
+
+
+def _label(label: StrOrPromise, unit: StrOrPromise) -> str:
+    return format_html('{} <span class="muted">({})</span>', label, unit)
+
+
+_with_unit = lazy(_label, str)
 
 
 class RuleNumberField(RuleField, WholeNumberField):
     """A rule that is a number of some unit."""
 
-    def __init__(self, label: str, unit: str, text: str) -> None:
-        full_label = format_html('{} <span class="muted">({})</span>', label, unit)
+    def __init__(self, label: StrOrPromise, unit: str, text: StrOrPromise) -> None:
+        full_label = _with_unit(label, UNITS[unit])
         widget = forms.TextInput(attrs={"class": "input", "inputmode": "numeric"})
         super().__init__(full_label, text, wrong=NOT_WHOLE, max_length=6, widget=widget)
         self.unit = unit
 
     def words(self, value: Any) -> str:
-        return f"{words.number(value)} {self.unit}" if value else _("no limit")
+        return COUNTED[self.unit](value) if value else _("no limit")
 
 
 class RulesForm(ConsoleForm):
     """What is said here; `inherited` is what is said above."""
 
     min_reason = RuleNumberField(
-        "Shortest reason", "letters", "A dot is no reason: at least three different letters always."
+        gettext_lazy("Shortest reason"),
+        "letters",
+        gettext_lazy("A dot is no reason: at least three different letters always."),
     )
     ticket = RuleField(
-        "Ticket",
-        "Such as DATA-#: # stands for digits, @ for capital letters. Empty: none needed.",
+        gettext_lazy("Ticket"),
+        gettext_lazy("Such as DATA-#: # stands for digits, @ for capital letters. Empty: none needed."),
         max_length=rules.LONGEST_TICKET,
         widget=forms.TextInput(attrs=PLAIN),
     )
-    escalate_hours = RuleNumberField("Then the next level is asked", "hours", "0: never.")
-    lapse_hours = RuleNumberField("A request lapses after", "hours", "It stays findable for ever.")
-    longest_days = RuleNumberField("Access lasts at most", "days", "0: as long as anybody likes.")
+    escalate_hours = RuleNumberField(
+        gettext_lazy("Then the next level is asked"), "hours", gettext_lazy("0: never.")
+    )
+    lapse_hours = RuleNumberField(
+        gettext_lazy("A request lapses after"), "hours", gettext_lazy("It stays findable for ever.")
+    )
+    longest_days = RuleNumberField(
+        gettext_lazy("Access lasts at most"), "days", gettext_lazy("0: as long as anybody likes.")
+    )
     no_ticket = forms.BooleanField(required=False)
 
     def __init__(self, data: Any = None, *, inherited: Rules, **kwargs: Any) -> None:

@@ -10,16 +10,23 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Chip, Crumbs, Who
-from authzsite.console.kit.forms import ConsoleForm, PrincipalField, WindowField
+from authzsite.console.kit.forms import (
+    ConsoleForm,
+    PrincipalField,
+)
 from authzsite.console.kit.http import Request, asker_of, number_in
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
 from authzsite.console.kit.methods import writes
+from authzsite.console.kit.moment_fields import (
+    WindowField,
+)
 from authzsite.console.kit.page import say
 from policies.authority import Actor
 from policies.errors import NotFound
@@ -48,7 +55,8 @@ class SubstituteForm(ConsoleForm):
     """Who is to decide, from when until when; there is always an end."""
 
     who = PrincipalField(
-        at_most=1, nobody="You know nobody of that name. Choose somebody who decides in the same realm."
+        at_most=1,
+        nobody=gettext_lazy("You know nobody of that name. Choose somebody who decides in the same realm."),
     )
     window = WindowField()
 

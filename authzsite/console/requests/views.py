@@ -14,7 +14,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.models import Principal
 from accounts.text import called, holdable
@@ -37,7 +37,12 @@ from policies.requests import visibility
 from policies.services.grants import revision_now
 
 SHOWN, CHUNK = 25, 500
-TABS = (("decide", "To decide"), ("mine", "Yours"), ("all", "All"), ("ended", "Ended"))
+TABS = (
+    ("decide", gettext_lazy("To decide")),
+    ("mine", gettext_lazy("Yours")),
+    ("all", gettext_lazy("All")),
+    ("ended", gettext_lazy("Ended")),
+)
 """What stands in the address as `tab`."""
 
 
@@ -145,13 +150,19 @@ class Board:
 
 
 NOTHING = {
-    "decide": ("No request waits for you", "Requests for objects that you may grant will be listed here."),
-    "mine": ("You have asked for nothing yet", "Ask for what you need; the outcome is shown here."),
-    "all": (
-        "No requests that you can see",
-        "Your own requests, and those you decide or decided, are listed here.",
+    "decide": (
+        gettext_lazy("No request waits for you"),
+        gettext_lazy("Requests for objects that you may grant will be listed here."),
     ),
-    "ended": ("None has ended yet", "Every request stays listed after its end."),
+    "mine": (
+        gettext_lazy("You have asked for nothing yet"),
+        gettext_lazy("Ask for what you need; the outcome is shown here."),
+    ),
+    "all": (
+        gettext_lazy("No requests that you can see"),
+        gettext_lazy("Your own requests, and those you decide or decided, are listed here."),
+    ),
+    "ended": (gettext_lazy("None has ended yet"), gettext_lazy("Every request stays listed after its end.")),
 }
 
 

@@ -13,8 +13,7 @@ from django.utils.translation import gettext_lazy, ngettext
 
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import words
-from authzsite.console.kit.display.parts import Action, Diff, DiffLine, Verdict
-from authzsite.console.kit.display.tables import StrOrPromise
+from authzsite.console.kit.display.parts import Action, Diff, DiffLine, StrOrPromise, Verdict
 from authzsite.console.kit.forms import ConsoleForm, ReasonField, WholeNumberField
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.page import page, say
@@ -95,7 +94,7 @@ class ReviewActionView(ChangeView):
     """What it means; then it is done."""
 
     template_name = "console/kit/confirm.html"
-    not_saved = "Not done."
+    not_saved = gettext_lazy("Not done.")
     object: ReviewAccess
 
     def get_object(self) -> ReviewAccess:

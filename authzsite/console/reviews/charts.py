@@ -8,7 +8,7 @@ from datetime import datetime
 
 from django.http import HttpResponse
 from django.shortcuts import render
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy, pgettext_lazy
 
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Fact, Facts
@@ -17,12 +17,12 @@ from authzsite.console.kit.page import page
 from authzsite.console.reviews.access import ReviewAccess
 
 KINDS = (
-    ("keep", "keep"),
-    ("remove", "remove"),
-    ("reduce", "reduce"),
-    ("end", "end on a date"),
-    ("unsure", "not sure"),
-    ("open", "open"),
+    ("keep", gettext_lazy("keep")),
+    ("remove", gettext_lazy("remove")),
+    ("reduce", gettext_lazy("reduce")),
+    ("end", gettext_lazy("end on a date")),
+    ("unsure", gettext_lazy("not sure")),
+    ("open", pgettext_lazy("rows", "open")),
 )
 
 
@@ -54,15 +54,15 @@ def parts_of(by_code: Mapping[str, int]) -> Bar | None:
     whole = sum(by_code.values())
     if not whole:
         return None
-    found, at = [], 0
+    parts, at = [], 0
     for code, word in KINDS:
         many = by_code.get(code, 0)
         width = round(1000 * many / whole)
         if many:
-            found.append(Part(code, word, words.number(many), at, max(width, 4)))
+            parts.append(Part(code, str(word), words.number(many), at, max(width, 4)))
         at += width
-    told = ", ".join(f"{item.many} {item.word}" for item in found)
-    return Bar(tuple(found), told)
+    told = ", ".join(f"{item.many} {item.word}" for item in parts)
+    return Bar(tuple(parts), told)
 
 
 @dataclass(frozen=True)

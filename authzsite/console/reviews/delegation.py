@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.kit.change_view import ChangeView, Plan
@@ -30,7 +31,7 @@ from policies.reviews.worklist import OPEN
 class DelegationForm(ConsoleForm):
     """To whom the rows go, and why."""
 
-    who = PrincipalField(label="To whom", at_most=1)
+    who = PrincipalField(label=gettext_lazy("To whom"), at_most=1)
     reason = ReasonField(help_text=REASON_HELP)
 
 
@@ -39,7 +40,7 @@ class DelegationView(ChangeView):
 
     template_name = "console/kit/planned.html"
     looks_first = True
-    not_saved = "Not passed on."
+    not_saved = gettext_lazy("Not passed on.")
 
     def get_object(self) -> ReviewAccess:
         visit = get_review_or_404(self.request, self.kwargs["id"])

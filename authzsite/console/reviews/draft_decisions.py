@@ -12,8 +12,15 @@ from django import forms
 from django.http import QueryDict
 from django.utils.dateparse import parse_datetime
 
-from authzsite.console.kit.forms import ConsoleForm, MomentField, ReasonField, WholeNumberField
+from authzsite.console.kit.forms import (
+    ConsoleForm,
+    ReasonField,
+    WholeNumberField,
+)
 from authzsite.console.kit.http import Request
+from authzsite.console.kit.moment_fields import (
+    MomentField,
+)
 from policies.models import ReviewRow
 from policies.reviews.decisions import Verdict
 

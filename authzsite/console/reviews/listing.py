@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from django.http import QueryDict
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Toggle
@@ -30,19 +31,23 @@ from policies.reviews.decisions import choices, needs_reason
 SHOWN = 50
 Choice, Rank = ReviewRow.Choice, ReviewRow.Rank
 ONLY = (
-    ("open", "Open"),
-    ("changed", "Changed"),
-    ("far", "Reaches far"),
-    ("unused", "Unused"),
-    ("again", "Look again"),
-    ("decided", "Decided"),
+    ("open", gettext_lazy("Open")),
+    ("changed", gettext_lazy("Changed")),
+    ("far", gettext_lazy("Reaches far")),
+    ("unused", gettext_lazy("Unused")),
+    ("again", gettext_lazy("Look again")),
+    ("decided", gettext_lazy("Decided")),
 )
-VIEWS = (("risk", "Risk"), ("person", "Person"), ("object", "Object"))
+VIEWS = (
+    ("risk", gettext_lazy("Risk")),
+    ("person", gettext_lazy("Person")),
+    ("object", gettext_lazy("Object")),
+)
 HEADS = {
-    Rank.CHANGED: ("Changed since the last review", "these first", "changed"),
-    Rank.FAR: ("Reaches far", "decided one at a time", "far"),
-    Rank.UNUSED: ("Unused", "never used, as far as usage is reported", "unused"),
-    Rank.OTHER: ("Everything else", "", ""),
+    Rank.CHANGED: (gettext_lazy("Changed since the last review"), gettext_lazy("these first"), "changed"),
+    Rank.FAR: (gettext_lazy("Reaches far"), gettext_lazy("decided one at a time"), "far"),
+    Rank.UNUSED: (gettext_lazy("Unused"), gettext_lazy("never used, as far as usage is reported"), "unused"),
+    Rank.OTHER: (gettext_lazy("Everything else"), "", ""),
 }
 KEYS = {Choice.KEEP: "1", Choice.REMOVE: "2", Choice.END: "3", Choice.UNSURE: "4"}
 USUAL_END = timedelta(days=30)
@@ -200,7 +205,7 @@ class ReviewerPage:
             if count and self.only == "open"
             else ""
         )
-        return heading, ", ".join(filter(None, (left, note)))
+        return str(heading), ", ".join(filter(None, (left, str(note))))
 
     def _by_person(self, row: ReviewRow) -> tuple[str, str]:
         who = self.told.who(row)

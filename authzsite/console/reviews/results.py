@@ -18,8 +18,18 @@ from django.utils.translation import gettext_lazy
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Pager, Toggle
-from authzsite.console.kit.display.parts import Action, Empty, Fact, Facts, Note, Path, Reason, State, Who
-from authzsite.console.kit.display.tables import StrOrPromise
+from authzsite.console.kit.display.parts import (
+    Action,
+    Empty,
+    Fact,
+    Facts,
+    Note,
+    Path,
+    Reason,
+    State,
+    StrOrPromise,
+    Who,
+)
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page

@@ -11,7 +11,7 @@ from django import forms
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from authzsite.console.kit.change_view import ChangeView
 from authzsite.console.kit.change_view import Plan as PlanShown
@@ -40,31 +40,52 @@ from policies.reviews.campaign_plans import RISKS, Plan, Scope, Stage
 from policies.reviews.estimates import Estimate, estimate
 from policies.services.grants import revision_now
 
-EVERY = ((0, "Never"), (1, "Every month"), (3, "Every 3 months"), (6, "Every 6 months"), (12, "Every year"))
+EVERY = (
+    (0, gettext_lazy("Never")),
+    (1, gettext_lazy("Every month")),
+    (3, gettext_lazy("Every 3 months")),
+    (6, gettext_lazy("Every 6 months")),
+    (12, gettext_lazy("Every year")),
+)
 SILENCE = (
-    ("keep", "Access stays", "Rows without a decision stay as they are."),
-    ("remove", "Access is removed", "Rows without a decision are removed. People lose access."),
-    ("escalate", "I decide", "Rows without a decision wait for you at the end."),
+    ("keep", gettext_lazy("Access stays"), gettext_lazy("Rows without a decision stay as they are.")),
+    (
+        "remove",
+        gettext_lazy("Access is removed"),
+        gettext_lazy("Rows without a decision are removed. People lose access."),
+    ),
+    ("escalate", gettext_lazy("I decide"), gettext_lazy("Rows without a decision wait for you at the end.")),
 )
 REASONS = (
-    ("never", "Never"),
-    ("changes", "For removals and other changes"),
-    ("far", "For changes and high-risk rows"),
-    ("always", "Always"),
+    ("never", gettext_lazy("Never")),
+    ("changes", gettext_lazy("For removals and other changes")),
+    ("far", gettext_lazy("For changes and high-risk rows")),
+    ("always", gettext_lazy("Always")),
 )
 WHO = (
-    ("owner", "The owners", "Each row goes to the owner of the object, or to the nearest owner above."),
+    (
+        "owner",
+        gettext_lazy("The owners"),
+        gettext_lazy("Each row goes to the owner of the object, or to the nearest owner above."),
+    ),
     (
         "keeper",
-        "Those who answer for it",
-        "Service accounts go to the people who answer for them, the rest to owners.",
+        gettext_lazy("Those who answer for it"),
+        gettext_lazy("Service accounts go to the people who answer for them, the rest to owners."),
     ),
-    ("duty", "Holders of the duty", "People with the duty to review access there."),
-    ("people", "People I name", ""),
-    ("starter", "Only me", ""),
+    (
+        "duty",
+        gettext_lazy("Holders of the duty"),
+        gettext_lazy("People with the duty to review access there."),
+    ),
+    ("people", gettext_lazy("People I name"), ""),
+    ("starter", gettext_lazy("Only me"), ""),
 )
-SECOND = (("", "Nobody: one round"), *((code, word) for code, word, _ in WHO if code != "people"))
-COUNT_FIRST = "Choose what to review: the preview counts it before anything begins."
+SECOND = (
+    ("", gettext_lazy("Nobody: one round")),
+    *((code, word) for code, word, _ in WHO if code != "people"),
+)
+COUNT_FIRST = gettext_lazy("Choose what to review: the preview counts it before anything begins.")
 
 
 def _one_of(known: Iterable[tuple[Any, ...]], usual: str, **kwargs: Any) -> SegmentsField:
@@ -83,22 +104,28 @@ class ReviewForm(ConsoleForm):
     """What a review is to be, as it is filled in."""
 
     title = TextField(
-        label="Name of the review",
+        label=gettext_lazy("Name of the review"),
         max_length=200,
-        error_messages={"required": "Give it a name that reviewers know it by."},
-        widget=forms.TextInput(attrs={"class": "input", "placeholder": "Sales data, 4th quarter"}),
+        error_messages={"required": gettext_lazy("Give it a name that reviewers know it by.")},
+        widget=forms.TextInput(
+            attrs={"class": "input", "placeholder": gettext_lazy("Sales data, 4th quarter")}
+        ),
     )
     what = ObjectsField()
     risk = ChoicesField(required=False)
     services = forms.BooleanField(required=False)
     by = _one_of(WHO, "owner")
-    who = PrincipalField(label="Reviewers", required=False, nobody="Nobody of that name can be asked.")
-    days = _number(1, 366, 14, label="Days")
-    every = _one_of(EVERY, "0", label="Repeat", widget=forms.Select(attrs={"class": "input"}))
+    who = PrincipalField(
+        label=gettext_lazy("Reviewers"),
+        required=False,
+        nobody=gettext_lazy("Nobody of that name can be asked."),
+    )
+    days = _number(1, 366, 14, label=gettext_lazy("Days"))
+    every = _one_of(EVERY, "0", label=gettext_lazy("Repeat"), widget=forms.Select(attrs={"class": "input"}))
     silence = _one_of(SILENCE, "keep")
     reasons = _one_of(REASONS, "changes")
     purpose = TextField(
-        label="Message to reviewers",
+        label=gettext_lazy("Message to reviewers"),
         max_length=2000,
         required=False,
         widget=forms.Textarea(attrs={"class": "input", "rows": 2}),
@@ -106,20 +133,20 @@ class ReviewForm(ConsoleForm):
     second = _one_of(
         SECOND,
         "",
-        label="Then asks",
-        help_text="Undecided and unsure rows go there.",
+        label=gettext_lazy("Then asks"),
+        help_text=gettext_lazy("Undecided and unsure rows go there."),
         widget=forms.Select(attrs={"class": "input"}),
     )
-    days2 = _number(1, 366, 14, label="Days", initial=7)
+    days2 = _number(1, 366, 14, label=gettext_lazy("Days"), initial=7)
     bulk = _number(
         1,
         200,
         20,
-        label="Rows in one step, at most",
-        help_text="Rows that reach far are kept one at a time anyway.",
+        label=gettext_lazy("Rows in one step, at most"),
+        help_text=gettext_lazy("Rows that reach far are kept one at a time anyway."),
     )
-    pace = _number(0, 600, 3, label="Quick: fewer seconds than")
-    sample = _number(0, 100, 10, label="Sample of quick decisions, in %")
+    pace = _number(0, 600, 3, label=gettext_lazy("Quick: fewer seconds than"))
+    sample = _number(0, 100, 10, label=gettext_lazy("Sample of quick decisions, in %"))
 
     def __init__(self, data: Any = None, *, circle: VisiblePrincipals, **kwargs: Any) -> None:
         super().__init__(data, **kwargs)
@@ -180,7 +207,7 @@ class StartReviewView(ChangeView):
     template_name = "console/reviews/start.html"
     looks_first = True
     naming_buttons = frozenset({"add", "drop", "add_on", "off"})
-    not_saved = "Not started."
+    not_saved = gettext_lazy("Not started.")
     object: VisiblePrincipals
 
     def get_object(self) -> VisiblePrincipals:
@@ -287,7 +314,9 @@ def _diff(counted: Estimate | None) -> Diff | None:
     if counted is None:
         return None
     lines = [
-        DiffLine("same", words.number(many), KINDS.get(kind, kind)) for kind, many in counted.kinds if many
+        DiffLine("same", words.number(many), str(KINDS.get(kind, kind)))
+        for kind, many in counted.kinds
+        if many
     ]
     if counted.narrowed:
         lines.append(
@@ -302,10 +331,10 @@ def _diff(counted: Estimate | None) -> Diff | None:
 
 
 KINDS = {
-    "direct": "given directly",
-    "assigned": "held through a role",
-    "rules": "granted by roles that you cannot change",
-    "members": "places in groups",
+    "direct": gettext_lazy("given directly"),
+    "assigned": gettext_lazy("held through a role"),
+    "rules": gettext_lazy("granted by roles that you cannot change"),
+    "members": gettext_lazy("places in groups"),
     "owned": "ownerships",
-    "foreign": "found in a backend, not granted here",
+    "foreign": gettext_lazy("found in a backend, not granted here"),
 }

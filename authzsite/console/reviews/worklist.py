@@ -107,7 +107,7 @@ def _nothing(work: ReviewerPage, rows: Mapping[int, ReviewRow]) -> Note:
 
 def _named(row: ReviewRow) -> str:
     """Ana Analyst, orders: what its line is known by."""
-    who = row.holder.label if row.holder else row.outside.get("holder") or row.role_name or "Nobody"
+    who = row.holder.label if row.holder else row.outside.get("holder") or row.role_name or gettext("Nobody")
     return f"{who}, {row.what}"
 
 

@@ -12,6 +12,7 @@ from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.text import holdable
 from authzsite.console.access.grant_form import privileges_for
@@ -36,7 +37,12 @@ from policies.services.roles import Privilege
 
 LISTED, MOST = 100, 1000
 TYPES = ("table", "view", "schema", "catalog", "topic", "fileset", "model", "function")
-STATES = (("keep", "As it is"), ("none", "Nothing"), ("allow", "Allow"), ("deny", "Deny"))
+STATES = (
+    ("keep", gettext_lazy("As it is")),
+    ("none", gettext_lazy("Nothing")),
+    ("allow", gettext_lazy("Allow")),
+    ("deny", gettext_lazy("Deny")),
+)
 
 
 @dataclass(frozen=True)
@@ -130,7 +136,7 @@ class BulkStatesForm(StatesForm):
         for known in privileges_for(nodes[0]) if nodes else ():
             label = terms.right(known.code, nodes[0].type, nodes[0].kind)
             self.fields[known.code] = SegmentsField(
-                label=label, help_text=known.description, choices=STATES, otherwise="keep", required=False
+                label=label, help_text=_(known.description), choices=STATES, otherwise="keep", required=False
             )
         self.fields["reason"] = ReasonField(help_text=REASON_HELP)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy, ngettext
 
 from authzsite.console.access.effects import NAMES, SIGNS, Shown
 from authzsite.console.access.effects_over_objects import MOST, OverObjects
@@ -17,10 +17,10 @@ from policies.previews.roles import RolePreview
 ORDER = ("lose", "gain", "lack", "stop")
 PEOPLE = 150
 TOLD = {
-    "lose": "loses something on",
-    "gain": "may do more on",
-    "lacking": "cannot use it yet on",
-    "denied": "stays denied on",
+    "lose": gettext_lazy("loses something on %(objects)s"),
+    "gain": gettext_lazy("may do more on %(objects)s"),
+    "lacking": gettext_lazy("cannot use it yet on %(objects)s"),
+    "denied": gettext_lazy("stays denied on %(objects)s"),
 }
 
 
@@ -28,7 +28,12 @@ TOLD = {
 class Foretold(OverObjects):
     left_out: int = 0
 
-    WHAT = " something"
+    def outcome(self, kind: str, many: int) -> str:
+        return (
+            ngettext("loses something", "lose something", many)
+            if kind == "lose"
+            else ngettext("gains something", "gain something", many)
+        )
 
     @classmethod
     def of_role(cls, preview: RolePreview, *, removal: bool = False) -> Foretold:
@@ -55,7 +60,7 @@ class Foretold(OverObjects):
                     found.setdefault(key, (effect.principal.label, []))[1].append(node.ref.full_name)
         for at, ((kind, _), (label, names)) in enumerate(found.items()):
             if at < PEOPLE:
-                text = f"{TOLD[kind]} {words.count(len(names), 'object')}"
+                text = TOLD[kind] % {"objects": words.count(len(names), "object")}
                 yield DiffLine(SIGNS[kind], label, text, words.listed(names, NAMES))
         if len(found) > PEOPLE:
             yield DiffLine(

@@ -20,9 +20,11 @@ from authzsite.console.kit.forms import (
     ConsoleForm,
     PrincipalField,
     ReasonField,
-    WindowField,
 )
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, somebody
+from authzsite.console.kit.moment_fields import (
+    WindowField,
+)
 from authzsite.console.kit.object_change import ObjectChangeView
 from authzsite.console.kit.refusal import refused
 from authzsite.console.kit.replay import Proposal
@@ -118,7 +120,10 @@ class AssignView(RoleChangeView):
         return _("Give role %(name)s") % {"name": self.role.node.name}
 
     def button(self, form: AssignForm) -> str:
-        return f"Give {self.role.node.name} {form['window'].data.words()}".strip()
+        return _("Give %(role)s %(window)s") % {
+            "role": self.role.node.name,
+            "window": form["window"].data.words(),
+        }
 
 
 # Taking back, deleting
@@ -173,7 +178,10 @@ class UnassignView(RoleChangeView):
         }
 
     def heading(self, form: ConfirmForm) -> str:
-        return f"Take role {self.role.node.name} from {terms.principal_name(self.holder)}?"
+        return _("Take role %(role)s from %(holder)s?") % {
+            "role": self.role.node.name,
+            "holder": terms.principal_name(self.holder),
+        }
 
     def button(self, form: ConfirmForm) -> str:
         return _("Take %(name)s from %(holder)s") % {
@@ -219,7 +227,7 @@ class DeleteRoleView(RoleChangeView):
         return reverse("console:roles")
 
     def heading(self, form: ConfirmForm) -> str:
-        return f"Delete role {self.role.node.name}?"
+        return _("Delete role %(role)s?") % {"role": self.role.node.name}
 
     def button(self, form: ConfirmForm) -> str:
         losing = self.foretold.count("lose")

@@ -12,6 +12,7 @@ from django.http import HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.access.grant_form import privileges_for
 from authzsite.console.cdap.links import page_of_name
@@ -45,8 +46,8 @@ from policies.services.grants import GRANT
 from policies.services.roles import Privilege
 from policies.simulation.changes import AddToRole, RemoveFromRole, Target
 
-NOTHING_CHOSEN = "Choose, then look: the preview shows who gains and who loses."
-STATES = (("", "Nothing"), ("allow", "Allow"), ("deny", "Deny"))
+NOTHING_CHOSEN = gettext_lazy("Choose, then look: the preview shows who gains and who loses.")
+STATES = (("", gettext_lazy("Nothing")), ("allow", gettext_lazy("Allow")), ("deny", gettext_lazy("Deny")))
 
 
 @reads
@@ -103,7 +104,7 @@ class StatesForm(ConsoleForm):
         self.node, self.now = node, dict(rows.values_list("privilege", "effect"))
         for known in privileges_for(node):
             label = terms.right(known.code, node.type, node.kind)
-            self.fields[known.code] = StateField(label, known.description, self.now.get(known.code, ""))
+            self.fields[known.code] = StateField(label, _(known.description), self.now.get(known.code, ""))
         self.fields["reason"] = ReasonField(help_text=REASON_HELP)
 
     def states(self) -> list[forms.BoundField]:

@@ -275,8 +275,8 @@ class VisibleRole:
 
     def _gives_words(self) -> str:
         if self.by_name:
-            return words.count(len(self.names), "name") if self.names else "Nothing"
-        return words.count(len(self.objects), "object") if self.objects else "Nothing"
+            return words.count(len(self.names), "name") if self.names else _("Nothing")
+        return words.count(len(self.objects), "object") if self.objects else _("Nothing")
 
     def facts(self, holders: list[Holder]) -> Facts:
         denies = sum(any(row.effect == Effect.DENY for row in self.grants[item.id]) for item in self.objects)

@@ -64,7 +64,7 @@ class RoleRow:
 
 
 def _objects(many: int) -> str:
-    return gettext("On %(many)s") % {"many": words.count(many, "object")} if many else "Nothing"
+    return gettext("On %(many)s") % {"many": words.count(many, "object")} if many else gettext("Nothing")
 
 
 TABLE: Table[RoleRow] = Table(
@@ -237,8 +237,10 @@ class NewRoleForm(ConsoleForm):
     """A name, and why."""
 
     name = TextField(
-        help_text="By its purpose, such as sales_read. You own it; it gives nothing until you add rights.",
-        error_messages={"required": "Give it a name."},
+        help_text=gettext_lazy(
+            "By its purpose, such as sales_read. You own it; it gives nothing until you add rights."
+        ),
+        error_messages={"required": gettext_lazy("Give it a name.")},
     )
     reason = ReasonField()
 
@@ -248,7 +250,7 @@ class NewRoleView(ObjectChangeView):
 
     form_class = NewRoleForm
     section = "roles"
-    not_saved = "Not made."
+    not_saved = gettext_lazy("Not made.")
 
     def get_object(self) -> ObjectAccess:
         number = number_in(self.request.GET.get("in", ""))

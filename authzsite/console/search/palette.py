@@ -17,6 +17,7 @@ from django.shortcuts import render
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext
+from django.utils.translation import gettext_noop as noop
 
 from accounts.models import Principal
 from authzsite.console.kit.auth import login_required
@@ -52,13 +53,23 @@ class Verb:
 
 
 VERBS = (
-    Verb("request_new", "request", "Ask for access", ("request", "need")),
-    Verb("review_new", "review", "Start a review", ("review", "certify", "campaign", "recertify"), True),
-    Verb("emergencies", "warn", "Open emergency access", ("break", "glass", "urgent", "incident"), False),
-    Verb("sync", "sync", "Adopt or revoke foreign grants", ("drift", "foreign", "take over"), True),
-    Verb("owners", "user", "Hand over what somebody owns", ("leave", "leaver", "orphan", "ownerless"), True),
-    Verb("looks", "deny", "See refusals", ("denied", "refused"), True),
-    Verb("integrity", "check", "Verify the audit log", ("intact", "tamper", "proof", "chain"), False),
+    Verb("request_new", "request", noop("Ask for access"), ("request", "need")),
+    Verb(
+        "review_new", "review", noop("Start a review"), ("review", "certify", "campaign", "recertify"), True
+    ),
+    Verb(
+        "emergencies", "warn", noop("Open emergency access"), ("break", "glass", "urgent", "incident"), False
+    ),
+    Verb("sync", "sync", noop("Adopt or revoke foreign grants"), ("drift", "foreign", "take over"), True),
+    Verb(
+        "owners",
+        "user",
+        noop("Hand over what somebody owns"),
+        ("leave", "leaver", "orphan", "ownerless"),
+        True,
+    ),
+    Verb("looks", "deny", noop("See refusals"), ("denied", "refused"), True),
+    Verb("integrity", "check", noop("Verify the audit log"), ("intact", "tamper", "proof", "chain"), False),
 )
 
 
@@ -174,7 +185,12 @@ class Sought:
                 )
             asked = {"what": node.ref.id, "type": node.type, "action": main_action(node)}
             url = f"{reverse('console:why')}?{urlencode(asked)}"
-            yield option("why", url, f"Why can or cannot someone reach {node.name}?", self.last)
+            yield option(
+                "why",
+                url,
+                gettext("Why can or cannot someone reach %(name)s?") % {"name": node.name},
+                self.last,
+            )
             if node.type in terms.CONTAINERS:
                 yield option(
                     "schema",
@@ -192,7 +208,7 @@ class Sought:
                     leaving,
                     gettext("Hand over what %(label)s has") % {"label": row.label},
                     self.text,
-                    "leaver",
+                    gettext("leaver"),
                 )
                 same = reverse("console:person_same", args=[row.pk])
                 yield option(
@@ -200,7 +216,7 @@ class Sought:
                     same,
                     gettext("Give %(label)s the same as a colleague") % {"label": row.label},
                     self.text,
-                    "joiner",
+                    gettext("joiner"),
                 )
         yield from self._verbs()
 
@@ -210,9 +226,10 @@ class Sought:
         if not text:
             return
         for verb in VERBS:
-            named = text in verb.name.casefold() or any(word.startswith(text) for word in verb.words)
+            name = gettext(verb.name)
+            named = text in name.casefold() or any(word.startswith(text) for word in verb.words)
             if named and (self.circle.gives_access or not verb.for_carers):
-                yield option(verb.icon, reverse(f"console:{verb.code}"), verb.name, self.text)
+                yield option(verb.icon, reverse(f"console:{verb.code}"), name, self.text)
         if self.circle.gives_access and any(word.startswith(text) for word in MAKING):
             for realm in self.circle.admitting[:ROLES]:
                 url = f"{reverse('console:role_new')}?{urlencode({'in': realm.id})}"

@@ -12,8 +12,7 @@ from django.utils.translation import gettext as _
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.parts import Action, Chip, Path, Reason, Verdict, Who
-from authzsite.console.kit.display.tables import StrOrPromise
+from authzsite.console.kit.display.parts import Action, Chip, Path, Reason, StrOrPromise, Verdict, Who
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.inputs.visible_principals import circle_of
 from authzsite.console.settings.realm import RealmAccess, realm_at, show

@@ -16,12 +16,14 @@ from authzsite.console.kit.display.parts import Diff, DiffLine, Note
 from authzsite.console.kit.forms import (
     ConfirmForm,
     ConsoleForm,
-    MomentField,
     PrincipalField,
     ReasonField,
     TextField,
 )
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, somebody
+from authzsite.console.kit.moment_fields import (
+    MomentField,
+)
 from authzsite.console.separation.context import candidates, side_words
 from authzsite.console.separation.rule import RuleChangeView, only
 from policies.authority import Actor
@@ -35,13 +37,13 @@ class ExceptionForm(ConsoleForm):
 
     who = PrincipalField(at_most=1)
     owner = TextField(
-        label="Who answers for it",
+        label=gettext_lazy("Who answers for it"),
         max_length=300,
-        help_text="A person’s name; not the holder of both sides.",
-        error_messages={"required": "Name the person responsible."},
+        help_text=gettext_lazy("A person’s name; not the holder of both sides."),
+        error_messages={"required": gettext_lazy("Name the person responsible.")},
     )
-    date = MomentField(label="Until")
-    reason = ReasonField(help_text="Kept in the history for ever. At least 8 characters.")
+    date = MomentField(label=gettext_lazy("Until"))
+    reason = ReasonField(help_text=gettext_lazy("Kept in the history for ever. At least 8 characters."))
 
     def __init__(self, data: QueryDict, *, circle: VisiblePrincipals) -> None:
         super().__init__(data)
@@ -145,7 +147,7 @@ class EndExceptionView(RuleChangeView):
         return _("%(label)s has no exception any more") % {"label": self.person.label}
 
     def heading(self, form: ConfirmForm) -> str:
-        return f"End the exception of {self.person.label}?"
+        return _("End the exception of %(name)s?") % {"name": self.person.label}
 
     def lead(self) -> str:
         return _("From the rule %(name)s") % {"name": self.rule.name}

@@ -12,7 +12,7 @@ from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import terms, words
@@ -141,16 +141,16 @@ class RuleForm(ConsoleForm):
     """A name, the two sides, whether owners count, and why."""
 
     name = TextField(
-        label="Name of the rule",
+        label=gettext_lazy("Name of the rule"),
         required=False,
         max_length=100,
-        help_text="People stopped by the rule read this name.",
+        help_text=gettext_lazy("People stopped by the rule read this name."),
         widget=forms.TextInput(attrs={"class": "input"}),
     )
-    one = SideField(label="Nobody has both")
-    other = SideField(label="and")
+    one = SideField(label=gettext_lazy("Nobody has both"))
+    other = SideField(label=gettext_lazy("and"))
     owners = forms.BooleanField(required=False)
-    reason = ReasonField(help_text="Kept in the history for ever.")
+    reason = ReasonField(help_text=gettext_lazy("Kept in the history for ever."))
 
     def __init__(self, data: Any = None, *, root: Node, **kwargs: Any) -> None:
         super().__init__(data, **kwargs)

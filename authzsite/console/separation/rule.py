@@ -15,8 +15,17 @@ from django.utils.translation import gettext_lazy
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import words
-from authzsite.console.kit.display.parts import Action, Crumbs, Diff, DiffLine, Empty, Fact, Facts, Note
-from authzsite.console.kit.display.tables import StrOrPromise
+from authzsite.console.kit.display.parts import (
+    Action,
+    Crumbs,
+    Diff,
+    DiffLine,
+    Empty,
+    Fact,
+    Facts,
+    Note,
+    StrOrPromise,
+)
 from authzsite.console.kit.forms import ConfirmForm
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
@@ -62,7 +71,7 @@ def rule_detail(request: Request, id: int) -> HttpResponse:
         "facts": Facts(
             (
                 Fact(_("Nobody has both"), one),
-                Fact("and", other),
+                Fact(_("and"), other),
                 Fact(_("Owning counts"), _("as every right") if rule.owners else _("for nothing here")),
             )
         ),
@@ -155,7 +164,7 @@ class EndRuleView(RuleChangeView):
         return _("The rule %(name)s has ended") % {"name": self.rule.name}
 
     def heading(self, form: ConfirmForm) -> str:
-        return f"End the rule {self.rule.name}?"
+        return _("End the rule %(name)s?") % {"name": self.rule.name}
 
     def lead(self) -> str:
         seen = self.object.seen(self.book)

@@ -55,7 +55,7 @@ from policies.services.duties import take as take_duty
 
 NAMES = dict(Securable._meta.permissions)
 NO = "why-not-duty"
-OTHERS = "Other people's duties are shown to people who give access here."
+OTHERS = gettext_lazy("Other people's duties are shown to people who give access here.")
 
 
 @dataclass(frozen=True)
@@ -74,7 +74,7 @@ class DutyRow:
     @property
     def duty(self) -> Text:
         duty = self.held.duty
-        return Text(terms.DUTIES.get(duty, duty), note=NAMES[duty])
+        return Text(terms.DUTIES.get(duty, duty), note=_(NAMES[duty]))
 
     @property
     def here(self) -> bool:
@@ -273,12 +273,14 @@ class GiveForm(ConsoleForm):
     """Who, which duties, why."""
 
     who = PrincipalField()
-    duty = ChoicesField(error_messages={"required": "Choose at least one duty."})
+    duty = ChoicesField(error_messages={"required": gettext_lazy("Choose at least one duty.")})
     reason = ReasonField(help_text=REASON_HELP)
 
     def __init__(self, data: Any = None, **kwargs: Any) -> None:
         super().__init__(data, **kwargs)
-        self.fields["duty"].offer((duty, terms.DUTIES.get(duty, duty), text) for duty, text in NAMES.items())
+        self.fields["duty"].offer(
+            (duty, str(terms.DUTIES.get(duty, duty)), _(text)) for duty, text in NAMES.items()
+        )
 
 
 class GiveView(DutyChangeView):
@@ -361,7 +363,7 @@ class TakeView(DutyChangeView):
 
     @property
     def word(self) -> str:
-        return terms.DUTIES.get(self.duty, self.duty)
+        return str(terms.DUTIES.get(self.duty, self.duty))
 
     def plan(self, form: ConfirmForm) -> Plan:
         name = self.holder.label
@@ -396,7 +398,10 @@ class TakeView(DutyChangeView):
         }
 
     def heading(self, form: ConfirmForm) -> str:
-        return f"Take the duty {self.word} from {terms.principal_name(self.holder)}?"
+        return _("Take the duty %(duty)s from %(holder)s?") % {
+            "duty": self.word,
+            "holder": terms.principal_name(self.holder),
+        }
 
     def button(self, form: ConfirmForm) -> str:
         return _("Take it from %(holder)s") % {"holder": terms.principal_name(self.holder)}

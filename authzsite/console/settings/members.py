@@ -8,7 +8,9 @@ from typing import Any
 
 from django.http import Http404, HttpResponse
 from django.urls import reverse
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts import people
 from accounts.models import Membership, Principal
@@ -32,9 +34,13 @@ from policies.services.authorities import authorized
 from policies.services.members import ADMITS, REMOVES
 from policies.simulation.changes import RemoveMember
 
-KINDS = (("user", "Person"), ("group", "Group"), ("service", "Service account"))
-WHAT = "Choose what it is."
-LENGTH = f"A name has 1 to {NAME_LENGTH} characters."
+KINDS = (
+    ("user", gettext_lazy("Person")),
+    ("group", gettext_lazy("Group")),
+    ("service", gettext_lazy("Service account")),
+)
+WHAT = gettext_lazy("Choose what it is.")
+LENGTH = format_lazy(gettext_lazy("A name has 1 to {number} characters."), number=NAME_LENGTH)
 
 
 class MemberForm(ConsoleForm):
@@ -42,8 +48,10 @@ class MemberForm(ConsoleForm):
 
     kind = SegmentsField(error_messages={"required": WHAT, "invalid_choice": WHAT})
     name = TextField(
-        help_text="The name as the sign-in or the identity provider writes it. A new member has no access, "
-        "but can be granted some. A group gives its access to its members.",
+        help_text=gettext_lazy(
+            "The name as the sign-in or the identity provider writes it. A new member has no access, "
+            "but can be granted some. A group gives its access to its members."
+        ),
         error_messages={"required": LENGTH, "max_length": LENGTH},
     )
     reason = ReasonField()
@@ -76,7 +84,7 @@ class AddMemberView(MemberChangeView):
 
     @cached_property
     def kinds(self) -> list[tuple[str, str]]:
-        return [pair for pair in KINDS if self.object.may(ADMITS[pair[0]])]
+        return [(code, str(word)) for code, word in KINDS if self.object.may(ADMITS[code])]
 
     def refusal(self) -> HttpResponse | None:
         return None if self.kinds else refused(self.request, self.object, "create_user")
@@ -120,7 +128,7 @@ class RemoveMemberView(MemberChangeView):
 
     form_class = ConfirmForm
     template_name = "console/kit/confirm.html"
-    not_saved = "Not removed."
+    not_saved = gettext_lazy("Not removed.")
 
     def refusal(self) -> HttpResponse | None:
         asked = self.request.GET.get("who", "")
@@ -174,7 +182,10 @@ class RemoveMemberView(MemberChangeView):
         return reverse("console:people")
 
     def heading(self, form: ConfirmForm) -> str:
-        return f"Remove {terms.principal_name(self.member)} from {self.object.node.name}?"
+        return _("Remove %(member)s from %(realm)s?") % {
+            "member": terms.principal_name(self.member),
+            "realm": self.object.node.name,
+        }
 
     def lead(self) -> str:
         return _("A member of the realm; the account and its groups stay.")

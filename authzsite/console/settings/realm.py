@@ -10,7 +10,7 @@ from typing import Any
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.accounts import site_admins
@@ -53,25 +53,31 @@ from policies.simulation.generations import later_than
 from policies.sync.connections import registration
 
 TABS = (
-    ("realm", "Realm"),
-    ("object_duties", "Duties"),
-    ("separation", "Separation"),
-    ("request_rules", "Request rules"),
-    ("realm_retention", "Retention"),
-    ("policy_file", "Policy file"),
+    ("realm", gettext_lazy("Realm")),
+    ("object_duties", gettext_lazy("Duties")),
+    ("separation", gettext_lazy("Separation")),
+    ("request_rules", gettext_lazy("Request rules")),
+    ("realm_retention", gettext_lazy("Retention")),
+    ("policy_file", gettext_lazy("Policy file")),
 )
 CDAP = (
-    ("authentication", "Authentication", "Off: CDAP's own calls answer that security is not enabled."),
+    (
+        "authentication",
+        gettext_lazy("Authentication"),
+        gettext_lazy("Off: CDAP's own calls answer that security is not enabled."),
+    ),
     (
         "master_user",
-        "Master user",
-        "The user that programs run as without impersonation; has full access in namespace system.",
+        gettext_lazy("Master user"),
+        gettext_lazy(
+            "The user that programs run as without impersonation; has full access in namespace system."
+        ),
     ),
-    ("admin_group", "Admin group", "Its members may grant and revoke."),
+    ("admin_group", gettext_lazy("Admin group"), gettext_lazy("Its members may grant and revoke.")),
     (
         "grants",
-        "Grants",
-        "To roles only: privileges go to roles, roles to groups, as with Apache Sentry.",
+        gettext_lazy("Grants"),
+        gettext_lazy("To roles only: privileges go to roles, roles to groups, as with Apache Sentry."),
     ),
 )
 
@@ -274,10 +280,10 @@ def _settings(ward: RealmAccess) -> list[tuple[str, str, str]]:
     if ward.realm.kind != Realm.Kind.CDAP:
         return []
     kept = ward.realm.settings
-    shown = {code: kept.get(code) or "Nobody" for code, _, _ in CDAP}
-    shown["authentication"] = "Off" if kept.get("authentication") == "off" else "On"
-    shown["grants"] = "To roles only" if kept.get("grants") == ROLES_ALONE else "To anybody"
-    return [(label, str(shown[code]), text) for code, label, text in CDAP]
+    shown = {code: kept.get(code) or gettext("Nobody") for code, _, _ in CDAP}
+    shown["authentication"] = gettext("Off") if kept.get("authentication") == "off" else gettext("On")
+    shown["grants"] = gettext("To roles only") if kept.get("grants") == ROLES_ALONE else gettext("To anybody")
+    return [(str(label), str(shown[code]), str(text)) for code, label, text in CDAP]
 
 
 def kinds_for(ward: RealmAccess) -> dict[str, Kind]:
@@ -314,5 +320,5 @@ def _lines(ward: RealmAccess) -> Iterable[ConnectionRow]:
         if node is not None and ask.may_see(ward.slice, node, now=timezone.now()):
             url = reverse("console:sync_backend", args=[row.pk])
             what = Who(node.name, Face("thing", "catalog"), row.get_kind_display(), url)
-            does = "Repairs" if row.does == Backend.Policy.REPAIR else gettext("Only reports")
+            does = gettext("Repairs") if row.does == Backend.Policy.REPAIR else gettext("Only reports")
             yield ConnectionRow(what, BackendState(row, waiting.get(row.pk, 0)).plainly(), does)

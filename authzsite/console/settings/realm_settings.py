@@ -9,6 +9,7 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display import words
@@ -48,7 +49,7 @@ class ModeView(RealmChangeView):
 
     form_class = ConfirmForm
     template_name = "console/kit/confirm.html"
-    not_saved = "Not set."
+    not_saved = gettext_lazy("Not set.")
 
     @property
     def mode(self) -> str:
@@ -145,16 +146,22 @@ class SettingsForm(ConsoleForm):
     """Authentication, master user and admin group of a CDAP instance."""
 
     authentication = SegmentsField(
-        choices=(("on", "On"), ("off", "Off")), otherwise="on", help_text=CDAP[0][2]
+        choices=(("on", gettext_lazy("On")), ("off", gettext_lazy("Off"))),
+        otherwise="on",
+        help_text=CDAP[0][2],
     )
     master_user = TextField(
         required=False,
-        help_text="The user that programs run as without impersonation; has full access in namespace system. "
-        "May be left empty.",
+        help_text=gettext_lazy(
+            "The user that programs run as without impersonation; has full access in namespace system. "
+            "May be left empty."
+        ),
     )
-    admin_group = TextField(required=False, help_text="Its members may grant and revoke. May be left empty.")
+    admin_group = TextField(
+        required=False, help_text=gettext_lazy("Its members may grant and revoke. May be left empty.")
+    )
     grants = SegmentsField(
-        choices=(("anybody", "To anybody"), ("roles", "To roles only")),
+        choices=(("anybody", gettext_lazy("To anybody")), ("roles", gettext_lazy("To roles only"))),
         otherwise="anybody",
         help_text=CDAP[3][2],
     )

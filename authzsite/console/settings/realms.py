@@ -12,7 +12,8 @@ from django.core.exceptions import ValidationError
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.text import format_lazy
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts import people
 from accounts.models import Principal
@@ -40,14 +41,26 @@ from policies.services import realms
 from policies.services.grants import revision_now
 
 KINDS = (
-    ("gravitino", "Metalake", "Catalogs, schemas and tables, as Apache Gravitino knows them."),
-    ("herd", "Herd", "Flat namespaces with Read, Write, Execute and Grant, as FINRA Herd knows them."),
-    ("cdap", "CDAP instance", "Privileges on the names of entities, as CDAP knows them."),
+    (
+        "gravitino",
+        gettext_lazy("Metalake"),
+        gettext_lazy("Catalogs, schemas and tables, as Apache Gravitino knows them."),
+    ),
+    (
+        "herd",
+        gettext_lazy("Herd"),
+        gettext_lazy("Flat namespaces with Read, Write, Execute and Grant, as FINRA Herd knows them."),
+    ),
+    (
+        "cdap",
+        gettext_lazy("CDAP instance"),
+        gettext_lazy("Privileges on the names of entities, as CDAP knows them."),
+    ),
 )
 POLICIES = ("4.3", "3.5", "3.4")
-WHICH = "Choose which law it follows."
-NO_SLASH = "Give it a name without a slash."
-LENGTH = f"A name has 1 to {people.NAME_LENGTH} characters."
+WHICH = gettext_lazy("Choose which law it follows.")
+NO_SLASH = gettext_lazy("Give it a name without a slash.")
+LENGTH = format_lazy(gettext_lazy("A name has 1 to {number} characters."), number=people.NAME_LENGTH)
 
 
 @dataclass(frozen=True)
@@ -140,7 +153,7 @@ def _rows(found: Sequence[Node]) -> list[RealmRow]:
 
 def members_words(root: Node, people: int, services: int) -> str:
     """28 people and 1 service; everybody who signs in."""
-    return "Everybody" if dialects.get(root.kind).open_to_all else words.able_words(people, services)
+    return gettext("Everybody") if dialects.get(root.kind).open_to_all else words.able_words(people, services)
 
 
 # Making one
@@ -150,27 +163,29 @@ class RealmForm(ConsoleForm):
     """A kind, a name and an owner; for a CDAP instance also its generation of rules."""
 
     kind = SegmentsField(
-        label="Its law",
+        label=gettext_lazy("Its law"),
         choices=[(code, word) for code, word, _ in KINDS],
         initial=KINDS[0][0],
         error_messages={"required": WHICH, "invalid_choice": WHICH},
     )
     policy = SegmentsField(
-        label="Generation of rules",
+        label=gettext_lazy("Generation of rules"),
         choices=[(code, f"CDAP {code}") for code in POLICIES],
         initial=POLICIES[0],
         required=False,
-        help_text="It cannot be changed later.",
-        error_messages={"invalid_choice": "Choose its generation of rules."},
+        help_text=gettext_lazy("It cannot be changed later."),
+        error_messages={"invalid_choice": gettext_lazy("Choose its generation of rules.")},
         widget=forms.Select(attrs={"class": "input"}),
     )
     name = TextField(
-        help_text="Such as prod. Programs name it, so it is hard to change later.",
+        help_text=gettext_lazy("Such as prod. Programs name it, so it is hard to change later."),
         error_messages={"required": NO_SLASH},
     )
     owner = TextField(
-        help_text="A user name. The owner decides everything in it; site admins have no access inside.",
-        error_messages={"required": "Name its owner.", "max_length": LENGTH},
+        help_text=gettext_lazy(
+            "A user name. The owner decides everything in it; site admins have no access inside."
+        ),
+        error_messages={"required": gettext_lazy("Name its owner."), "max_length": LENGTH},
     )
 
     def clean_name(self) -> str:
@@ -193,8 +208,8 @@ class NewRealmView(AdminChangeView):
     form_class = RealmForm
     template_name = "console/settings/realm_new.html"
     section = "realms"
-    cannot = "You cannot make a realm"
-    not_saved = "Not made."
+    cannot = gettext_lazy("You cannot make a realm")
+    not_saved = gettext_lazy("Not made.")
     fields_of_errors = {BadName: "owner"}
 
     def way_back(self) -> tuple[str, str]:

@@ -7,6 +7,7 @@ from typing import Any
 from django.http import Http404
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.accounts.admin_change import AdminChangeView, PrincipalForm
@@ -18,7 +19,7 @@ from policies.authority import Actor
 from policies.decisions.site import locked_out_realms
 from policies.services import realm_repair
 
-LOUD = "The history shows it as a repair, with your name and your reason."
+LOUD = gettext_lazy("The history shows it as a repair, with your name and your reason.")
 
 
 class RepairRealmView(AdminChangeView):
@@ -48,7 +49,7 @@ class RepairRealmView(AdminChangeView):
             diff=Diff(
                 (
                     DiffLine("lose", self.before.label, lost, _("Nobody can sign in as them.")),
-                    DiffLine("gain", new, gained, LOUD),
+                    DiffLine("gain", new, gained, str(LOUD)),
                 )
             )
         )

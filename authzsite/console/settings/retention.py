@@ -7,7 +7,9 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
+from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import words
@@ -21,16 +23,17 @@ from policies.events import RETENTION_SET
 from policies.record.archive import retention
 from policies.record.change import change
 
-HELP = f"At least {words.number(retention.LEAST)}, at most {words.number(retention.MOST)}."
-WRONG = f"Write a number of days from {retention.LEAST} to {retention.MOST}."
+_RANGE = {"least": retention.LEAST, "most": f"{retention.MOST:,}"}
+HELP = format_lazy(gettext_lazy("At least {least}, at most {most}."), **_RANGE)
+WRONG = format_lazy(gettext_lazy("Write a number of days from {least} to {most}."), **_RANGE)
 
 
 class RetentionForm(ConsoleForm):
     """For ever, or for so many days."""
 
     keep = SegmentsField(
-        label="Keep it live",
-        choices=(("for-ever", "For ever"), ("days", "For some days")),
+        label=gettext_lazy("Keep it live"),
+        choices=(("for-ever", gettext_lazy("For ever")), ("days", gettext_lazy("For some days"))),
         otherwise="days",
     )
     days = WholeNumberField(
@@ -99,4 +102,4 @@ class RetentionView(RealmChangeView):
         )
 
     def button(self, form: RetentionForm) -> str:
-        return "Save"
+        return _("Save")

@@ -87,7 +87,9 @@ def refused(system: str) -> State:
 
 
 def _on_its_way(row: Backend) -> State:
-    return State("behind", gettext("On its way"), row.get_state_display() if row.state in HALTED else "")
+    return State(
+        "behind", gettext("On its way"), gettext(str(row.get_state_display())) if row.state in HALTED else ""
+    )
 
 
 def _decided_since(found: SyncStatus, row: Backend) -> State | None:
@@ -141,7 +143,7 @@ def _of_one(found: SyncStatus, row: Backend) -> State:
 
 def _many(found: SyncStatus) -> str:
     if found.of == 1:
-        return "Applied"
+        return gettext("Applied")
     return gettext("Applied %(applied)s of %(of)s") % {
         "applied": words.number(found.applied),
         "of": words.number(found.of),

@@ -13,7 +13,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from authzsite.console.accounts import site_admins
 from authzsite.console.kit.auth import login_required
@@ -37,20 +37,22 @@ from policies.sync.actions import foreign_rights, operations
 
 RUNS = 20
 COUNTED = (
-    ("In sync", ("in_sync",)),
-    ("Differs", ("missing", "extra")),
-    ("Foreign", ("foreign",)),
-    ("Unknown", ("unknown",)),
-    ("Bypass", ("bypass",)),
+    (gettext_lazy("In sync"), ("in_sync",)),
+    (gettext_lazy("Differs"), ("missing", "extra")),
+    (gettext_lazy("Foreign"), ("foreign",)),
+    (gettext_lazy("Unknown"), ("unknown",)),
+    (gettext_lazy("Bypass"), ("bypass",)),
 )
 AWAITS = {
-    Backend.Awaits.NEW: "It was connected by somebody who is not a site admin.",
-    Backend.Awaits.MOVED: "It leads to another system than before, whatever its address says.",
-    Backend.Awaits.SHARED: "Another connection governs the same system, or a part of it. Two that repair the "
-    "same undo what the other decided.",
+    Backend.Awaits.NEW: gettext_lazy("It was connected by somebody who is not a site admin."),
+    Backend.Awaits.MOVED: gettext_lazy("It leads to another system than before, whatever its address says."),
+    Backend.Awaits.SHARED: gettext_lazy(
+        "Another connection governs the same system, or a part of it. Two that repair the "
+        "same undo what the other decided."
+    ),
 }
 """Why it only reports until a site admin agrees."""
-ALWAYS = ("In sync", "Differs", "Foreign")
+ALWAYS = (gettext_lazy("In sync"), gettext_lazy("Differs"), gettext_lazy("Foreign"))
 
 
 @dataclass(frozen=True)
@@ -216,8 +218,11 @@ def _note(backend_access: BackendAccess) -> Note | None:
         text = _("It may be a mistake, so it waits until somebody has looked at it.")
         return Note("warn", _("Held: the plan takes something from %(losing)s.") % {"losing": losing}, text)
     if row.error:
-        text = NEXT.get(row.error_kind, "Decisions are kept and applied when it works again.")
-        answer = f"{row.get_kind_display()} answered: {row.error[:300]}"
+        text = NEXT.get(row.error_kind, _("Decisions are kept and applied when it works again."))
+        answer = _("%(system)s answered: %(error)s") % {
+            "system": row.get_kind_display(),
+            "error": row.error[:300],
+        }
         return Note("bad", answer if backend_access.may_operate else troubled(backend_access.behind), text)
     return None
 
@@ -253,7 +258,9 @@ def _facts(backend_access: BackendAccess) -> Iterable[Fact]:
         url,
     )
     share = "" if _reason(backend_access) else backend_access.address("share")
-    held = _("When over %(share)s %% lose something") % {"share": row.share} if row.share < 100 else "Never"
+    held = (
+        _("When over %(share)s %% lose something") % {"share": row.share} if row.share < 100 else _("Never")
+    )
     yield Fact(_("Held for a look"), held, share)
 
 
@@ -364,8 +371,11 @@ def _parked(row: Backend, *, whole: bool) -> list[Stuck]:
             _since(item["since"]),
             " ".join(
                 [
-                    f"{system} cannot be worked on. {NEXT.get(item['error_kind'], '')}",
-                    f"{system} answered: {item['error']}" if whole else "",
+                    _("%(system)s cannot be worked on. %(next)s")
+                    % {"system": system, "next": NEXT.get(item["error_kind"], "")},
+                    _("%(system)s answered: %(error)s") % {"system": system, "error": item["error"]}
+                    if whole
+                    else "",
                 ]
             ).strip(),
         )

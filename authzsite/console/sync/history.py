@@ -14,13 +14,13 @@ from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.charts import DayChart, by_day
 from authzsite.console.kit.display.lists import Pager, Toggle
-from authzsite.console.kit.display.parts import Crumbs, Empty
+from authzsite.console.kit.display.parts import Crumbs, Empty, StrOrPromise
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
@@ -34,10 +34,10 @@ from policies.models import Backend, SyncItem, SyncRun
 SHOWN = 50
 DAYS = 30
 """So many days are drawn."""
-FILTERS: dict[str, tuple[str, Q]] = {
-    "did": ("Changed something", Q(done__gt=0)),
-    "wrong": ("Went wrong", Q(state__in=("failed", "unproved")) | ~Q(errors=[])),
-    "held": ("Held", Q(state="held")),
+FILTERS: dict[str, tuple[StrOrPromise, Q]] = {
+    "did": (gettext_lazy("Changed something"), Q(done__gt=0)),
+    "wrong": (gettext_lazy("Went wrong"), Q(state__in=("failed", "unproved")) | ~Q(errors=[])),
+    "held": (gettext_lazy("Held"), Q(state="held")),
 }
 
 

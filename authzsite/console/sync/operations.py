@@ -9,14 +9,23 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Crumbs, Note
-from authzsite.console.kit.forms import ConsoleForm, MomentField, ReasonField, TextField, WholeNumberField
+from authzsite.console.kit.forms import (
+    ConsoleForm,
+    ReasonField,
+    TextField,
+    WholeNumberField,
+)
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads, writes
+from authzsite.console.kit.moment_fields import (
+    MomentField,
+)
 from authzsite.console.kit.page import page, say
 from authzsite.console.sync.backend import BackendAccess, there
 from authzsite.console.sync.runs import run_or_404, run_page, steps_of
@@ -29,15 +38,15 @@ from policies.sync.safeguards import loss_limit
 ASKED = ("pause", "repair", "confirm", "rate", "share")
 AT_ONCE = ("resume", "report", "retry", "look")
 DONE = {
-    "pause": "is paused",
-    "resume": "is resumed",
-    "repair": "repairs from now on",
-    "report": "only reports from now on",
-    "confirm": "goes on with its plan",
-    "retry": "is tried again",
-    "look": "is checked now",
-    "rate": "keeps to its rate",
-    "share": "holds what takes from more people than that",
+    "pause": gettext_lazy("is paused"),
+    "resume": gettext_lazy("is resumed"),
+    "repair": gettext_lazy("repairs from now on"),
+    "report": gettext_lazy("only reports from now on"),
+    "confirm": gettext_lazy("goes on with its plan"),
+    "retry": gettext_lazy("is tried again"),
+    "look": gettext_lazy("is checked now"),
+    "rate": gettext_lazy("keeps to its rate"),
+    "share": gettext_lazy("holds what takes from more people than that"),
 }
 
 
@@ -100,7 +109,7 @@ class OperateView(ChangeView):
     """Ask back where it matters, then do it."""
 
     template_name = "console/sync/operate.html"
-    not_saved = "Not done."
+    not_saved = gettext_lazy("Not done.")
 
     def get_object(self) -> BackendAccess:
         if self.operation not in (*ASKED, *AT_ONCE):

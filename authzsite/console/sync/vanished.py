@@ -10,7 +10,7 @@ from django.core.exceptions import ValidationError
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import ChangeView
@@ -78,8 +78,10 @@ class VanishedForm(ConsoleForm):
     """Which of them are to be closed, and why."""
 
     reason = ReasonField(
-        help_text="Kept in the history for ever. May be left empty. Everything is checked once more before "
-        "it is closed; renamed objects stay."
+        help_text=gettext_lazy(
+            "Kept in the history for ever. May be left empty. Everything is checked once more before "
+            "it is closed; renamed objects stay."
+        )
     )
 
     def clean(self) -> dict[str, Any]:
@@ -94,7 +96,7 @@ class VanishedView(ChangeView):
 
     form_class = VanishedForm
     template_name = "console/sync/vanished.html"
-    not_saved = "Nothing was closed."
+    not_saved = gettext_lazy("Nothing was closed.")
     object: BackendAccess
 
     def get_object(self) -> BackendAccess:

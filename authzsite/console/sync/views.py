@@ -10,7 +10,7 @@ from django.db.models import Q, QuerySet
 from django.http import HttpResponse
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
@@ -33,7 +33,7 @@ from policies.services.grants import revision_now
 from policies.sync.actions import operations
 
 BARS = (
-    ("same", "in_sync", "in sync"),
+    ("same", "in_sync", gettext_lazy("in sync")),
     ("missing", "missing", "missing"),
     ("extra", "extra", "extra"),
     ("foreign", "foreign", "foreign"),
@@ -93,7 +93,7 @@ def bars(counts: dict[str, Any]) -> tuple[Bar, ...]:
     for kind, count, word in found:
         if count or kind == "same":
             width = max(round(960 * count / total), 12 if count else 0)
-            drawn.append(Bar(kind, x, width, words.number(count), word))
+            drawn.append(Bar(kind, x, width, words.number(count), str(word)))
             x += width + 4
     return tuple(drawn)
 

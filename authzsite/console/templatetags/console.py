@@ -13,12 +13,14 @@ from django.utils.safestring import SafeString
 from django.utils.translation import gettext
 
 from authzsite.console.help import glossary
-from authzsite.console.kit.display import words
+from authzsite.console.kit.display import terms, words
 
 register = template.Library()
 register.filter("number", words.number)
 register.filter("moment", words.moment)
 register.filter("day", words.day)
+register.filter("type_of", terms.type_of)
+register.filter("in_language", gettext)
 
 
 @register.simple_tag

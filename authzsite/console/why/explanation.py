@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -19,7 +19,7 @@ from lakewarden.law.explain import Explanation, Lack, Node
 from lakewarden.law.facts import OWNER, Key, Rule, Station
 from policies.decisions.personal_role_names import is_personal
 
-MISSING_NOTE = "Not granted to {who}, to a group or to a role, here or on a parent."
+MISSING_NOTE = gettext_lazy("Not granted to %(who)s, to a group or to a role, here or on a parent.")
 
 
 @dataclass(frozen=True)
@@ -61,29 +61,29 @@ class Words:
         rights = [
             child for child in part.children if child.kind == "right" and (child.needed or not part.needed)
         ]
-        return f"{rights[0].label} {self.place.name}" if rights else _("A way to it")
+        return f"{_(rights[0].label)} {self.place.name}" if rights else _("A way to it")
 
     def leaf(self, part: Node) -> TreeNode:
         path = terms.path(part.rules[:1], self.place, self.groups, origin=False) if part.rules else None
         return TreeNode(_mark(part), self._leaf_words(part), self._note(part), line=_line(part), path=path)
 
     def _leaf_words(self, part: Node) -> str:
-        where = f"{part.object_type} {part.name}".strip()
+        where = f"{terms.type_of(part.object_type) if part.object_type else ''} {part.name}".strip()
         told = {
             "member": _("Member of metalake %(realm)s") % {"realm": self.place.realm},
             "owner": _("Owner of %(where)s") % {"where": where},
-            "no_denial": _("%(label)s is denied") % {"label": part.label}
+            "no_denial": _("%(label)s is denied") % {"label": _(part.label)}
             if part.denied
-            else _("No denial of %(label)s") % {"label": terms.lower(part.label)},
+            else _("No denial of %(label)s") % {"label": terms.lower(_(part.label))},
             "service_admin": _("Site admin of this site"),
             "self": _("About yourself"),
-            "mode": _("Authorization is %(label)s") % {"label": part.label},
+            "mode": _("Authorization is %(label)s") % {"label": _(part.label)},
             "unknown": _("No rule covers this"),
         }
         if part.kind in told:
             return told[part.kind]
         if part.denied:
-            return _("%(label)s is denied on %(where)s") % {"label": part.label, "where": where}
+            return _("%(label)s is denied on %(where)s") % {"label": _(part.label), "where": where}
         known = terms.right(part.privilege, part.object_type or self.place.type, self.place.kind)
         return (
             f"{known} {part.name}"
@@ -95,7 +95,7 @@ class Words:
         if part.denied:
             return _("A grant does not lift a denial; its author can.")
         if part.kind == "right" and not part.holds and part.needed:
-            return MISSING_NOTE.format(who=self.person.label)
+            return str(MISSING_NOTE) % {"who": self.person.label}
         if part.kind == "owner" and not part.holds:
             return self._owned([part])
         if part.kind == "member" and not part.holds:
@@ -140,7 +140,8 @@ class Words:
             return DiffLine(
                 "gain",
                 "",
-                _("Owner of %(object_type)s %(name)s") % {"object_type": lack.object_type, "name": lack.name},
+                _("Owner of %(object_type)s %(name)s")
+                % {"object_type": terms.type_of(lack.object_type), "name": lack.name},
                 _("everything, on it and below it"),
             )
         if lack.kind == "membership":
@@ -156,7 +157,7 @@ class Words:
         note = (
             _("opens nothing by itself")
             if alone
-            else _("on 1 %(object_type)s") % {"object_type": lack.object_type}
+            else _("on 1 %(object_type)s") % {"object_type": terms.type_of(lack.object_type)}
             if lack.object == self.place.id
             else ""
         )
@@ -321,7 +322,7 @@ def verdict_text(explanation: Explanation, speak: Words) -> str:
         text = ngettext(
             "%(many)s right is missing: %(names)s.", "%(many)s rights are missing: %(names)s.", len(missing)
         )
-        names = words.listed([speak.line(lack).text for lack in missing])
+        names = words.listed([str(speak.line(lack).text) for lack in missing])
         parts.append(text % {"many": words.spelled(len(missing)), "names": names})
     if denied:
         parts += [

@@ -268,7 +268,9 @@ def _answer(asked: Question, place: ObjectAccess, person: Principal, request: Re
         if answer
         else _("%(person)s cannot %(verb)s %(name)s") % told
     )
-    tree = speak.tree(explanation, f"{terms.action(asked.action, node.type)} {node.type} {node.name}")
+    tree = speak.tree(
+        explanation, f"{terms.action(asked.action, node.type)} {terms.type_of(node.type)} {node.name}"
+    )
     beside = _yes(explanation, speak) if answer else _no(explanation, speak, place, request, asked.action)
     return {
         "verdict": Verdict(mark, heading, f"{verdict_text(explanation, speak)} {when}"),

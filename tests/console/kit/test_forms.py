@@ -17,13 +17,15 @@ from authzsite.console.kit.forms import (
     ChoicesField,
     ConfirmForm,
     ConsoleForm,
-    DayField,
-    ExpirationField,
-    MomentField,
     PrincipalField,
     ReasonField,
     SegmentsField,
     TextField,
+)
+from authzsite.console.kit.moment_fields import (
+    DayField,
+    ExpirationField,
+    MomentField,
 )
 from tests.factories import a_person
 from tests.markup import on_one_line

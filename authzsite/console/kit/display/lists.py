@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import ClassVar
 
-from authzsite.console.kit.display.parts import Action, Face, State
+from authzsite.console.kit.display.parts import Action, Face, State, StrOrPromise
 
 
 @dataclass(frozen=True)
@@ -54,7 +54,7 @@ class Nodes:
 class Toggle:
     """A filter that the address remembers."""
 
-    label: str
+    label: StrOrPromise
     url: str
     current: bool = False
     count: str = ""

@@ -6,10 +6,15 @@ Each names the template that draws it, so a page says `{% part row.who %}`.  Tex
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import ClassVar, TypeAlias
 
-from django.utils.translation import gettext
+from django.utils.functional import Promise
+from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext_noop as noop
+
+StrOrPromise: TypeAlias = "str | Promise"
+"""Plain words, also such as are translated when they are drawn."""
+PARTS = gettext_lazy("Parts of this page")
 
 
 @dataclass(frozen=True)
@@ -80,8 +85,8 @@ class State:
 
     template: ClassVar[str] = "parts/state.html"
     kind: str
-    word: str
-    note: str = ""
+    word: StrOrPromise
+    note: StrOrPromise = ""
 
     @property
     def icon(self) -> str:
@@ -94,10 +99,10 @@ class State:
 class Fact:
     """One of the four to six values under a page's name; `term` is its word on the help page."""
 
-    label: str
-    text: str = ""
+    label: StrOrPromise
+    text: StrOrPromise = ""
     url: str = ""
-    note: str = ""
+    note: StrOrPromise = ""
     state: State | None = None
     term: str = ""
 
@@ -110,7 +115,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class Tab:
-    label: str
+    label: StrOrPromise
     url: str
     current: bool = False
     count: str = ""
@@ -122,7 +127,7 @@ class Tabs:
 
     template: ClassVar[str] = "parts/tabs.html"
     tabs: tuple[Tab, ...]
-    label: str = "Parts of this page"
+    label: StrOrPromise = PARTS
     inside: tuple[Tab, ...] = ()
 
 
@@ -159,12 +164,12 @@ class Action:
     """
 
     template: ClassVar[str] = "parts/action.html"
-    label: str
+    label: StrOrPromise
     url: str = ""
     look: str = ""
     icon: str = ""
     more: str = ""
-    reason: str = ""
+    reason: StrOrPromise = ""
     opens: str = ""
     key: str = ""
 
@@ -175,7 +180,7 @@ class Reason:
 
     template: ClassVar[str] = "parts/reason.html"
     id: str
-    text: str
+    text: StrOrPromise
     url: str = ""
     ask: str = ""
     icon: str = "lock"
@@ -271,8 +276,8 @@ class DecisionTree:
 class Verdict:
     template: ClassVar[str] = "parts/verdict.html"
     mark: str
-    heading: str
-    text: str
+    heading: StrOrPromise
+    text: StrOrPromise
     level: int = 2
 
     @property
@@ -322,10 +327,10 @@ class Note:
 
     template: ClassVar[str] = "parts/note.html"
     kind: str
-    strong: str
-    text: str = ""
+    strong: StrOrPromise
+    text: StrOrPromise = ""
     url: str = ""
-    link: str = ""
+    link: StrOrPromise = ""
 
     @property
     def icon(self) -> str:
@@ -337,8 +342,8 @@ class Empty:
     """What is true, why, and the next step; not `drawn` where a list is only filtered to nothing."""
 
     template: ClassVar[str] = "parts/empty.html"
-    heading: str
-    text: str = ""
+    heading: StrOrPromise
+    text: StrOrPromise = ""
     drawn: bool = True
     actions: tuple[Action, ...] = ()
     level: int = 3

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, TypeAlias, TypeVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 from django.http import StreamingHttpResponse
 from django.utils.functional import Promise
 
+from authzsite.console.kit.display.parts import StrOrPromise
 from authzsite.downloads import csv_file
 
 Item = TypeVar("Item")
-StrOrPromise: TypeAlias = "str | Promise"
-"""Plain words, also such as are translated when they are drawn."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import get_language
+from django.utils.translation import get_language, gettext_lazy, pgettext
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as noop
 
@@ -152,6 +152,11 @@ def kind_of(type_: str) -> str:
     return _(type_.replace("_", " ").capitalize())
 
 
+def type_of(type_: str) -> str:
+    """job_template -> job template: what an object is, within a sentence or beside its name."""
+    return pgettext("kind of object", type_.replace("_", " "))
+
+
 def icon_of(type_: str) -> str:
     return type_ if type_ in DRAWN else ICONS.get(type_, "table")
 
@@ -196,13 +201,13 @@ def principal_name(principal: Principal) -> str:
 
 
 DUTIES = {
-    "view_history": "History",
-    "export_history": "Export of the history",
-    "review_access": "Reviews",
-    "approve_requests": "Requests",
-    "operate_sync": "Sync",
-    "connect_backend": "Backends",
-    "break_glass": "Emergency access",
+    "view_history": gettext_lazy("History"),
+    "export_history": gettext_lazy("Export of the history"),
+    "review_access": gettext_lazy("Reviews"),
+    "approve_requests": gettext_lazy("Requests"),
+    "operate_sync": gettext_lazy("Sync"),
+    "connect_backend": gettext_lazy("Backends"),
+    "break_glass": gettext_lazy("Emergency access"),
 }
 """What a duty is called."""
 
@@ -219,7 +224,7 @@ def right(code: str, type_: str, kind: str = "gravitino") -> str:
         return code
     leaf = next((bind for bind in known.binds if bind not in CONTAINERS), "")
     plain = known.category in ("create", "use", "manage") or type_ not in CONTAINERS or not leaf
-    return known.label if plain else f"{known.label} {leaf}s"
+    return _(known.label if plain else f"{known.label} {leaf}s")
 
 
 def action(name: str, type_: str) -> str:
@@ -275,7 +280,11 @@ def from_seconds(moment: float | None) -> datetime | None:
 
 def ends_chip(moment: float | datetime | None) -> Chip | None:
     when = from_seconds(moment) if isinstance(moment, int | float) else moment
-    return Chip("ends", words.moment(when), hidden="until") if when and when > timezone.now() else None
+    return (
+        Chip("ends", words.moment(when), hidden=pgettext("an end", "until"))
+        if when and when > timezone.now()
+        else None
+    )
 
 
 def window_chip(begin: float | datetime | None, end: float | datetime | None) -> Chip | None:
@@ -316,7 +325,8 @@ def path(
         chips = [Chip("direct", _("Direct"))]
     if origin and first.object != node.id:
         url = page_of(first.object, type_) if isinstance(first.object, int) else ""
-        chips.append(Chip("from", name, url if open_ is None or first.object in open_ else "", hidden=type_))
+        opens = url if open_ is None or first.object in open_ else ""
+        chips.append(Chip("from", name, opens, hidden=type_of(type_)))
     return Path(tuple(chips))
 
 

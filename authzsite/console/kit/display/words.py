@@ -98,6 +98,17 @@ def count(many: int, one: str, several: str = "") -> str:
     return f"{number(many)} {ngettext(one, several or f'{one}s', many)}"
 
 
+def outcome(kind: str, many: int) -> str:
+    """Behind a count of people, what becomes of them: 1 loses; 5 lose."""
+    return {
+        "lose": ngettext("loses", "lose", many),
+        "gain": ngettext("gains", "gain", many),
+        "lacking": _("granted, not yet usable"),
+        "same": _("unchanged"),
+        "denied": _("still denied"),
+    }[kind]
+
+
 def listed(names: Sequence[str], limit: int = 0) -> str:
     """Ana; Ana and Ben; Ana, Ben and Carl; with a limit: Ana, Ben and 10 more."""
     if limit and len(names) > limit:

@@ -11,12 +11,13 @@ from django.http import QueryDict
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit.display import words
 
 STARTS = ("now", "date")
 ENDS = ("friday", "month", "date", "never")
-NO_MOMENT = "Give a date and a time that are still to come."
+NO_MOMENT = gettext_lazy("Give a date and a time that are still to come.")
 
 
 class Skipped(ValueError):
@@ -116,9 +117,9 @@ class When:
         """Why it cannot be saved, by field; empty when it can."""
         now = timezone.now()
         if not self.has_begin or (self.begin is not None and self.begin <= now):
-            self.problems.setdefault("begin", f"{NO_MOMENT} What begins at once begins now.")
+            self.problems.setdefault("begin", f"{NO_MOMENT} {_('What begins at once begins now.')}")
         if not self.has_end or (self.end is not None and self.end <= now):
-            self.problems.setdefault("date", NO_MOMENT)
+            self.problems.setdefault("date", str(NO_MOMENT))
         elif self._is_empty:
             self.problems["until"] = _("The end is before the beginning.")
         return self.problems
@@ -149,7 +150,7 @@ class When:
     def fields(self) -> dict[str, Any]:
         """What `console/kit/dates.html` draws."""
         return {
-            "starts": (("now", "Now"), ("date", _("A date"))),
+            "starts": (("now", _("Now")), ("date", _("A date"))),
             "start": self.starts,
             "begin": self.data.get("begin", "")[:40],
             "ends": list(

@@ -11,6 +11,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.models import Principal
 from authzsite.console.kit.change_view import ChangeView, Plan
@@ -84,7 +85,9 @@ class BulkDecisionForm(ConsoleForm):
 
     on = NumbersField(required=False)
     text = ReasonField(
-        label="Note, if you like", help_text="", widget=forms.TextInput(attrs={**PLAIN, "maxlength": 2000})
+        label=gettext_lazy("Note, if you like"),
+        help_text="",
+        widget=forms.TextInput(attrs={**PLAIN, "maxlength": 2000}),
     )
 
 
@@ -143,8 +146,9 @@ class BulkDecideView(ChangeView):
     def heading(self, form: BulkDecisionForm) -> str:
         if not self.object.requests:
             return _("Nothing to decide together")
-        together = " together" if len(self.object.requests) > 1 else ""
-        return f"Approve {words.count(len(self.object.requests), 'request')}{together}?"
+        many = len(self.object.requests)
+        text = ngettext("Approve %(requests)s?", "Approve %(requests)s together?", many)
+        return text % {"requests": words.count(many, "request")}
 
     def lead(self) -> str:
         return _("Each request is approved as it is, one by one in the history.")

@@ -9,11 +9,19 @@ from typing import Any
 
 from django import forms
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.forms import ChoicesField, ConsoleForm, ExpirationField, SegmentsField, TextField
+from authzsite.console.kit.forms import (
+    ChoicesField,
+    ConsoleForm,
+    SegmentsField,
+    TextField,
+)
 from authzsite.console.kit.http import number_in
+from authzsite.console.kit.moment_fields import (
+    ExpirationField,
+)
 from authzsite.console.requests import rows as requests_rows
 from policies.models import RequestPart
 from policies.requests import durations
@@ -34,10 +42,10 @@ class DecisionForm(ConsoleForm):
     date = ExpirationField(required=False)
     role = TextField(required=False)
     text = TextField(
-        label="Note, reason or question",
+        label=gettext_lazy("Note, reason or question"),
         required=False,
         max_length=LONGEST,
-        help_text="Required to refuse or to ask back; optional to approve. Kept for ever.",
+        help_text=gettext_lazy("Required to refuse or to ask back; optional to approve. Kept for ever."),
         widget=forms.Textarea(attrs={"class": "input", "rows": 3, "maxlength": LONGEST}),
     )
 

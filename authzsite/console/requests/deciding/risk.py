@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.kit.display.parts import Reason
@@ -22,7 +23,7 @@ SMALL = ("read", "use")
 """The categories of rights that let nobody change anything."""
 REASON = Reason(
     "why-alone",
-    "Only requests to read, for one person and at most a month, can be decided together.",
+    gettext_lazy("Only requests to read, for one person and at most a month, can be decided together."),
 )
 
 

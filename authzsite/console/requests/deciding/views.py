@@ -38,7 +38,7 @@ class DecideView(ChangeView):
     template_name = "console/requests/decide.html"
     looks_first = True
     saving_steps = frozenset(DONE)
-    not_saved = "Not decided."
+    not_saved = gettext_lazy("Not decided.")
     object: VisibleRequest
 
     def get_object(self) -> VisibleRequest:

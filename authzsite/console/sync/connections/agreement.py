@@ -8,6 +8,7 @@ from django import forms
 from django.http import Http404, HttpResponse
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.accounts import site_admins
 from authzsite.console.accounts.admin_change import AdminChangeView
@@ -34,7 +35,7 @@ class AgreeView(AdminChangeView):
     form_class = AgreeForm
     template_name = "console/sync/operate.html"
     section = "sync"
-    not_saved = "Not done."
+    not_saved = gettext_lazy("Not done.")
     place: Node
 
     def site_refusal(self) -> HttpResponse | None:
@@ -69,10 +70,13 @@ class AgreeView(AdminChangeView):
         }
 
     def heading(self, form: AgreeForm) -> str:
-        return f"Agree that {'/'.join(self.place.names)} governs {self.object}?"
+        return _("Agree that %(system)s governs %(name)s?") % {
+            "system": "/".join(self.place.names),
+            "name": self.object,
+        }
 
     def button(self, form: AgreeForm) -> str:
-        return "Agree"
+        return _("Agree")
 
     def back(self) -> str:
         return reverse("console:home")

@@ -11,7 +11,7 @@ from django.http import Http404, HttpResponse
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.translation import gettext as _
-from django.utils.translation import ngettext
+from django.utils.translation import gettext_lazy, ngettext
 
 from accounts.models import Principal
 from authzsite.console.kit.auth import login_required
@@ -264,7 +264,7 @@ class TakeOverView(ChangeView):
 
     form_class = ConfirmForm
     template_name = "console/kit/confirm.html"
-    not_saved = "Nothing was changed."
+    not_saved = gettext_lazy("Nothing was changed.")
     owner: Principal
 
     def get_object(self) -> BackendAccess:
@@ -315,7 +315,7 @@ class TakeOverView(ChangeView):
         return False
 
     def heading(self, form: ConfirmForm) -> str:
-        return f"Make {self.owner.label} the owner here as well?"
+        return _("Make %(name)s the owner here as well?") % {"name": self.owner.label}
 
     def lead(self) -> str:
         many = words.count(len(self.places), "object")

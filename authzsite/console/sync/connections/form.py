@@ -11,7 +11,7 @@ from urllib.parse import parse_qsl, urlencode, urlsplit
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import QueryDict
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from authzsite.console.kit.display import terms
 from authzsite.console.kit.forms import ConsoleForm, SegmentsField, TextField, WholeNumberField
@@ -27,8 +27,12 @@ from policies.models import Backend
 from policies.secrets import decrypt, encrypt
 
 POLICIES = (
-    ("report", "Only report", "Differences are shown. Nothing is changed in the backend."),
-    ("repair", "Repair", "Decisions are applied there; grants by others stay."),
+    (
+        "report",
+        gettext_lazy("Only report"),
+        gettext_lazy("Differences are shown. Nothing is changed in the backend."),
+    ),
+    ("repair", gettext_lazy("Repair"), gettext_lazy("Decisions are applied there; grants by others stay.")),
 )
 SERVER = ("host", "port", "user")
 OWN = "its-"
@@ -37,7 +41,7 @@ PLACE = ("host", "port")
 SECRET = {"password"}
 """What a kept URL may say among its options, and what is never taken from there."""
 WRITTEN = {"class": "input", "autocapitalize": "none", "spellcheck": "false"}
-CATALOG_HELP = "Its name here; created if it does not exist."
+CATALOG_HELP = gettext_lazy("Its name here; created if it does not exist.")
 READ_AS = {"database": "dbname", "tls": "sslmode"}
 """What a driver calls, in a URL that it reads, what the form asks for."""
 
@@ -175,9 +179,12 @@ class ConnectionForm(ConsoleForm):
 def _fields_of(kind: Kind, typed: TypedConnection) -> Iterator[tuple[str, forms.Field]]:
     if not kind.whole_realm:
         attrs = {**WRITTEN, **({} if typed.said("catalog") else {"autofocus": True})}
-        yield "catalog", _text("Catalog", gettext("Name the catalog, such as shop."), CATALOG_HELP, attrs)
+        yield (
+            "catalog",
+            _text(gettext("Catalog"), gettext("Name the catalog, such as shop."), str(CATALOG_HELP), attrs),
+        )
     if typed.asks_server:
-        yield "host", _text("Server", gettext("Name the server."))
+        yield "host", _text(gettext("Server"), gettext("Name the server."))
         wrong = gettext("A port is a number up to 65535.")
         yield (
             "port",
@@ -196,7 +203,7 @@ def _fields_of(kind: Kind, typed: TypedConnection) -> Iterator[tuple[str, forms.
         missing = gettext("Name the %(label)s.") % {"label": terms.lower(item.label)} if item.required else ""
         yield OWN + item.name, _choice(item) if item.choices else _text(item.label, missing, item.help)
     if typed.asks_account:
-        yield "user", _text("Account", gettext("Name the account it signs in with."))
+        yield "user", _text(gettext("Account"), gettext("Name the account it signs in with."))
         kept = (
             gettext("Empty keeps the current one.") if typed.password else gettext("Empty if none is needed.")
         )

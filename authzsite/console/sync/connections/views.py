@@ -13,6 +13,7 @@ from urllib.parse import urlencode
 from django.http import Http404, HttpResponse, QueryDict
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.conflicts import done_before
@@ -51,7 +52,7 @@ class ConnectView(ChangeView):
 
     template_name = "console/sync/connect.html"
     steps_up = True
-    not_saved = "Not connected."
+    not_saved = gettext_lazy("Not connected.")
     object: RealmAccess
     kind: Kind
     found: Sequence[Finding] | None = None
@@ -157,7 +158,7 @@ class ConnectView(ChangeView):
         return _("It is tested first. The password is kept encrypted and never shown again.")
 
     def button(self, form: ConnectionForm) -> str:
-        return "Connect"
+        return _("Connect")
 
     def back(self) -> str:
         return self.object.url

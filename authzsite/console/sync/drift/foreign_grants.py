@@ -16,9 +16,14 @@ from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.parts import Diff, DiffLine, Note
-from authzsite.console.kit.display.tables import StrOrPromise
-from authzsite.console.kit.forms import ConsoleForm, DayField, ReasonField
+from authzsite.console.kit.display.parts import Diff, DiffLine, Note, StrOrPromise
+from authzsite.console.kit.forms import (
+    ConsoleForm,
+    ReasonField,
+)
+from authzsite.console.kit.moment_fields import (
+    DayField,
+)
 from authzsite.console.kit.object_change import ObjectChangeView
 from authzsite.console.kit.refusal import refused
 from authzsite.console.objects.access import ObjectAccess, get_object_or_404
@@ -244,7 +249,7 @@ class ForeignGrantView(ObjectChangeView):
 
     template_name = "console/kit/confirm.html"
     section = "sync"
-    not_saved = "Not decided."
+    not_saved = gettext_lazy("Not decided.")
     foreign: Foreign
 
     @property
