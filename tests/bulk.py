@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from typing import Any
 
 from django.apps import apps
 from django.db import connection
@@ -34,13 +35,14 @@ def run(statements: Sequence[str]) -> None:
         with connection.cursor() as cursor:
             for statement in statements:
                 cursor.execute(statement)
-        for model in (*models, Principal):
+        for model in models:
             seal(model)
+        seal(Principal)
 
 
 def seal(model: type[Fact] | type[Principal]) -> None:
     """Seal what was inserted without one."""
-    while rows := list(model.objects.filter(seal=None).order_by("pk")[:AT_ONCE]):
+    while rows := list[Any](model._default_manager.filter(seal=None).order_by("pk")[:AT_ONCE]):
         for row in rows:
             if isinstance(row, Principal):
                 row.seal = row.seal_as_it_is()

@@ -82,7 +82,12 @@ def _sweep_names(realm: int | None) -> int:
 
 def _spoken_of(realm: int) -> Q:
     """Whom the open facts of a realm lead to: by themselves, or because they are in a group."""
-    holders = {RealmMember: "principal", Assignment: "holder", Grant: "holder", Ownership: "owner"}
+    holders: dict[type[Fact], str] = {
+        RealmMember: "principal",
+        Assignment: "holder",
+        Grant: "holder",
+        Ownership: "owner",
+    }
     chosen = [Q(pk__in=_open(model, realm).values(holder)) for model, holder in holders.items()]
     direct = Q(*chosen, _connector=Q.OR)
     groups = Principal.objects.filter(direct, kind=Principal.Kind.GROUP).values("pk")
