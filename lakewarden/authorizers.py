@@ -198,15 +198,15 @@ class RangerServer:
     def load(self, timeout: float) -> tuple[list[Any], list[Any]]:
         """The policies and the roles.  Whatever is no answer raises."""
         version, policies = self._known
-        found = self._get(f"/service/plugins/policies/download/{self._service}", version, timeout)
-        if found is not None:
-            strange = [name for name in ("tagPolicies", "securityZones") if found.get(name)]
-            if strange or found.get("policyDeltas"):
+        sent = self._get(f"/service/plugins/policies/download/{self._service}", version, timeout)
+        if sent is not None:
+            strange = [name for name in ("tagPolicies", "securityZones") if sent.get(name)]
+            if strange or sent.get("policyDeltas"):
                 raise ranger_policies.NotUnderstood(
                     f"Ranger sends {', '.join(strange) or 'parts of policies'}"
                 )
-            policies = list(found["policies"])
-            self._known = int(found["policyVersion"]), policies
+            policies = list(sent["policies"])
+            self._known = int(sent["policyVersion"]), policies
         roles = self._get(f"/service/roles/download/{self._service}", -1, timeout)
         return policies, list((roles or {}).get("rangerRoles") or ())
 
@@ -223,8 +223,8 @@ class RangerServer:
             raise
         if len(text) > MAX_BYTES:
             raise Unavailable("Ranger sends more than is read")
-        found: dict[str, Any] = json.loads(text)
-        return found
+        content: dict[str, Any] = json.loads(text)
+        return content
 
 
 _opener = urllib.request.build_opener(NoRedirect)

@@ -53,7 +53,7 @@ def privileges(
     """What somebody has in an instance: each text with an action, as far as no denial touches it."""
     moment = now or datetime.now(timezone.utc)
     live = [policy for policy in policies if policy.get("isEnabled", True) and not policy.get("policyType")]
-    denials = [found for policy in live for found in _denials(policy, asker, instance, moment)]
+    denials = [denial for policy in live for denial in _denials(policy, asker, instance, moment)]
     for policy in live:
         rank = int(policy.get("policyPriority") or 0)
         accesses = _allowed(policy, asker) if _is_plain(policy, moment) else frozenset[str]()
@@ -66,16 +66,16 @@ def privileges(
 
 def roles_of(user: str, groups: Iterable[str], roles: Iterable[Mapping[str, Any]]) -> frozenset[str]:
     """The roles somebody is in, also by a group or by a role in a role."""
-    rows, mine, found = list(roles), {*groups, PUBLIC}, set[str]()
+    rows, mine, held = list(roles), {*groups, PUBLIC}, set[str]()
     while True:
         more = {
             str(role["name"])
             for role in rows
-            if user in _names(role, "users") or mine & _names(role, "groups") or found & _names(role, "roles")
+            if user in _names(role, "users") or mine & _names(role, "groups") or held & _names(role, "roles")
         }
-        if more <= found:
-            return frozenset(found)
-        found |= more
+        if more <= held:
+            return frozenset(held)
+        held |= more
 
 
 def _names(role: Mapping[str, Any], members: str) -> set[str]:
@@ -106,15 +106,15 @@ def _allowed(policy: Policy, asker: Asker) -> frozenset[str]:
 
 def _accesses(policy: Policy, items: str, asker: Asker, *, certain: bool) -> frozenset[str]:
     """The kinds of access of the items that name somebody; `certain`: of those whose meaning is known."""
-    found = set[str]()
+    accesses = set[str]()
     for item in policy.get(items) or ():
         if certain and (item.get("conditions") or not _is_named(item, asker)):
             continue
         if certain or _is_named(item, asker) or _names_anybody(item):
             words = [str(one.get("type", "")).upper() for one in item.get("accesses") or ()]
             strange = not certain and any(word not in ACCESSES for word in words)
-            found |= set(ACCESSES if strange else words)
-    return frozenset(found) & frozenset(ACCESSES)
+            accesses |= set(ACCESSES if strange else words)
+    return frozenset(accesses) & frozenset(ACCESSES)
 
 
 def _is_named(item: Mapping[str, Any], asker: Asker) -> bool:

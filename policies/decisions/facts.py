@@ -283,26 +283,21 @@ class Loaded:
         With `objects` it has what roles give on those only.
         """
         number = principal.pk if number is None else number
-        given = () if self._of_former_rules else self.rules_of(number, objects)
-        office = () if self._of_former_rules else self._by_office(principal, number)
+        given = authorizers.instead(self, principal.ref, number, self.rules_of(number, objects))
+        # what the rules of an earlier generation allowed is not known any more
+        former = self.past and self.revision < int(self.settings.get("policy_since") or 0)
         return engine.build(
             principal.ref,
             self.realm_name,
             self.realm.law,
             self.revision,
-            (*authorizers.instead(self, principal.ref, number, given), *office),
+            () if former else (*given, *self._by_office(principal, number)),
             member=number in self.members,
             service_admin=is_service_admin(principal) and number not in self.left,
             mode=self._mode_for(number),
             selves=frozenset(self._selves(number)),
             now=self.now,
         )
-
-    @property
-    def _of_former_rules(self) -> bool:
-        """Whether it is about a moment at which the realm had the rules of an earlier generation: what these
-        allowed is not known any more."""
-        return self.past and self.revision < int(self.settings.get("policy_since") or 0)
 
     def _mode_for(self, number: int) -> str:
         if number in self.shut:

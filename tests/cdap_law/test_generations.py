@@ -42,8 +42,8 @@ def command(*arguments: str) -> list[str]:
 
 def there(root: Node) -> Node:
     """The realm as it is by now."""
-    found: Node = root_of(Realm.objects.get(pk=root.realm_id))
-    return found
+    raised: Node = root_of(Realm.objects.get(pk=root.realm_id))
+    return raised
 
 
 def raised(root: Node, policy: str) -> Node:
