@@ -223,7 +223,7 @@ class Loaded:
             self.close({key_of_row(row) for row in self.unsealed})
 
     def _sort(self, row: SealedRow) -> None:
-        window = (_seconds(row.start), _seconds(row.end))
+        window = row.window
         match row.kind:
             case "revision":
                 self.revision, self.live_from = row.one, row.other or 0
@@ -493,7 +493,3 @@ def is_service_admin(principal: Principal) -> bool:
     """Whether the settings name them, and their name is one that the console gave them."""
     named = principal.kind == "user" and principal.name in settings.LAKEWARDEN_SERVICE_ADMINS
     return named and principal.is_as_written
-
-
-def _seconds(moment: datetime | None) -> float | None:
-    return moment.timestamp() if moment else None

@@ -28,6 +28,11 @@ class SealedRow(NamedTuple):
     written: Any
     realm: Any
 
+    @property
+    def window(self) -> tuple[float | None, float | None]:
+        """From when until when it holds, in seconds."""
+        return self.start and self.start.timestamp(), self.end and self.end.timestamp()
+
 
 MODELS = {
     "mode": "mode",
