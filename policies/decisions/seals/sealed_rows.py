@@ -31,7 +31,10 @@ class SealedRow(NamedTuple):
     @property
     def window(self) -> tuple[float | None, float | None]:
         """From when until when it holds, in seconds."""
-        return self.start and self.start.timestamp(), self.end and self.end.timestamp()
+        return (
+            self.start.timestamp() if self.start else None,
+            self.end.timestamp() if self.end else None,
+        )
 
 
 MODELS = {

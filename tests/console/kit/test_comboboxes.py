@@ -18,7 +18,7 @@ __all__ = ["site", "visit"]  # fixtures
 
 @pytest.fixture
 def named(shop: Node, signed_in: Callable[[str], Client]) -> Client:
-    """Olivia's browser, where Ana is known by her full name."""
+    """Olivia's browser, where Ana has a full name."""
     signed_in("ana")
     return signed_in("olivia")
 
