@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import hashlib
+import logging
 import secrets
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cache
+from ipaddress import ip_network
 from typing import Any
 
 from django.db import connection
 from django.db.models import Q
 from django.utils import timezone
 
+from accounts.addresses import is_within
 from accounts.models import Principal, Token
 from accounts.models.tokens import SCOPES
 
+log = logging.getLogger(__name__)
 PREFIX = "lw_"
+MOST_ADDRESSES = 50
 # service accounts may have no account that could be closed; who started a run must not be disabled either
 _ACTIVE = Q(principal__account__isnull=True) | Q(principal__account__is_active=True)
 _STARTED = Q(starter__isnull=True) | Q(starter__account__isnull=True) | Q(starter__account__is_active=True)
@@ -24,6 +30,14 @@ _STARTED = Q(starter__isnull=True) | Q(starter__account__isnull=True) | Q(starte
 
 class UnknownScope(ValueError):
     """A scope that no surface knows."""
+
+
+class WrongAddress(ValueError):
+    """No address or network."""
+
+
+class NotRotatable(ValueError):
+    """A token that opens nothing any more, or that was rotated before."""
 
 
 RUN_SCOPES = ("check", "report")
@@ -64,13 +78,58 @@ class Bearer:
         return not self.scopes or scope in self.scopes
 
 
-def create(principal: Principal, *, days: int | None = None, scopes: tuple[str, ...] = ()) -> str:
-    """Make a token and return its text, which is shown this once and kept nowhere."""
+def create(
+    principal: Principal,
+    *,
+    days: int | None = None,
+    scopes: tuple[str, ...] = (),
+    addresses: Iterable[str] = (),
+) -> str:
+    """Make a token and return its text, which is shown this once and kept nowhere.
+
+    With `addresses` it is good from these addresses and networks alone.  Raises UnknownScope, WrongAddress.
+    """
     unknown = sorted(set(scopes) - set(SCOPES))
     if unknown:
         raise UnknownScope(f"unknown scope `{unknown[0]}`; known are {', '.join(SCOPES)}")
     expires = timezone.now() + timedelta(days=days) if days is not None else None
-    return _make(Token(principal=principal, scopes=list(scopes), expires=expires))
+    networks = checked_addresses(addresses)
+    return _make(Token(principal=principal, scopes=list(scopes), addresses=networks, expires=expires))
+
+
+def checked_addresses(texts: Iterable[str]) -> list[str]:
+    """Networks as they are kept, each once.  Raises WrongAddress."""
+    found = []
+    for text in texts:
+        try:
+            network = ip_network(text.strip(), strict=False)
+        except ValueError:
+            shown = text.strip()[:50]
+            raise WrongAddress(f"`{shown}` is no address and no network such as 10.1.0.0/16") from None
+        mapped = getattr(network.network_address, "ipv4_mapped", None)
+        if mapped is not None and network.prefixlen >= 96:
+            network = ip_network(f"{mapped}/{network.prefixlen - 96}")
+        found.append(str(network))
+    if len(found) > MOST_ADDRESSES:
+        raise WrongAddress(f"a token is bound to at most {MOST_ADDRESSES} addresses")
+    return list(dict.fromkeys(found))
+
+
+def rotate(row: Token, *, days: int | None, overlap: timedelta) -> str:
+    """Make a token that may do what this one may; this one ends after the overlap.  Answers the text.
+
+    To be called in a transaction.  Raises NotRotatable.
+    """
+    row, now = Token.objects.select_for_update().select_related(None).get(pk=row.pk), timezone.now()
+    if row.run or row.revoked or row.successor_id or (row.expires and row.expires <= now):
+        raise NotRotatable("It has ended or was rotated before; make a new token")
+    fresh = Token(principal=row.principal, scopes=row.scopes, addresses=row.addresses)
+    fresh.expires = now + timedelta(days=days) if days is not None else None
+    text = _make(fresh)
+    row.expires = min(row.expires or now + overlap, now + overlap)
+    row.successor = fresh
+    row.save(update_fields=["expires", "successor"])
+    return text
 
 
 def create_for_run(principal: Principal, run: Run, *, expires: datetime) -> str:
@@ -96,14 +155,20 @@ def _make(row: Token) -> str:
     return text
 
 
-def recognise(text: str) -> Bearer | None:
-    """The bearer of a known token, neither revoked nor expired nor of a closed account.  One query."""
+def recognise(text: str, address: str = "") -> Bearer | None:
+    """The bearer of a known token, neither revoked nor expired nor of a closed account.  One query.
+
+    A token that is bound to addresses is good only where `address` is one of them.
+    """
     now = timezone.now()
     row = _row_of(_digest(text))
     if row is None or row.revoked or (row.expires and row.expires <= now):
         return None
     if row.run and (row.realm is None or row.starter is None):
         return None  # half a run must not pass for something wider
+    if row.addresses and not is_within(address, row.addresses):
+        log.warning("token %s… came from %s, where it is not good", row.prefix, address or "no address")
+        return None
     # once a minute is enough to say when a token was last used, and keeps asking free of writes
     if row.last_used is None or now - row.last_used > timedelta(minutes=1):
         stale = Q(last_used__isnull=True) | Q(last_used__lt=now - timedelta(minutes=1))

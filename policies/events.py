@@ -133,6 +133,7 @@ SEPARATION_ENDED = event("separation.ended", "ended the rule {rule} for {object}
 EXCEPTION_MADE = event("exception.made", "let {person} have both sides of the rule {rule} until {until}")
 EXCEPTION_ENDED = event("exception.ended", "ended that {person} may have both sides of the rule {rule}")
 TOKEN_CREATED = event("token.created", "made a token for {person}")
+TOKEN_ROTATED = event("token.rotated", "replaced a token of {person}, which opens nothing after {until}")
 TOKEN_REVOKED = event("token.revoked", "revoked a token of {person}")
 POLICY_APPLIED = event(
     "policy.applied", "applied a policy file to {object}: {adds} added, {changes} changed, {removals} removed"

@@ -23,7 +23,7 @@ from policies.record.exports import feeds
 from policies.record.outbox import due_backends, queue_of
 from policies.requests import escalation, provisioning
 from policies.reviews import completion, population, schedule
-from policies.services import cdap_bootstrap, scheduled_grants
+from policies.services import cdap_bootstrap, scheduled_grants, tokens
 from policies.sync import worker
 from policies.sync.discovery import discoveries
 from policies.sync.runs import heartbeat, lease, nightly, pruning, worker_limit
@@ -85,6 +85,7 @@ def begin() -> None:
 def remind() -> None:
     """Tell people of what ends soon."""
     expirations.remind(timezone.now())
+    tokens.remind(timezone.now())
 
 
 @shared_task(name="policies.tasks.requests")

@@ -16,9 +16,11 @@ from rest_framework.exceptions import AuthenticationFailed, PermissionDenied
 from rest_framework.request import Request
 
 from accounts import people, proxy, sessions, tokens
-from accounts.addresses import is_near
+from accounts.addresses import address_of, is_near
 from accounts.models import Principal, User
 from accounts.text import holdable
+from authzsite.api import credentials
+from authzsite.api.credentials import Credentials
 from policies.authority import Actor
 from policies.errors import Invalid
 from policies.services import external_accounts
@@ -60,11 +62,14 @@ class TokenAuthentication(BaseAuthentication):
         if header is None:
             return None
         # a caller with credentials is judged by them alone, and never falls back to a session
-        scheme, _, rest = header.partition(" ")
+        given = credentials.read(header)
         bearer = (
-            _bearer(scheme.lower(), rest.strip()) if "token" in settings.LAKEWARDEN_AUTHENTICATORS else None
+            _bearer(given, address_of(request._request))
+            if "token" in settings.LAKEWARDEN_AUTHENTICATORS
+            else None
         )
         if bearer is None:
+            scheme, _, rest = header.partition(" ")
             return by_mere_name(_simple_name(scheme.lower(), rest.strip()), request._request)
         if bearer.run is not None and not self.takes_runs:
             raise PermissionDenied(ONLY_ASKS)
@@ -152,26 +157,13 @@ def _simple_name(scheme: str, encoded: str) -> str:
         return ""
 
 
-def _bearer(scheme: str, rest: str) -> tokens.Bearer | None:
-    if scheme == "bearer":
-        return _recognised(rest)
-    if scheme == "basic":
-        name, token = _name_and_token(rest)
-        bearer = _recognised(token)
-        return bearer if bearer is not None and bearer.principal.name == name else None
-    return None
-
-
-def _recognised(token: str) -> tokens.Bearer | None:
-    # digests are made of what a token can look like, never of megabytes or of half characters
-    if not token or len(token) > LONGEST_TOKEN or not token.isascii():
+def _bearer(given: Credentials, address: str) -> tokens.Bearer | None:
+    if given.scheme not in ("bearer", "basic"):
         return None
-    return tokens.recognise(token)
-
-
-def _name_and_token(encoded: str) -> tuple[str, str]:
-    try:
-        name, _, token = base64.b64decode(encoded, validate=True).decode().rpartition(":")
-    except (binascii.Error, ValueError):
-        return "", ""
-    return name, token
+    # digests are made of what a token can look like, never of megabytes or of half characters
+    if not given.secret or len(given.secret) > LONGEST_TOKEN or not given.secret.isascii():
+        return None
+    bearer = tokens.recognise(given.secret, address)
+    if bearer is not None and given.scheme == "basic" and bearer.principal.name != given.name:
+        return None
+    return bearer

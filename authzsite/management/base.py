@@ -11,7 +11,7 @@ from django.db import OperationalError
 
 from accounts import people
 from accounts.models import Principal
-from accounts.tokens import UnknownScope
+from accounts.tokens import UnknownScope, WrongAddress
 from catalog.nodes import Node
 from catalog.queries import find, realm_named, root
 from lakewarden.backends.errors import BackendError, Misconfigured
@@ -22,7 +22,7 @@ from policies.authority import OPERATOR, Authority, of_operator
 from policies.errors import PolicyError
 
 FAILURES = (PolicyError, BackendError)
-MISUSE = (BadPrincipal, BadName, people.BadName, UnknownScope, Misconfigured)
+MISUSE = (BadPrincipal, BadName, people.BadName, UnknownScope, WrongAddress, Misconfigured)
 
 
 class OperatorCommand(BaseCommand):

@@ -2,28 +2,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from datetime import datetime, timedelta
+
+from django.db.models import F, Q
+
 from accounts import tokens
 from accounts.marks import token_mark
 from accounts.models import Principal, Token
+from policies import notices
 from policies.authority import Actor, Authority, of_system
 from policies.decisions import site_permissions
 from policies.errors import Invalid, NotFound, Refused
-from policies.events import TOKEN_CREATED, TOKEN_REVOKED, EventDraft
+from policies.events import TOKEN_CREATED, TOKEN_REVOKED, TOKEN_ROTATED, EventDraft
+from policies.models import Notice
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 
 LONGEST = 365  # days
+LONGEST_OVERLAP = 30 * 24  # hours
+ENDS = notices.kind("token.ends", "your tokens that end soon")
+REMINDED = (timedelta(days=7), timedelta(days=1))
+"""So long before its end a token is told of, where it was made before that."""
 
 
-def make(holder: Principal, *, days: int, scopes: tuple[str, ...], by: Actor) -> str:
+def make(
+    holder: Principal, *, days: int, scopes: tuple[str, ...], by: Actor, addresses: Iterable[str] = ()
+) -> str:
     """Make a token for who acts, or for a service account; answers its text.  Raises Invalid, Refused."""
     if not 1 <= days <= LONGEST:
         raise Invalid(f"A token lasts 1 to {LONGEST} days.")
     with change(TOKEN_CREATED, realm=None, by=by) as current:
         authority = _authority(holder, by)
         try:
-            text = tokens.create(holder, days=days, scopes=scopes)
-        except tokens.UnknownScope as problem:
+            text = tokens.create(holder, days=days, scopes=scopes, addresses=addresses)
+        except (tokens.UnknownScope, tokens.WrongAddress) as problem:
             raise Invalid(str(problem)) from problem
         current.say(made(holder, text), by=authority)
     return text
@@ -39,7 +52,72 @@ def made(holder: Principal, text: str) -> EventDraft:
         prefix=row.prefix,
         mark=token_mark(row),
         expires=expires,
+        addresses=row.addresses,
     )
+
+
+def rotate(holder: Principal, number: int, *, days: int, overlap: int, by: Actor) -> str:
+    """Make a token in the place of one, which is good for so many hours more; answers the new one's text.
+
+    It may do what the old one may, from the same addresses.  Raises Invalid, NotFound, Refused.
+    """
+    if not 1 <= days <= LONGEST:
+        raise Invalid(f"A token lasts 1 to {LONGEST} days.")
+    with change(TOKEN_ROTATED, realm=None, by=by) as current:
+        authority = _authority(holder, by)
+        row = Token.objects.filter(pk=number, principal=holder, run="").first()
+        if row is None:
+            raise NotFound("You have no such token.")
+        text, events = replaced(row, days=days, overlap=overlap)
+        for event in events:
+            current.say(event, by=authority)
+    return text
+
+
+def replaced(row: Token, *, days: int | None, overlap: int) -> tuple[str, tuple[EventDraft, EventDraft]]:
+    """Replace a token inside a change; answers the new one's text, and what to say.  Raises Invalid."""
+    if not 0 <= overlap <= LONGEST_OVERLAP:
+        raise Invalid(f"The old token is good for 0 to {LONGEST_OVERLAP} hours more.")
+    try:
+        text = tokens.rotate(row, days=days, overlap=timedelta(hours=overlap))
+    except tokens.NotRotatable as problem:
+        raise Invalid(f"{problem}.") from problem
+    row.refresh_from_db()
+    until = row.expires.isoformat() if row.expires else None
+    ended = make_event(TOKEN_ROTATED, None, row.principal, prefix=row.prefix, until=until)
+    return text, (made(row.principal, text), ended)
+
+
+def remind(now: datetime) -> int:
+    """Tell people, and those who answer for service accounts, of tokens that end soon, each once."""
+    _settle_what_ended(now)
+    lasting = Token.objects.filter(run="", revoked__isnull=True, successor__isnull=True)
+    many = 0
+    for ahead in REMINDED:
+        due = Q(expires__gt=now + ahead - timedelta(days=1), expires__lte=now + ahead)
+        for row in lasting.filter(due, created__lt=F("expires") - ahead).select_related("principal"):
+            many += bool(_tell(row, ahead))
+    return many
+
+
+def _tell(row: Token, ahead: timedelta) -> int:
+    holder, key = row.principal, f"token-ends:{row.pk}:{ahead.days}"
+    if holder.kind == Principal.Kind.SERVICE:
+        text, link = f"A token of {{who}} ends by itself: {row.prefix}….", f"/services/{holder.pk}"
+    else:
+        text, link = f"Your token {row.prefix}… ends by itself.", "/profile"
+    return notices.tell(holder, ENDS, text, key=key, link=link, who=holder, until=row.expires)
+
+
+def _settle_what_ended(now: datetime) -> None:
+    told = Notice.objects.filter(key__startswith="token-ends:", done__isnull=True)
+    numbers = {key: int(key.split(":")[1]) for key in told.values_list("key", flat=True)}
+    lasting = Token.objects.filter(
+        pk__in=numbers.values(), revoked__isnull=True, successor__isnull=True, expires__gt=now
+    )
+    still = set(lasting.values_list("pk", flat=True))
+    if over := [key for key, number in numbers.items() if number not in still]:
+        notices.settle(*over)
 
 
 def revoke(holder: Principal, number: int, *, by: Actor) -> bool:

@@ -156,6 +156,23 @@ def test_a_token_is_printed_alone_and_kept_as_a_digest(shop: Node, shell: Shell)
     assert tokens.recognise(text) is None
 
 
+def test_a_token_is_bound_to_addresses_and_replaced(shop: Node, shell: Shell) -> None:
+    code, old, _ = shell("createtoken etl --service --scope report --address 10.1.0.0/16 --days 90")
+    assert code == 0
+    assert tokens.recognise(old) is None
+    assert tokens.recognise(old, "10.1.2.3")
+    code, new, err = shell(f"createtoken etl --service --replace {old[:10]} --days 90 --overlap 0")
+    assert (code, err) == (0, "")
+    assert tokens.recognise(old, "10.1.2.3") is None
+    bearer = tokens.recognise(new, "10.1.2.3")
+    assert bearer
+    assert bearer.scopes == {"report"}
+    assert shell(f"createtoken etl --service --replace {old[:10]}")[0] == 1
+    assert shell("createtoken nobody --replace lw_x")[0] == 1
+    assert people.find("user", "nobody") is None
+    assert shell("createtoken etl --service --address here")[0] == 2
+
+
 @pytest.mark.parametrize("text", ["", "lw_", "nonsense", "lw_" + "x" * 5000, "lw_\x00"])
 def test_what_is_no_token_is_nobody(db: None, text: str) -> None:
     assert tokens.recognise(text) is None

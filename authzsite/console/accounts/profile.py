@@ -21,7 +21,7 @@ from django.views.decorators.debug import sensitive_post_parameters
 from accounts import languages, sessions
 from accounts.models import Keeping, Membership, Principal, SignIn, User
 from authzsite.console.accounts import tokens
-from authzsite.console.accounts.tokens import TokenForm
+from authzsite.console.accounts.tokens import RotateForm, TokenForm
 from authzsite.console.kit import form_resume, step_up
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import formats, terms, words
@@ -58,9 +58,12 @@ def profile_page(request: Request) -> HttpResponse:
     if request.method != "POST":
         kept = form_resume.take(request)
         resumed = kept if kept and kept.get("do") == "token" else None
-        return _show(request, TokenForm(resumed))
+        rotation = RotateForm.sent(kept) if kept and kept.get("do") == "rotate" else None
+        form = TokenForm(resumed)
+        return _show(request, form, rotation=rotation or RotateForm.asked(request.GET))
     answers = {
         "token": _make,
+        "rotate": _rotate,
         "revoke": _revoke,
         "zone": _zone,
         "formats": _formats,
@@ -81,6 +84,17 @@ def _make(request: Request) -> HttpResponse:
     form = TokenForm(request.POST)
     made = form.make(asker, by=Actor(asker, "console"))
     return _show(request, TokenForm(made=made) if made else form, status=200 if made else 422)
+
+
+def _rotate(request: Request) -> HttpResponse:
+    if answer := step_up.asked(request):
+        return answer
+    asker, rotation = asker_of(request), RotateForm.sent(request.POST)
+    made, wrong = rotation.rotate(asker, by=Actor(asker, "console"))
+    if wrong:
+        say(request, wrong)
+        return redirect("console:profile")
+    return _show(request, TokenForm(made=made))
 
 
 def _revoke(request: Request) -> HttpResponse:
@@ -254,7 +268,14 @@ def _password(request: Request) -> HttpResponse:
 # The page
 
 
-def _show(request: Request, form: TokenForm, wrong: str = "", *, status: int = 200) -> HttpResponse:
+def _show(
+    request: Request,
+    form: TokenForm,
+    wrong: str = "",
+    *,
+    status: int = 200,
+    rotation: RotateForm | None = None,
+) -> HttpResponse:
     account, asker, this = account_of(request), asker_of(request), request.session.session_key or ""
     places = [_place(row, this) for row in sessions.of(account)]
     joined = list(account.external_sign_ins.order_by("joined")) if providers() else []
@@ -275,7 +296,7 @@ def _show(request: Request, form: TokenForm, wrong: str = "", *, status: int = 2
         "more_providers": [item for item in providers() if item.issuer not in {row.issuer for row in joined}],
         "has_password": account.has_usable_password(),
         "wrong": wrong,
-        **tokens.shown(asker, form, who="you"),
+        **tokens.shown(asker, form, who="you", rotation=rotation),
     }
     return page(request, "console/accounts/profile.html", context, status=status)
 

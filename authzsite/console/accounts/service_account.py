@@ -18,7 +18,7 @@ from accounts.entering import able
 from accounts.models import Keeping, Principal, Token, User
 from authzsite.console.accounts import site_admins, tokens
 from authzsite.console.accounts.admin_change import AdminChangeView, PrincipalForm
-from authzsite.console.accounts.tokens import TokenForm
+from authzsite.console.accounts.tokens import RotateForm, TokenForm
 from authzsite.console.accounts.views import service_state
 from authzsite.console.history import timeline
 from authzsite.console.kit import step_up
@@ -110,7 +110,7 @@ def service_detail(request: Request, id: int) -> HttpResponse:
     """Its tokens, made and taken back here; enabling it again is a button too."""
     kept = _service(request, id)
     if request.method != "POST":
-        return _show(request, kept, TokenForm())
+        return _show(request, kept, TokenForm(), rotation=RotateForm.asked(request.GET))
     actor, do = Actor(kept.asker, "console"), request.POST.get("do", "")
     if do == "token":
         if answer := step_up.asked(request):
@@ -121,6 +121,13 @@ def service_detail(request: Request, id: int) -> HttpResponse:
             form.add_error("scope", _("It is disabled: a token would open nothing."))
         made = form.make(kept.service, by=actor)
         return _show(request, kept, TokenForm(made=made) if made else form, 200 if made else 422)
+    if do == "rotate":
+        if answer := step_up.asked(request):
+            return answer
+        made, wrong = RotateForm.sent(request.POST).rotate(kept.service, by=actor)
+        if made:
+            return _show(request, kept, TokenForm(made=made))
+        say(request, wrong)
     if do == "revoke":
         say(request, tokens.revoke(request.POST, kept.service, by=actor))
     if do == "enable" and kept.runs_the_site:
@@ -130,7 +137,13 @@ def service_detail(request: Request, id: int) -> HttpResponse:
     return redirect("console:service", id=id)
 
 
-def _show(request: Request, kept: ServiceAccess, form: TokenForm, status: int = 200) -> HttpResponse:
+def _show(
+    request: Request,
+    kept: ServiceAccess,
+    form: TokenForm,
+    status: int = 200,
+    rotation: RotateForm | None = None,
+) -> HttpResponse:
     service = kept.service
     seen = history.sight(kept.asker, [])
     latest = history.page(history.Filter(person=service), seen, limit=5).entries
@@ -147,7 +160,7 @@ def _show(request: Request, kept: ServiceAccess, form: TokenForm, status: int = 
         "reason": None if kept.runs_the_site else Reason(ADMIN, text),
         "kept": kept,
         "latest": timeline.timeline(timeline.rows(latest)[:8]),
-        **tokens.shown(service, form, who="it", may=True),
+        **tokens.shown(service, form, who="it", may=True, rotation=rotation),
     }
     revision = revision_now()
     return page(

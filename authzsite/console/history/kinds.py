@@ -77,7 +77,7 @@ KINDS: tuple[tuple[str, StrOrPromise, tuple[str, ...]], ...] = (
             *("account.made", "account.bound", "account.unbound", "account.closed", "account.opened"),
             *("account.joined", "account.parted", "account.factor_added", "account.factor_removed"),
             *("account.link", "account.password", "keeper.set", "keeper.ended", "person.erased"),
-            *("token.created", "token.revoked"),
+            *("token.created", "token.rotated", "token.revoked"),
             *("directory.person", "directory.left", "directory.group", "directory.group_ended"),
         ),
     ),

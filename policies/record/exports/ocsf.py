@@ -65,6 +65,7 @@ _OF_PEOPLE: dict[str, tuple[Activity, Activity]] = {
     "role.assigned": (Activity(3005, 3), Activity(3007, 16)),
     "role.unassigned": (Activity(3005, 4), Activity(3007, 17)),
     "token.created": (Activity(3004, 1), Activity(3007, 18)),
+    "token.rotated": (Activity(3004, 3), Activity(3007, OTHER)),
     "token.revoked": (Activity(3004, 4), Activity(3007, 19)),
 }
 _OF_ROLES: dict[str, tuple[Activity, Activity]] = {

@@ -6,7 +6,7 @@ The last event about each says how it stands.  Memory grows with what is so now,
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 
 from django.contrib.auth.hashers import is_password_usable
@@ -39,12 +39,13 @@ USED_OR_NOT = ("metalake", "catalog")
 
 @dataclass
 class _Token:
-    """What the record says of a token; events of before have neither `mark` nor `expires`: empty."""
+    """What the record says of a token; events of before have no `mark`, `expires` and `addresses`."""
 
     scopes: list[str]
     revision: int
     mark: str = ""
     expires: str | None = ""
+    addresses: list[str] = field(default_factory=list)
     revoked: bool = False
 
 
@@ -97,8 +98,14 @@ class KeptReplay:
         key, data = (event.data["prefix"], event.people[0]), event.data
         if event.kind == events.TOKEN_CREATED:
             self.tokens[key] = _Token(
-                data.get("scopes", []), event.change_id, data.get("mark", ""), data.get("expires", "")
+                data.get("scopes", []),
+                event.change_id,
+                data.get("mark", ""),
+                data.get("expires", ""),
+                data.get("addresses", []),
             )
+        elif key in self.tokens and event.kind == events.TOKEN_ROTATED:
+            self.tokens[key].expires = data["until"]
         elif key in self.tokens:
             self.tokens[key].revoked = True
 
@@ -163,6 +170,7 @@ TAKES: Mapping[str, Callable[[KeptReplay, Event], None]] = {
     events.DUTY_GIVEN: KeptReplay._duty,
     events.DUTY_TAKEN: KeptReplay._duty,
     events.TOKEN_CREATED: KeptReplay._token,
+    events.TOKEN_ROTATED: KeptReplay._token,
     events.TOKEN_REVOKED: KeptReplay._token,
     events.ACCOUNT_BOUND: KeptReplay._account,
     events.ACCOUNT_UNBOUND: KeptReplay._account,
@@ -222,6 +230,8 @@ def _tokens(known: KeptReplay) -> Iterator[Difference]:
             yield Difference(what, f"that it was made at revision {told.revision}", "another token", table)
         if sorted(told.scopes) != sorted(row.scopes):
             yield Difference(what, f"the scopes {told.scopes}", f"the scopes {row.scopes}", table)
+        if sorted(told.addresses) != sorted(row.addresses):
+            yield Difference(what, f"the addresses {told.addresses}", f"the addresses {row.addresses}", table)
         if told.expires != "" and _moment(told.expires) != row.expires:
             yield Difference(what, f"an end at {told.expires}", f"an end at {row.expires}", table)
 
