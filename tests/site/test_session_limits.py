@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import subprocess
 import sys
@@ -103,6 +104,27 @@ def test_a_token_makes_so_many_calls_a_minute(token: str, monkeypatch: pytest.Mo
     monkeypatch.setattr(call_limits, "counter", call_limits.Counter())
     assert call(token).status_code == 429
     assert call(tokens.create(people.ensure("user", "ana"))).status_code == 200
+
+
+@pytest.mark.parametrize("form", ["bearer  {token}", "BEARER {token} ", "Basic {basic}"])
+def test_a_token_has_one_count_however_it_is_written(token: str, form: str) -> None:
+    basic = base64.b64encode(f"ana:{token}".encode()).decode()
+    header = form.format(token=token, basic=basic)
+    for left in (2, 1, 0):
+        assert f"r={left};" in call(token).headers["RateLimit"]
+    answer = Client().get("/authz/v1/substitutes", headers={"Authorization": header})
+    assert answer.status_code == 429
+
+
+def test_what_is_no_token_is_counted_by_address(token: str) -> None:
+    def wrong(text: str, peer: str) -> int:
+        headers = {"Authorization": text}
+        return Client().get("/authz/v1/substitutes", headers=headers, REMOTE_ADDR=peer).status_code
+
+    tries = ["Bearer a", "Bearer b", "Digest x", "Basic !!"]
+    assert [wrong(text, "203.0.113.9") for text in tries] == [401, 401, 401, 429]
+    assert wrong("Bearer c", "203.0.113.10") == 401
+    assert call(token).status_code == 200
 
 
 @pytest.mark.parametrize(
