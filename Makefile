@@ -1,5 +1,5 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow real pyspark35 quick check format drawing words messages bench seeds mutants wheel system clean
+.PHONY: help setup run test test-slow real pyspark35 quick check format drawing words messages settings sbom licenses audit bench seeds mutants wheel system clean
 
 PYTHON := .venv/bin/python
 TEST_ARGS ?=
@@ -56,6 +56,18 @@ drawing: .venv/ready-dev ## ARCHITECTURE.md: the floors and packages, drawn from
 
 words: .venv/ready-dev ## docs/development/words.md: the table of words, from the console's glossary
 	@exec $(PYTHON) scripts/words.py
+
+settings: .venv/ready-dev ## docs/settings.md: every variable with its default, from the code
+	@exec $(PYTHON) scripts/settings_reference.py
+
+sbom: .venv/ready-dev ## dist/lakewarden.cdx.json: the packages that the console runs on, in CycloneDX
+	@exec $(PYTHON) scripts/packages.py sbom
+
+licenses: .venv/ready-dev ## docs/licenses.md: the packages and their licenses
+	@exec $(PYTHON) scripts/packages.py licenses
+
+audit: .venv/ready-dev ## ask osv.dev what is known against the pinned packages
+	@exec $(PYTHON) scripts/packages.py audit --strict
 
 messages: .venv/ready-dev ## authzsite/locale/: the texts to translate, collected from the code, and compiled
 	@exec $(PYTHON) scripts/messages.py

@@ -70,10 +70,10 @@ class Provider:
     """Whether the name alone joins an account that has a password here."""
 
 
-_OIDC = re.compile(
-    r"^LAKEWARDEN_OIDC_([A-Z0-9]+(?:_[A-Z0-9]+)*?)_"
-    r"(ISSUER|CLIENT_ID|CLIENT_SECRET|TITLE|USER_CLAIM|GROUPS_CLAIM|DOMAINS|JOINS)$"
+OIDC_ENDINGS = (
+    *("ISSUER", "CLIENT_ID", "CLIENT_SECRET", "TITLE", "USER_CLAIM", "GROUPS_CLAIM", "DOMAINS", "JOINS"),
 )
+_OIDC = re.compile(rf"^LAKEWARDEN_OIDC_([A-Z0-9]+(?:_[A-Z0-9]+)*?)_({'|'.join(OIDC_ENDINGS)})$")
 _DOMAIN = re.compile(r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$")
 
 

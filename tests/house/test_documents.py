@@ -65,6 +65,7 @@ def test_a_long_page_begins_with_what_is_in_it(path: Path) -> None:
 def test_variables_are_read(path: Path) -> None:
     readers = ("environment.py", "runtime/processes.py", "runtime/single_sign_on.py")
     read = "".join((ROOT / "authzsite" / reader).read_text() for reader in readers)
+    read += "".join(path.read_text() for path in (ROOT / "lakewarden").rglob("*.py"))
     read += "".join(path.read_text() for path in (ROOT / "tests" / "real").rglob("*.py"))
     named = set(re.findall(r"`(LAKEWARDEN_[A-Z_]+)`", path.read_text()))
     assert {name for name in named if f'"{name}"' not in read} == set()

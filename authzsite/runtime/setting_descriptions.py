@@ -1,0 +1,329 @@
+"""What each variable of the environment means, and what is dangerous about it: for docs/settings.md.
+
+`scripts/settings_reference.py` writes the page; defaults that the code has are read from the code.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+MADE = "made in `var/`"
+NONE = "none"
+
+
+@dataclass(frozen=True)
+class Description:
+    """One variable; an empty `default` is the one that the code has, `danger` is what can go wrong."""
+
+    name: str
+    meaning: str
+    danger: str = ""
+    default: str = ""
+
+
+CONSOLE: dict[str, tuple[Description, ...]] = {
+    "Database, broker, files": (
+        Description(
+            "DATABASE_URL",
+            "where the console keeps its facts: `postgresql://user:password@host:port/database`",
+            "The embedded server is for a look: it has no copy elsewhere. Another database is another site.",
+            "embedded, under `var/`",
+        ),
+        Description(
+            "REDIS_URL",
+            "nudges for the workers, and counts for limits; never the only home of a fact",
+            "Whoever can write there can set the counts of sign-ins and calls back.",
+            "embedded, under `var/`",
+        ),
+        Description(
+            "LAKEWARDEN_VAR",
+            "the folder of what the site makes for itself: keys, mail, logs, embedded servers",
+            "Keys lie in it unless they are set. Give each site a folder of its own, on a disk that stays.",
+            "`var/` in the checkout",
+        ),
+        Description("PORT", "the port that `make run` listens at", default="`8000`"),
+    ),
+    "Keys": (
+        Description(
+            "SECRET_KEY",
+            "signs sessions and links, as Django's",
+            "With a public host a missing, short or well-known key refuses to start. Who has it can make "
+            "links that set passwords. A new one ends every session.",
+            MADE,
+        ),
+        Description(
+            "LAKEWARDEN_SECRET_KEYS",
+            "Fernet keys for connection secrets, second factors and the "
+            "[seals of facts](backup.md#seals-of-facts), comma-separated, newest first",
+            "Lost keys cannot be replaced: connections and second factors have to be set up again, and facts "
+            "sealed again. Keep them apart from the database and its copies.",
+            MADE,
+        ),
+        Description(
+            "LAKEWARDEN_SIGNING_KEYS",
+            "Ed25519 keys that sign the record, newest first (`manage.py audit_key --new`)",
+            "Who has one and the database can write another history. Keep them apart.",
+            MADE,
+        ),
+    ),
+    "Hosts and proxies": (
+        Description(
+            "ALLOWED_HOSTS",
+            "the host names that the site answers for, comma-separated, as Django's",
+            "`*` answers under any name that a stranger makes up; a public host refuses to start with it.",
+        ),
+        Description(
+            "LAKEWARDEN_URL",
+            "the console's own address; links in mail begin with it",
+            "",
+            "the first of `ALLOWED_HOSTS`, else loopback",
+        ),
+        Description(
+            "LAKEWARDEN_PROXY_ADDRESSES",
+            "addresses and networks of the proxies in front, comma-separated. Only from these is "
+            "`X-Forwarded-For` believed, read from its end",
+            "Too wide, and clients choose their own address, past limits and the addresses of tokens. Not "
+            "set behind a proxy, and everybody has the proxy's address.",
+            NONE,
+        ),
+        Description(
+            "LAKEWARDEN_MONITOR_ADDRESSES",
+            "addresses and networks, comma-separated, that may read `/metrics` and the details of "
+            "`/health/ready` without a token",
+            default=NONE,
+        ),
+        Description(
+            "DEBUG",
+            "`1`: errors with their inside, as Django's",
+            "Shows strangers the inside of every error; a public host refuses to start with it.",
+        ),
+        Description(
+            "LAKEWARDEN_INSECURE",
+            "`1`: start on a public host even with `simple`, `DEBUG=1` or `ALLOWED_HOSTS=*`",
+            "Takes away the guard against each of these. Never on a site with data.",
+        ),
+    ),
+    "Sign-in": (
+        Description(
+            "LAKEWARDEN_AUTHENTICATORS",
+            "how people and programs sign in. `proxy`: "
+            "[a proxy names them](sign-in.md#a-proxy-that-signs-people-in). `oidc`: "
+            "[an identity provider](sign-in.md#openid-connect)",
+            "For development and tests only: `simple` believes any name that a program sends, and works from "
+            "this machine only while every page shows a warning; `anonymous` admits calls to `/api` "
+            "without a "
+            "name.",
+        ),
+        Description(
+            "LAKEWARDEN_PROXY_USER_HEADER",
+            "with `proxy`: the header in which the proxy names the person",
+            "The proxy must take this header off what clients send.",
+            "`X-Forwarded-User`",
+        ),
+        Description(
+            "LAKEWARDEN_PROXY_NAME_HEADER", "with `proxy`: the header with the display name", "", NONE
+        ),
+        Description(
+            "LAKEWARDEN_PROXY_MAIL_HEADER", "with `proxy`: the header with the mail address", "", NONE
+        ),
+        Description(
+            "LAKEWARDEN_PROXY_GROUPS_HEADER",
+            "with `proxy`: the header with the groups, comma-separated. Headers that are not named "
+            "are not read",
+            "Who can send it through the proxy chooses their groups.",
+            NONE,
+        ),
+        Description(
+            "LAKEWARDEN_PROXY_SIGN_OUT",
+            "with `proxy`: where the proxy ends its own session, such as `/oauth2/sign_out`; *Sign "
+            "out* leads "
+            "there",
+            "",
+            NONE,
+        ),
+        Description(
+            "LAKEWARDEN_OIDC_<NAME>_ISSUER",
+            "with `oidc`: the address of the [identity provider](sign-in.md#openid-connect); `<NAME>` is of "
+            "your choice, and there can be several",
+            "Whoever runs it can sign in as anybody it may name.",
+            NONE,
+        ),
+        Description("LAKEWARDEN_OIDC_<NAME>_CLIENT_ID", "the console's id there", "", NONE),
+        Description("LAKEWARDEN_OIDC_<NAME>_CLIENT_SECRET", "the console's secret there", "", NONE),
+        Description("LAKEWARDEN_OIDC_<NAME>_TITLE", "what the button says", "", "the name"),
+        Description(
+            "LAKEWARDEN_OIDC_<NAME>_USER_CLAIM",
+            "the claim with the name of the person",
+            "People must not be able to change it at the provider.",
+            "`preferred_username`",
+        ),
+        Description(
+            "LAKEWARDEN_OIDC_<NAME>_GROUPS_CLAIM",
+            "the claim with their groups; empty: none are read",
+            "",
+            NONE,
+        ),
+        Description(
+            "LAKEWARDEN_OIDC_<NAME>_DOMAINS",
+            "only people with a confirmed mail address in one of these domains can sign in",
+            "Without it everybody whom the provider knows can sign in, with no access.",
+            "any",
+        ),
+        Description(
+            "LAKEWARDEN_OIDC_<NAME>_JOINS",
+            "`1`: at the first sign-in the name also joins an account that has a password here",
+            "Whoever can choose a name at the provider takes over the account of that name.",
+            "`0`",
+        ),
+        Description(
+            "LAKEWARDEN_SECOND_FACTOR",
+            "who must have a [second factor](sign-in.md#second-factors) besides a password: `duties` (site "
+            "admins and holders of the console's duties) or `everybody`",
+            "Without it a password that was guessed or stolen is enough.",
+            NONE,
+        ),
+        Description(
+            "LAKEWARDEN_STEP_UP",
+            "minutes after which people must prove again who they are before a sensitive change: tokens, "
+            "duties, emergency access, connections, bindings, password links, second factors; `0`: never. "
+            "They use their second factor, else their password, else their provider. What they typed "
+            "is kept. "
+            "Tokens, and people whom a proxy names, are not asked",
+            "`0`: whoever sits down at an open session can give themselves lasting access.",
+        ),
+        Description("LAKEWARDEN_SESSION_HOURS", "hours after which a session ends in any case, 1 to 24"),
+        Description(
+            "LAKEWARDEN_SESSION_IDLE",
+            "minutes after which an unused session ends, give or take ten, `0`: never",
+        ),
+        Description(
+            "LAKEWARDEN_SERVICE_ADMINS",
+            "user names of the site admins, comma-separated: they create realms, accounts and groups, and "
+            "repair a lock-out",
+            "A name here that has no account yet is an admin as soon as it has one.",
+            NONE,
+        ),
+        Description(
+            "LAKEWARDEN_DIRECTORIES",
+            "names of service accounts, comma-separated, that [keep people and groups](directory.md) by SCIM "
+            "at `/scim/v2`",
+            "They decide who is in the groups of the directory, and end the access of whom they keep.",
+            NONE,
+        ),
+    ),
+    "Limits": (
+        Description(
+            "LAKEWARDEN_CALLS_A_MINUTE",
+            "calls a token may make in a minute, `0`: any number. Answers say how many are left "
+            "(`RateLimit`, "
+            "`RateLimit-Policy`); further calls get 429 with `Retry-After`. Counted in Redis; while it is "
+            "away, each process counts by itself",
+            "`0`: one program can keep all others waiting.",
+        ),
+        Description(
+            "LAKEWARDEN_SIGN_INS_A_MINUTE",
+            "passwords that are looked at in a minute on the whole site, a fifth of them from one "
+            "address and "
+            "a twentieth for one name, `0`: any number. Counted in Redis before a password is looked at; "
+            "while Redis is away, nobody signs in with a password (503)",
+            "`0`: the limits on wrong passwords alone stand against guessing.",
+        ),
+        Description("LAKEWARDEN_EMERGENCY_HOURS", "how many hours emergency access lasts at most, 1 to 24"),
+        Description(
+            "LAKEWARDEN_CONNECT_ALLOW",
+            "hosts, networks and folders that connections may reach. In a folder, file connections may write "
+            "access lists, and sockets may be connected to. Checked at each connect, by the host's real "
+            "addresses and the folder's real path. Loopback and link-local addresses need an entry of their "
+            "own, even if a listed host name resolves to them",
+            "Owners of realms can have the console connect to whatever is named here.",
+            "loopback",
+        ),
+    ),
+    "Record and retention": (
+        Description(
+            "LAKEWARDEN_CHECKPOINTS",
+            "where signed checkpoints are sent, comma-separated: `file:/path`, `mailto:address`, "
+            "`https://store/…` (PUT)",
+            "With all of them on the database's machine, who takes that machine can cut the record's end.",
+            "`file:var/checkpoints.txt`",
+        ),
+        Description(
+            "LAKEWARDEN_CHECKPOINT_EVERY",
+            "seconds between two checkpoints",
+            "What is younger than the last one can be taken off the record's end unseen.",
+        ),
+        Description(
+            "LAKEWARDEN_AUDIT_FEEDS",
+            "who follows the audit log: `file:/path`, `https://…`, each with `?format=json`, `ocsf-1.8` or "
+            "`ocsf-1.9`, comma-separated",
+            "Whoever reads it learns who may do what.",
+            NONE,
+        ),
+        Description("LAKEWARDEN_AUDIT_FEED_SECRET", "`whsec_…` signs webhooks of the audit log", "", NONE),
+        Description(
+            "LAKEWARDEN_RUNS_KEPT", "how many days sync runs that changed something, or failed, are kept"
+        ),
+        Description(
+            "LAKEWARDEN_UNUSED_AFTER",
+            "how many days access must have been granted, and uses reported, before a hint calls it unused",
+        ),
+    ),
+    "Mail and chat": (
+        Description(
+            "EMAIL_URL",
+            "the mail server: `smtp://user:password@host:25`, `smtp+tls://…` (STARTTLS, 587), `smtps://…` "
+            "(465), `file:/path`, `console:`",
+            "`smtp://` sends the password and every notice in the clear.",
+            "files in `var/mail`",
+        ),
+        Description("EMAIL_FROM", "the sender of mail", "", "`Lakewarden <lakewarden@localhost>`"),
+        Description(
+            "LAKEWARDEN_CHAT_HOOKS",
+            "addresses of chat systems, separated by spaces, each with `?hears=request,emergency` for the "
+            "kinds it hears",
+            "",
+            NONE,
+        ),
+        Description("LAKEWARDEN_CHAT_SECRET", "`whsec_…` signs the calls to chat systems", "", NONE),
+        Description(
+            "LAKEWARDEN_LANGUAGES",
+            "which languages people may choose for pages and mails, such as `en,de`. German is not complete "
+            "yet: what is missing appears in English. Programs always get English",
+        ),
+    ),
+    "Realms, pipelines": (
+        Description("LAKEWARDEN_HERD_REALM", "the realm that `/herd-app/rest` speaks for"),
+        Description(
+            "LAKEWARDEN_CDAP_REALM",
+            "the realm that `/v3/security/authorization` and `/v1/execute` speak for",
+        ),
+        Description(
+            "LAKEWARDEN_AUTHORIZERS",
+            "the absolute path of a file that says which [authorizers](cdap.md#authorizers) manage the "
+            "privileges of which CDAP realms",
+            "The file says who decides in those realms: nobody else may write it.",
+            NONE,
+        ),
+        Description("SPARK_MASTER", "where the pipelines run: `local[*]`, `spark://…`, `yarn`, `k8s://…`"),
+    ),
+}
+"""By section, in the order of the page."""
+
+PROGRAMS = (
+    Description("LAKEWARDEN_URL", "the console's address", "", NONE),
+    Description(
+        "LAKEWARDEN_TOKEN",
+        "the token; scopes `check` and `report` are enough for jobs",
+        "Whoever reads the environment of the process has it. Bind it to [addresses](sign-in.md#tokens).",
+        NONE,
+    ),
+    Description("LAKEWARDEN_CA", "a file with certificate authorities of your own", "", "the system's"),
+    Description("LAKEWARDEN_RUN", "what a job's run is called in what it reports", "", "Spark's application"),
+    Description(
+        "LAKEWARDEN_SPOOL",
+        "the folder in which reports of use wait while the console is away",
+        "",
+        "`~/.local/state/lakewarden`",
+    ),
+)
+"""What the client, the guard and the command read where jobs and services run."""
