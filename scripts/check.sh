@@ -2,7 +2,7 @@
 # Every check, even after one has failed; the last line says which did.  `check.sh types layers` runs these two.
 set -u
 python=.venv/bin/python
-checks="format lint django migrations layers types house"
+checks="format lint django migrations layers types audit house"
 
 run() {
     case $1 in
@@ -12,6 +12,7 @@ run() {
     migrations) $python manage.py makemigrations --check --dry-run ;;
     layers) .venv/bin/lint-imports --no-logo --no-cache ;;
     types) $python -m mypy ;;
+    audit) $python scripts/packages.py audit ;;
     house) $python -m pytest -q tests/house ;;
     *) echo "there is no check $1; there are: $checks" && false ;;
     esac
