@@ -196,7 +196,7 @@ def test_what_was_rotated_or_revoked_is_told_of_no_more(ana: Principal) -> None:
     moment = timezone.now() + 23.5 * DAY
     services.remind(moment)
     assert len(told("ana")) == 3
-    services.rotate(ana, rows[0].pk, days=30, overlap=1, by=by(ana))
+    services.rotate(ana, rows[0].pk, days=90, overlap=1, by=by(ana))
     services.revoke(ana, rows[1].pk, by=by(ana))
     services.remind(moment)
     assert len(told("ana")) == 1
