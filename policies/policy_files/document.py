@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -10,6 +11,7 @@ from typing import Any
 import jsonschema  # type: ignore[import-untyped]
 import yaml
 
+from accounts.text import holdable
 from catalog.nodes import Node
 from policies.errors import Invalid
 from policies.policy_files.statements import (
@@ -119,6 +121,8 @@ class _Loader(_Fast):  # type: ignore[misc,valid-type]  # which of the two the m
     """Plain values alone: texts stay texts, and no name stands twice."""
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+        if not all(isinstance(key, yaml.ScalarNode) for key, _ in node.value):
+            raise Invalid("A policy file has texts alone as names.")
         names = [key.value for key, _ in node.value]
         if len(set(names)) != len(names):
             twice = next(name for name in names if names.count(name) > 1)
@@ -126,10 +130,14 @@ class _Loader(_Fast):  # type: ignore[misc,valid-type]  # which of the two the m
         return super().construct_mapping(node, deep=deep)
 
 
+_TEXTS = (":timestamp", ":float", ":int", ":merge", ":value")
+"""What YAML would read otherwise and is a text here."""
 _Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in some if not tag.endswith((":timestamp", ":float"))]
+    first: [(tag, pattern) for tag, pattern in some if not tag.endswith(_TEXTS)]
     for first, some in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
+# those of YAML may be as long as the file, and to the base of sixty
+_Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile("[0-9]{1,9}$"), list("0123456789"))
 
 
 def read(text: str) -> PolicyFile:
@@ -137,6 +145,8 @@ def read(text: str) -> PolicyFile:
     try:
         _check_events(text)
         value = yaml.load(text, Loader=_Loader)  # noqa: S506  # safe: a subclass of SafeLoader
+    except UnicodeError:
+        raise Invalid("This file holds what is no character.") from None
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         where = f" in line {mark.line + 1}" if mark else ""
@@ -159,6 +169,10 @@ def _check_events(text: str) -> None:
     for event in yaml.parse(text, Loader=_Fast):
         if isinstance(event, yaml.AliasEvent):
             raise Invalid("A policy file repeats nothing by marks (&, *). Write it out.")
+        if getattr(event, "tag", None) is not None:
+            raise Invalid("A policy file names no types (!). Write plain texts.")
+        if isinstance(event, yaml.ScalarEvent) and not holdable(event.value):
+            raise Invalid("This file holds what is no character.")
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
             raise Invalid("A policy file has no such depth.")

@@ -38,7 +38,10 @@ def read(source: str, text: str, *, realm: str, catalog: str = "") -> Draft:
     if known is None:
         raise Invalid(f"{source} is no source; known are {', '.join(SOURCES)}.")
     draft = Draft(realm, catalog)
-    known.read(text, draft)
+    try:
+        known.read(text, draft)
+    except (AttributeError, KeyError, TypeError, ValueError):
+        raise Invalid(f"This is not built as {known.description}.") from None
     return draft
 
 

@@ -21,6 +21,10 @@ LAW = "gravitino"
 Path = tuple[str, ...]
 Needs = Mapping[tuple[str, str], frozenset[str]]
 """Which rights of the other system together are a privilege of the law, by privilege and type of object."""
+MOST = 200_000
+"""So many times one file may give something to somebody: a short one can name very many at once."""
+TOLD = 2000
+"""So many letters are told of one thing that is left out."""
 NOTHING_LIKE_IT = "No privilege of the law says just this; the nearest would give more."
 LEAVES = {"table": "relational", "fileset": "fileset", "topic": "messaging", "model": "model"}
 """What kind of catalog holds them."""
@@ -58,9 +62,16 @@ class Draft:
     statements: set[Statement] = field(default_factory=set)
     left_out: list[LeftOut] = field(default_factory=list)
     added: list[LeftOut] = field(default_factory=list)
+    counted: int = 0
+
+    def count(self, many: int) -> None:
+        """Before something is given so many times.  Raises Invalid."""
+        self.counted += many
+        if self.counted > MOST:
+            raise Invalid(f"This gives something more than {MOST} times. Make it several files.")
 
     def leave_out(self, what: str, why: str = NOTHING_LIKE_IT) -> None:
-        self.left_out.append(LeftOut(what, why))
+        self.left_out.append(LeftOut(what[:TOLD], why))
 
     def text(self) -> str:
         """The file.  It owns nothing, so it only adds."""
@@ -215,7 +226,7 @@ def json_of(text: str, what: str) -> Any:
     """The JSON of a file.  Raises Invalid."""
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise Invalid(f"This is no JSON of {what}.") from None
 
 

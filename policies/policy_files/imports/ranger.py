@@ -134,6 +134,7 @@ def _places(
     lines: list[tuple[str, ...]] = [()]
     for level in levels[:-1]:
         values = resources.get(level, {}).get("values", ())
+        draft.count(len(lines) * len(values))
         lines = [(*line, str(value)) for line in lines for value in values] if values else lines
     itself = "table" not in resources
     for line in lines:
@@ -162,6 +163,7 @@ def _items(
         if "all" in accesses:
             accesses = accesses - {"all"} | SERVICES[service][2]
         holders = list(_holders(item, name, draft))
+        draft.count(len(places) * max(1, len(holders)))
         for type_, path, itself in places:
             entries = {f"{ITSELF}{access}" for access in accesses} - OF_ITSELF if itself else set(accesses)
             if item.get("delegateAdmin") and field == "policyItems":

@@ -14,7 +14,7 @@ from policies.policy_files.imports.draft import Draft, Needs, Path, Right
 
 _TERM = re.compile(
     r"""--[^\n]*|/\*.*?\*/|(?P<dollar>\$\w*\$).*?(?P=dollar)|'(?:[^'\\]|''|\\.)*'"""
-    r"""|"(?:[^"]|"")*"|`(?:[^`]|``)*`|[;,().@*]|[^\s,;().@*"'`]+""",
+    r"""|"(?:[^"]|"")*"|`(?:[^`]|``)*`|(?P<endless>/\*|["'`]|\$\w*\$)|[;,().@*]|[^\s,;().@*"'`]+""",
     re.S,
 )
 _DATA = {"MODIFY_TABLE": ("SELECT", "INSERT", "UPDATE", "DELETE"), "SELECT_TABLE": ("SELECT",)}
@@ -44,6 +44,8 @@ ALL = {
     "view": ("SELECT", "INSERT", "UPDATE", "DELETE", "TRUNCATE", "REFERENCES", "TRIGGER"),
 }
 ALL_OF_MARIADB = ("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "CREATE VIEW", "DROP", "ALTER")
+QUOTED = 500
+"""So many letters of a statement are told."""
 OPTION = "MANAGE_GRANTS would let them give everything."
 WHY = {
     "TRUNCATE": "The law has no right to empty a table alone.",
@@ -71,10 +73,12 @@ def read_mariadb(text: str, draft: Draft) -> None:
 
 
 def statements_of(text: str) -> Iterator[list[str]]:
-    """The terms of each statement, without comments."""
+    """The terms of each statement, without comments.  Raises Invalid."""
     terms: list[str] = []
     for match in _TERM.finditer(text):
         term = match[0]
+        if match["endless"]:  # going on behind it would look for its end again and again
+            raise Invalid(f"What begins with {term[:20]} has no end in this file.")
         if term == ";":
             yield terms
             terms = []
@@ -176,14 +180,16 @@ class _PostgreSQL(_Grants):
         if "ON" not in upper[:to]:
             self._membership([name_of(part[0]) for part in _split(terms[1:to]) if part], holders)
             return
-        on, quoted = upper.index("ON"), _words(terms)
+        on, quoted = upper.index("ON"), _words(terms)[:QUOTED]
         if "OPTION" in upper[to:]:
             self.draft.leave_out(f"{quoted}: the grant option", OPTION)
         place = self._place(terms[on + 1 : to])
         if place is None:
             self.draft.leave_out(quoted, "It is on something that the law has not.")
             return
-        for code in self._privileges(terms[1:on], quoted):
+        codes = self._privileges(terms[1:on], quoted)
+        self.draft.count(len(codes) * len(holders))
+        for code in codes:
             for name in holders:
                 if name.upper() == "PUBLIC":
                     self.draft.leave_out(
@@ -209,6 +215,7 @@ class _PostgreSQL(_Grants):
         return f"role:{name}" if name in self.roles else f"user:{name}"
 
     def _membership(self, roles: Sequence[str], holders: Sequence[str]) -> None:
+        self.draft.count(len(roles) * len(holders))
         for role in roles:
             for name in holders:
                 if name in self.roles:
@@ -230,7 +237,7 @@ class _PostgreSQL(_Grants):
 class _MariaDB(_Grants):
     def _prepared(self, text: str) -> str:
         """The answers come without semicolons, a line each."""
-        return re.sub(r"(?m)^\s*(?=GRANT\b|SET\b)", ";", text)
+        return re.sub(r"(?m)^[^\S\n]*(?=GRANT\b|SET\b)", ";", text)
 
     def _statement(self, terms: list[str], upper: list[str]) -> None:
         if upper[:1] == ["SET"]:
@@ -254,7 +261,7 @@ class _MariaDB(_Grants):
                 else:
                     self.draft.holds(holder, name_of(part[0]))
             return
-        on, quoted = upper.index("ON"), _words(terms[: to + 4])
+        on, quoted = upper.index("ON"), _words(terms[: to + 4])[:QUOTED]
         place = self._place(terms[on + 1 : to], holder.partition(":")[2])
         if "OPTION" in upper[to:]:
             self.draft.leave_out(f"{quoted}: the grant option", OPTION)

@@ -1,0 +1,74 @@
+"""Files by somebody who means harm: each is refused in a sentence, and none takes long to read."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import time
+
+import pytest
+
+from policies.errors import Invalid
+from policies.policy_files import document, imports
+
+SHORT = 20_000
+"""Long enough that work which grows with the square of a text would take many seconds."""
+GIVEN = "GRANT SELECT ON TABLE sales.orders TO ana;"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "? [a, b]\n: c\n",
+        "realm: !!timestamp soon",
+        "realm: !!int many",
+        "realm: !!bool perhaps",
+        "realm: !!float x",
+        "format: " + "1" * 5000,
+        "format: 0x_",
+        "format: 1" + ":00" * 200_000,
+        "realm: \ud800",
+        'format: 1\nrealm: "a\\0b"',
+        "format: 1\nrealm: a\n<<: {members: ['user:ana']}",
+    ],
+)
+def test_a_policy_file_of_harmful_parts_is_refused(text: str) -> None:
+    began = time.process_time()
+    with pytest.raises(Invalid):
+        document.read(text)
+    assert time.process_time() - began < 2
+
+
+@pytest.mark.parametrize(
+    ("source", "text"),
+    [
+        ("postgresql", GIVEN + " ".join(f"$a{number}$" for number in range(SHORT))),
+        ("postgresql", GIVEN + "'" + "\\'" * SHORT),
+        ("postgresql", GIVEN + "/* " * SHORT),
+        ("mariadb", "\n" * SHORT + "x"),
+        ("postgresql", f"GRANT {'a,' * 4000}b ON TABLE x.y TO {'c,' * 4000}d"),
+        ("postgresql", f"GRANT {'a,' * 4000}b TO {'c,' * 4000}d"),
+        ("postgresql", f"GRANT {'a(b),' * SHORT}c ON TABLE x.y TO d"),
+        (
+            "ranger",
+            json.dumps(
+                {
+                    "resources": {
+                        "database": {"values": [*map(str, range(4000))]},
+                        "table": {"values": [*map(str, range(4000))]},
+                    }
+                }
+            ),
+        ),
+        ("unity", "[" * SHORT),
+        ("unity", '[{"privilege_assignments": ["x"], "securable_type": "catalog", "full_name": "a"}]'),
+        ("gravitino", '[{"users": 5}]'),
+        ("lakeformation", '{"PrincipalResourcePermissions": [1]}'),
+        ("ranger", '{"policies": [{"resources": 5}]}'),
+    ],
+)
+def test_a_harmful_file_of_another_system_is_refused_or_read_at_once(source: str, text: str) -> None:
+    began = time.process_time()
+    with contextlib.suppress(Invalid):
+        imports.read(source, text, realm="demo", catalog="shop").text()
+    assert time.process_time() - began < 5
