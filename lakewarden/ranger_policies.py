@@ -60,7 +60,7 @@ def privileges(
         for target in _targets(policy, instance) or () if accesses else ():
             for access in sorted(accesses):
                 against = (on for on, denied, ranked in denials if access in denied and ranked >= rank)
-                if not any(_touch(target, on) for on in against):
+                if _is_sayable(target) and not any(_touch(target, on) for on in against):
                     yield f"{target[0]}:{'.'.join(target[1])}", access
 
 
@@ -111,7 +111,10 @@ def _accesses(policy: Policy, items: str, asker: Asker, *, certain: bool) -> fro
         if certain and (item.get("conditions") or not _is_named(item, asker)):
             continue
         if certain or _is_named(item, asker) or _names_anybody(item):
-            words = [str(one.get("type", "")).upper() for one in item.get("accesses") or ()]
+            entries = [
+                one for one in item.get("accesses") or () if not certain or one.get("isAllowed") is not False
+            ]
+            words = [str(one.get("type", "")).upper() for one in entries]
             strange = not certain and any(word not in ACCESSES for word in words)
             accesses |= set(ACCESSES if strange else words)
     return frozenset(accesses) & frozenset(ACCESSES)
@@ -203,6 +206,11 @@ def _way_to(last: str) -> list[str]:
     if last == "principal":
         return [last]
     return ["namespace", last] if last in IN_NAMESPACE else list(LEVELS[1 : LEVELS.index(last) + 1])
+
+
+def _is_sayable(target: Target) -> bool:
+    """Whether the text of it has the same parts: a dot before the last would begin another."""
+    return not any("." in part for part in target[1][:-1])
 
 
 def _touch(allowed: Target, denied: Optional[Target]) -> bool:

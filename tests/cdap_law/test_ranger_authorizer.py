@@ -91,6 +91,8 @@ def test_all_of_a_lower_level_left_out_means_the_level_above_alone() -> None:
         policy(ORDERS, READS, validitySchedules=[{"startTime": "tomorrow"}]),
         policy(ORDERS, READS, validitySchedules=[{"endTime": "2020/01/01 00:00:00"}]),
         policy(ORDERS, item("all", users=["ana"])),
+        policy(ORDERS, {**READS, "accesses": [{"type": "read", "isAllowed": False}]}),
+        policy(on(namespace="ns1.orders", dataset="x"), READS),
         policy(ORDERS, item("read", users=["{USER}"])),
         policy(on(namespace="ns1", dataset="!secret"), READS),
         policy(on(namespace="{USER}", dataset="x"), READS),

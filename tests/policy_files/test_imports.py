@@ -287,6 +287,11 @@ def test_the_file_can_be_applied_to_an_empty_realm(source: str, text: str) -> No
     assert not Plan(root, file).steps
 
 
+def test_an_access_of_ranger_that_is_not_allowed_says_nothing() -> None:
+    entry = {"type": "select", "isAllowed": False}
+    assert said(ranger(a_policy(policyItems=[{"users": ["ana"], "accesses": [entry]}]))) == set()
+
+
 @pytest.mark.parametrize("source", imports.SOURCES)
 @pytest.mark.parametrize(
     "text", ["", "[]", "{}", "[1]", '{"policies": 1}', "GRANT", "a,b\n1", "\0", '"', "[[]]"]

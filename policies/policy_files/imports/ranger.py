@@ -159,18 +159,19 @@ def _items(
         if item.get("conditions"):
             draft.leave_out(f"{name}: {field}", "It has conditions, which the law does not have.")
             continue
-        accesses = {str(entry.get("type", "")).lower() for entry in item.get("accesses") or ()}
+        entries = [entry for entry in item.get("accesses") or () if entry.get("isAllowed") is not False]
+        accesses = {str(entry.get("type", "")).lower() for entry in entries}
         if "all" in accesses:
             accesses = accesses - {"all"} | SERVICES[service][2]
         holders = list(_holders(item, name, draft))
         draft.count(len(places) * max(1, len(holders)))
         for type_, path, itself in places:
-            entries = {f"{ITSELF}{access}" for access in accesses} - OF_ITSELF if itself else set(accesses)
+            rights = {f"{ITSELF}{access}" for access in accesses} - OF_ITSELF if itself else set(accesses)
             if item.get("delegateAdmin") and field == "policyItems":
-                entries.add("delegate admin")
+                rights.add("delegate admin")
             for holder in holders:
                 yield from (
-                    Right(holder, type_, path, right, field == "denyPolicyItems") for right in sorted(entries)
+                    Right(holder, type_, path, right, field == "denyPolicyItems") for right in sorted(rights)
                 )
 
 
