@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from ipaddress import IPv4Address, IPv6Address, ip_address, ip_network
 
 from django.conf import settings
 from django.http import HttpRequest
+
+_WITH_PORT = re.compile(r"(?:(?P<plain>[0-9.]+)|\[(?P<bracketed>[0-9A-Fa-f:.]+)\])(?::[0-9]+)?")
 
 
 def address_of(request: HttpRequest) -> str:
@@ -17,7 +20,7 @@ def address_of(request: HttpRequest) -> str:
     found = str(request.META.get("REMOTE_ADDR", ""))
     hops = [part.strip() for part in request.META.get("HTTP_X_FORWARDED_FOR", "").split(",")]
     while is_trusted(found) and hops:
-        hop = hops.pop()
+        hop = _without_port(hops.pop())
         if _read(hop) is None:
             break
         found = hop
@@ -39,6 +42,12 @@ def is_near(request: HttpRequest) -> bool:
     """Whether the request comes from this machine, by loopback or a socket, and from behind no proxy."""
     address = _read(address_of(request))
     return address.is_loopback if address else not request.META.get("REMOTE_ADDR")
+
+
+def _without_port(hop: str) -> str:
+    """Some proxies write 203.0.113.9:51234 and [2001:db8::1]:443."""
+    found = _WITH_PORT.fullmatch(hop)
+    return (found["plain"] or found["bracketed"]) if found else hop
 
 
 def _read(text: str) -> IPv4Address | IPv6Address | None:
