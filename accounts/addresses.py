@@ -40,6 +40,9 @@ def is_within(text: str, networks: Iterable[str]) -> bool:
 
 def is_near(request: HttpRequest) -> bool:
     """Whether the request comes from this machine, by loopback or a socket, and from behind no proxy."""
+    forwarded = "HTTP_X_FORWARDED_FOR" in request.META or "HTTP_FORWARDED" in request.META
+    if forwarded and not is_trusted(request.META.get("REMOTE_ADDR", "")):
+        return False  # a proxy on this machine that nobody named speaks for whoever is behind it
     address = _read(address_of(request))
     return address.is_loopback if address else not request.META.get("REMOTE_ADDR")
 
