@@ -145,7 +145,7 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
             "LAKEWARDEN_OIDC_<NAME>_ISSUER",
             "with `oidc`: the address of the [identity provider](sign-in.md#openid-connect); `<NAME>` is of "
             "your choice, and there can be several",
-            "Whoever runs it can sign in as anybody it may name.",
+            "Its operators can sign in as anybody it may name.",
             NONE,
         ),
         Description("LAKEWARDEN_OIDC_<NAME>_CLIENT_ID", "the console's id there", "", NONE),

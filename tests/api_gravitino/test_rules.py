@@ -19,6 +19,7 @@ from catalog.queries import find, realm_named, root
 from lakewarden.law.objects import ObjectRef
 from policies.authority import OPERATOR, Actor, of_operator
 from policies.models import AccessRecord, Change, Event
+from policies.record.repeats import repeats
 from policies.services import grants, realms
 from policies.services.grants import GrantRequest
 from policies.sync.connections import registration
@@ -625,6 +626,7 @@ def test_each_refusal_is_one_record(shop: Lake) -> None:
     shop.send("GET", "/catalogs/none", who="ana")
 
     def records() -> Any:
+        repeats.write()
         ana = people.ensure("user", "ana")
         rows = AccessRecord.objects.filter(actor=ana.pseudonym, object_name__startswith=f"{shop.name}/")
         return [(row.operation, row.object_name, row.repeat.count) for row in rows.order_by("pk")]

@@ -169,6 +169,10 @@ PAGES = (
     Page("realm_settings", "/realms/{realm}/settings", DOOR, 404, 404, 404, 404, 404, 404, 404),
     Page("realm_retention", "/realms/{realm}/retention", DOOR, 404, 403, 403, 403, 403, 403, 403),
     Page("realm_retention", "/realms/{realm}/retention", KEPT, 404, 403, 403, 403, 403, 403, 403, "post"),
+    Page("realm_raise", "/realms/{realm}/raise?to=4.3", DOOR, 404, 404, 404, 404, 404, 404, 404),  # no CDAP
+    Page("policy_file", "/realms/{realm}/policies", DOOR, 404, 403, 403, 403, 403, 403, 403),
+    Page("policy_file", "/realms/{realm}/policies", KEPT, 404, 403, 403, 403, 403, 403, 403, "post"),
+    Page("policy_file_text", "/realms/{realm}/policies.yaml", DOOR, 404, 404, 404, 404, 404, 404, 404),
     Page("member_add", "/realms/{realm}/members/add", DOOR, 404, 403, 403, 403, 403, 403, 404),
     Page(
         "member_remove",

@@ -142,5 +142,5 @@ class GrantForm(RecipientForm):
         )
         if not self.privileges:
             return _("Grant access%(on)s") % {"on": on}
-        told = {"rights": words.listed(self.rights(), 3), "window": self["window"].data.words(), "on": on}
-        return _("Grant %(rights)s %(window)s%(on)s") % told
+        values = {"rights": words.listed(self.rights(), 3), "window": self["window"].data.words(), "on": on}
+        return _("Grant %(rights)s %(window)s%(on)s") % values

@@ -219,14 +219,14 @@ def _rows(found: Sequence[AccessRecord], open_: Collection[int]) -> list[AccessL
 def _names(found: Sequence[AccessRecord]) -> Names:
     names = Names([], [])
     names.wanted |= {item.actor for item in found}
-    names.wanted |= {told[2] for item in found if (told := OF.fullmatch(item.operation))}
+    names.wanted |= {match[2] for item in found if (match := OF.fullmatch(item.operation))}
     return names
 
 
 def _what(record: AccessRecord, names: Names, say: Callable[[str], str] = str) -> str:
     """What was refused or looked at; `say` puts it into the reader's language; files are English."""
-    if told := OF.fullmatch(record.operation):
-        return say(OF_WHOM[told[1]]) % {"name": names.of(told[2])}
+    if match := OF.fullmatch(record.operation):
+        return say(OF_WHOM[match[1]]) % {"name": names.of(match[2])}
     if WHY.fullmatch(record.operation):
         return say(SOMEBODY)
     return say(SAID[record.operation]) if record.operation in SAID else record.operation
@@ -234,14 +234,14 @@ def _what(record: AccessRecord, names: Names, say: Callable[[str], str] = str) -
 
 def _row(record: AccessRecord, names: Names, open_: Collection[int]) -> AccessLogRow:
     refused = record.kind == AccessRecord.Kind.REFUSED
-    told = {"who": actor_words(names.of(record.actor)), "what": _what(record, names, gettext)}
+    values = {"who": actor_words(names.of(record.actor)), "what": _what(record, names, gettext)}
     key = record.lineage[-1] if record.lineage else 0
     return AccessLogRow(
         kind="stop" if refused else "same",
         sign="⊘" if refused else "○",
-        sentence=gettext("%(who)s was refused %(what)s") % told
+        sentence=gettext("%(who)s was refused %(what)s") % values
         if refused
-        else gettext("%(who)s looked at %(what)s") % told,
+        else gettext("%(who)s looked at %(what)s") % values,
         object=record.object_name,
         url=terms.page_of(key, record.object_type) if key in open_ else "",
         via={"console": gettext("in the console"), "api": gettext("by a program")}.get(

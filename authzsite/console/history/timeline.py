@@ -297,8 +297,8 @@ def _sentence(fold: EventGroup, actor: str) -> str:
     event = fold.first.event
     if event.kind == "object.registered" and len(fold.lines) > 1:
         names = [_place(line).rpartition(".")[2] for line in fold.lines]
-        told = {"many": words.count(len(names), event.object_type), "names": words.listed(names, 3)}
-        return _("%(actor)s registered %(many)s: %(names)s") % {"actor": actor, **told}
+        values = {"many": words.count(len(names), event.object_type), "names": words.listed(names, 3)}
+        return _("%(actor)s registered %(many)s: %(names)s") % {"actor": actor, **values}
     if "privilege" not in event.data:
         return said(fold.first, actor)
     kind = "herd" if event.object_type in ("herd", "namespace", "job_definition") else "gravitino"
@@ -320,8 +320,8 @@ _CODED = ("choice", "how", "mode", "policy")
 
 def said(line: EventLine, actor: str, **values: str) -> str:
     """What somebody did as a whole sentence in the reader's language; rights, duties and moments in words."""
-    told = {name: _value(name, value) for name, value in line.values.items()}
-    filled = history.filled_in({**told, **values}, otherwise=_("it"), actor=actor)
+    worded = {name: _value(name, value) for name, value in line.values.items()}
+    filled = history.filled_in({**worded, **values}, otherwise=_("it"), actor=actor)
     text = _(f"{{actor}} {SENTENCES[line.event.kind]}").format_map(filled)
     return _MANY.sub(r"1 \1", text)
 

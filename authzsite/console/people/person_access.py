@@ -109,13 +109,13 @@ class PersonAccess:
 
     def reasons(self, actions: list[Action]) -> list[Reason]:
         """Why some of the buttons are locked, each reason once."""
-        told = {
+        values = {
             NO_GIVING: _("Only the owner of an object, or a holder of Manage grants, can give access to it."),
             NO_REMOVING: _("Only the owner of the realm, or a holder of Manage users, can remove members."),
         }
-        off = dict.fromkeys(action.reason for action in actions if action.reason in told)
+        off = dict.fromkeys(action.reason for action in actions if action.reason in values)
         return [
-            Reason(code, told[code], reverse("console:catalog"), _("Find what to ask for")) for code in off
+            Reason(code, values[code], reverse("console:catalog"), _("Find what to ask for")) for code in off
         ]
 
     def _coming_and_going(self) -> Iterable[Action]:

@@ -174,7 +174,7 @@ def _said(item: SyncItem) -> str:
     role = item.label or item.role
     what: dict[str, Any] = item.what
     rights = _rights(what.get("rights", ()), what.get("many", 0))
-    told = {
+    values = {
         "make_role": _("Make a role for %(role)s") % {"role": role},
         "drop_role": _("Drop the role for %(role)s") % {"role": role},
         "give": _("Give %(rights)s to %(role)s") % {"rights": rights, "role": role},
@@ -182,7 +182,7 @@ def _said(item: SyncItem) -> str:
         "take_foreign": _("Take %(rights)s from %(person)s, given by %(part)s")
         % {"rights": rights, "person": item.person, "part": what.get("grantor") or _("somebody")},
     }
-    return told.get(item.step) or _moves(item.person, what.get("joins", ()), what.get("leaves", ()))
+    return values.get(item.step) or _moves(item.person, what.get("joins", ()), what.get("leaves", ()))
 
 
 def _moves(person: str, joins: Sequence[str], leaves: Sequence[str]) -> str:

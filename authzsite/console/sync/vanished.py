@@ -132,10 +132,10 @@ class VanishedView(ChangeView):
             return gettext("The selected objects are closed")
         closed = len(self.result)
         kept = len(form.cleaned_data["object"]) - closed
-        told = {"closed": words.count(closed, "object"), "kept": words.number(kept)}
+        values = {"closed": words.count(closed, "object"), "kept": words.number(kept)}
         if kept and closed:
-            return gettext("%(closed)s closed; %(kept)s found again and kept") % told
-        return gettext("%(closed)s closed") % told
+            return gettext("%(closed)s closed; %(kept)s found again and kept") % values
+        return gettext("%(closed)s closed") % values
 
     def may_undo(self) -> bool:
         return False

@@ -101,8 +101,8 @@ def bars(counts: dict[str, Any]) -> tuple[Bar, ...]:
 def _note(there: BackendState, *, whole: bool) -> Note | None:
     if not there.row.error:
         return None
-    told = {"system": there.system, "error": there.row.error[:300]}
-    answer = gettext("%(system)s answered: %(error)s") % told if whole else troubled(there)
+    values = {"system": there.system, "error": there.row.error[:300]}
+    answer = gettext("%(system)s answered: %(error)s") % values if whole else troubled(there)
     return Note("bad", answer, gettext("Decisions are kept and applied when it works again."))
 
 

@@ -147,10 +147,10 @@ def _told(way: DrawnPath, reach: PagedReach) -> str:
     via = [_("group %(key)s") % {"key": reach.groups.get(group.key, group.name)}] if group else []
     via += [_("role %(name)s") % {"name": role.name}] if role else []
     how = _("through %(via)s") % {"via": words.listed(via)} if via else _("directly")
-    told = {"rights": way.rights.removeprefix("⊘ "), "name": way.reached.node.name, "how": how}
+    values = {"rights": way.rights.removeprefix("⊘ "), "name": way.reached.node.name, "how": how}
     if way.lit:
-        return _("%(rights)s on %(name)s, %(how)s, deciding.") % told
-    return _("%(rights)s on %(name)s, %(how)s.") % told
+        return _("%(rights)s on %(name)s, %(how)s, deciding.") % values
+    return _("%(rights)s on %(name)s, %(how)s.") % values
 
 
 class _Sheet:

@@ -69,7 +69,7 @@ class Words:
 
     def _leaf_words(self, part: Node) -> str:
         where = f"{terms.type_of(part.object_type) if part.object_type else ''} {part.name}".strip()
-        told = {
+        values = {
             "member": _("Member of metalake %(realm)s") % {"realm": self.place.realm},
             "owner": _("Owner of %(where)s") % {"where": where},
             "no_denial": _("%(label)s is denied") % {"label": _(part.label)}
@@ -80,8 +80,8 @@ class Words:
             "mode": _("Authorization is %(label)s") % {"label": _(part.label)},
             "unknown": _("No rule covers this"),
         }
-        if part.kind in told:
-            return told[part.kind]
+        if part.kind in values:
+            return values[part.kind]
         if part.denied:
             return _("%(label)s is denied on %(where)s") % {"label": _(part.label), "where": where}
         known = terms.right(part.privilege, part.object_type or self.place.type, self.place.kind)

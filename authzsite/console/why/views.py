@@ -262,11 +262,11 @@ def _answer(asked: Question, place: ObjectAccess, person: Principal, request: Re
     mark = "yes" if answer else "deny" if answer.decision.reason == "denied" else "no"
     revision, moment = words.number(answer.decision.revision), words.when_in_words(words.moment(place.now))
     when = _("Answered at revision %(revision)s, %(moment)s.") % {"revision": revision, "moment": moment}
-    told = {"person": person.label, "verb": verb(asked.action, node), "name": name}
+    values = {"person": person.label, "verb": verb(asked.action, node), "name": name}
     heading = (
-        _("%(person)s can %(verb)s %(name)s") % told
+        _("%(person)s can %(verb)s %(name)s") % values
         if answer
-        else _("%(person)s cannot %(verb)s %(name)s") % told
+        else _("%(person)s cannot %(verb)s %(name)s") % values
     )
     tree = speak.tree(
         explanation, f"{terms.action(asked.action, node.type)} {terms.type_of(node.type)} {node.name}"

@@ -433,5 +433,5 @@ def test_a_name_and_enter_choose_what_is_reviewed(
     body = unescape(markup(signed_in("olivia").post("/reviews/new", form)))
     assert (f'name="on" value="{orders().id}"' in body) == taken
     assert re.search(r'<input id="what" [^>]*value="([^"]*)"', body)[1] == ("" if taken else typed)
-    assert re.search(r'<input id="what" [^>]* autofocus>', body)
+    assert re.search(r'<input id="what" [^>]* autofocus[ >]', body)
     assert 'value="Kept"' in body
