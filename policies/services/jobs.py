@@ -5,11 +5,12 @@ from __future__ import annotations
 import secrets
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from typing import Any
 
 from django.utils import timezone
 
 from accounts import people, tokens
-from accounts.models import Principal
+from accounts.models import Principal, Token
 from accounts.tokens import Run
 from catalog.models import Detail, Realm
 from catalog.nodes import Node
@@ -17,12 +18,13 @@ from lakewarden.law import dialects
 from policies.authority import Actor, require
 from policies.decisions import ask
 from policies.errors import Conflict, Refused
-from policies.events import RUN_STARTED
+from policies.events import RUN_STARTED, TOKEN_CREATED
 from policies.models import Ownership
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.services import realm_of
 from policies.services.entities import PRINCIPAL
+from policies.services.tokens import made
 
 EXECUTE = "execute"
 
@@ -37,8 +39,11 @@ class Started:
     expires: datetime
 
 
-def start(program: Node, *, by: Actor, lasting: timedelta) -> Started:
-    """Start a run for so long at most.  Raises Refused, and Conflict when nobody stands behind it."""
+def start(program: Node, *, by: Actor, lasting: timedelta, **about: Any) -> Started:
+    """Start a run for so long at most; the record keeps what is said about it.
+
+    Raises Refused, and Conflict when nobody stands behind it.
+    """
     if by.principal is None:
         raise Refused("Nobody is signed in.")
     with change(RUN_STARTED, realm=realm_of(program), by=by) as current:
@@ -50,8 +55,33 @@ def start(program: Node, *, by: Actor, lasting: timedelta) -> Started:
         run = Run(secrets.token_hex(6), program.realm_id, by.principal)
         expires = timezone.now() + lasting
         token = tokens.create_for_run(runs_as, run, expires=expires)
-        current.say(make_event(RUN_STARTED, program, runs_as, run=run.id), by=authority)
+        current.say(make_event(RUN_STARTED, program, runs_as, run=run.id, **about), by=authority)
     return Started(run, runs_as, token, expires)
+
+
+def token_for(run: str, program: Node, *, by: Actor) -> str:
+    """Another token of a run that lasts, for who may start its program.  Raises Refused, Conflict.
+
+    What started by itself was answered to nobody: its token is fetched by what is to run it.
+    """
+    if by.principal is None:
+        raise Refused("Nobody is signed in.")
+    with change(TOKEN_CREATED, realm=realm_of(program), by=by) as current:
+        answer = ask.ask(by.principal, EXECUTE, program)
+        authority = require(answer.decision, by, otherwise=f"You may not start {program.ref.full_name}.")
+        first = Token.objects.filter(run=run, realm=program.realm_id, view="").order_by("pk").first()
+        if (
+            first is None
+            or first.starter is None
+            or first.revoked
+            or not first.expires
+            or first.expires <= timezone.now()
+        ):
+            raise Conflict("The job has ended.")
+        same = Run(run, program.realm_id, first.starter)
+        token = tokens.create_for_run(first.principal, same, expires=first.expires)
+        current.say(made(first.principal, token), by=authority)
+    return token
 
 
 def _account(program: Node) -> Principal | None:

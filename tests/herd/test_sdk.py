@@ -132,3 +132,56 @@ class _Body:
 
     def __init__(self, data: str) -> None:
         self.data = data
+
+
+@pytest.mark.seed("S3-078", "S3-093")
+def test_a_status_change_starts_a_job(connect: Connect) -> None:
+    """A registration, data, their status and the job that starts, all by the client."""
+    admin, bo = connect("admin"), connect("bo")
+    make(admin, "ETL")
+    create(admin, "bo", "ETL", "READ", "WRITE", "EXECUTE")
+    job = herdsdk.JobDefinitionCreateRequest(namespace="ETL", job_name="load", activiti_job_xml="<x/>")
+    herdsdk.JobDefinitionApi(bo).job_definition_create_job_definition(job)
+    listened = herdsdk.BusinessObjectDataNotificationFilter(
+        namespace="ETL",
+        business_object_definition_name="CLOSES",
+        new_business_object_data_status="INVALID",
+    )
+    request = herdsdk.BusinessObjectDataNotificationRegistrationCreateRequest(
+        business_object_data_notification_registration_key=herdsdk.NotificationRegistrationKey("ETL", "n"),
+        business_object_data_event_type="BUS_OBJCT_DATA_STTS_CHG",
+        business_object_data_notification_filter=listened,
+        job_actions=[herdsdk.JobAction(namespace="ETL", job_name="load")],
+    )
+    notes = herdsdk.BusinessObjectDataNotificationRegistrationApi(bo)
+    prefix = "business_object_data_notification_registration"
+    made = getattr(notes, f"{prefix}_create_{prefix}")(request)
+    assert made.notification_registration_status == "ENABLED"
+    assert getattr(notes, f"{prefix}_get_{prefix}")("ETL", "n") == made
+    data = herdsdk.BusinessObjectDataCreateRequest(
+        namespace="ETL",
+        business_object_definition_name="CLOSES",
+        business_object_format_usage="PRC",
+        business_object_format_file_type="ORC",
+        business_object_format_version=0,
+        partition_key="DATE",
+        partition_value="2026-11-23",
+    )
+    known = herdsdk.BusinessObjectDataApi(bo).business_object_data_create_business_object_data(data)
+    assert (known.version, known.status) == (0, "VALID")
+    changed = herdsdk.BusinessObjectDataStatusApi(
+        bo
+    ).business_object_data_status_update_business_object_data_status(
+        "ETL",
+        "CLOSES",
+        "PRC",
+        "ORC",
+        0,
+        "2026-11-23",
+        0,
+        herdsdk.BusinessObjectDataStatusUpdateRequest(status="INVALID"),
+    )
+    assert (changed.previous_status, changed.status) == ("VALID", "INVALID")
+    [started] = herdsdk.JobApi(bo).job_get_jobs().job_summaries
+    assert (started.job_name, started.status) == ("load", "RUNNING")
+    assert herdsdk.JobApi(bo).job_get_job(started.id).namespace == "ETL"

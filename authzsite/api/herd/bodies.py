@@ -17,6 +17,7 @@ from django.core.exceptions import RequestDataTooBig
 from django.http import HttpRequest, UnreadablePostError
 
 from authzsite.api.herd.body_schemas import Flag, Many, Record, Shape, Text
+from authzsite.api.herd.data_bodies import NOTIFICATION_KEYS
 from authzsite.api.strictjson import BadBody, read_object
 
 JSON, XML = "application/json", "application/xml"
@@ -102,7 +103,7 @@ ERROR = Record(
     },
 )
 
-_BARE_LISTS = (ENTRIES, NAMESPACE_KEYS, JOB_KEYS)
+_BARE_LISTS = (ENTRIES, NAMESPACE_KEYS, JOB_KEYS, NOTIFICATION_KEYS)
 """Bodies that are a list: in XML their entries stand in the outermost element itself."""
 
 

@@ -17,6 +17,10 @@ from authzsite.api.strictjson import BadBody
 _NOT_IN_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 
 
+HIGHEST = 2**31
+"""Numbers of versions stay below this."""
+
+
 class Shape(Protocol):
     """One kind of value on the wire."""
 
@@ -43,6 +47,25 @@ class Text:
 
     def to_xml(self, value: Any, element: Element) -> None:
         element.text = _NOT_IN_XML.sub("\N{REPLACEMENT CHARACTER}", str(value))
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A whole number that is not below zero."""
+
+    def from_json(self, value: Any) -> int:
+        if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < HIGHEST:
+            raise BadBody("a whole number is expected where there is none")
+        return value
+
+    def from_xml(self, element: Element) -> int:
+        text = (element.text or "").strip()
+        if not (text.isascii() and text.isdecimal() and len(text) <= len(str(HIGHEST))):
+            raise BadBody(f"a whole number is expected in {element.tag}")
+        return self.from_json(int(text))
+
+    def to_xml(self, value: Any, element: Element) -> None:
+        element.text = str(value)
 
 
 @dataclass(frozen=True)

@@ -13,17 +13,17 @@ from lakewarden.law.dialects.herd.permissions import ON_NAMESPACE
 
 def user_id(value: str | None) -> str:
     """The trimmed user id.  Raises Problem."""
-    return _named(value, "A user id", "User id")
+    return named(value, "A user id", "User id")
 
 
 def namespace(value: str | None) -> str:
     """The trimmed code of a namespace.  Raises Problem."""
-    return _named(value, "A namespace", "Namespace")
+    return named(value, "A namespace", "Namespace")
 
 
 def job_name(value: str | None) -> str:
     """The trimmed name of a job definition.  Raises Problem."""
-    return _named(value, "A job name", "Job name")
+    return named(value, "A job name", "Job name")
 
 
 def workflow(value: str | None) -> str:
@@ -35,7 +35,8 @@ def workflow(value: str | None) -> str:
     return value or ""
 
 
-def _named(value: str | None, wanted: str, noun: str) -> str:
+def named(value: str | None, wanted: str, noun: str) -> str:
+    """The trimmed name, called `wanted` when it is missing and `noun` when it is bad.  Raises Problem."""
     name = (value or "").strip()
     if not name:
         raise Problem(400, f"{wanted} must be specified.")

@@ -64,14 +64,27 @@ class Office:
     def need(self, permission: str, code: str | None) -> Node | None:
         """The namespace of that code, if the caller has the permission on it; None if it is blank.
 
-        Raises Denied.  Only the administrator learns, by None, that there is none of that name.
+        "A OR B" needs one of the two.  Raises Denied.  Only the administrator learns, by None, that there is
+        none of that name.
         """
         name = (code or "").strip()
         node = self.namespace(name) if name else None
-        if name and not (self.may(permission, node) if node else self.administers):
+        one_of = permission.split(" OR ")
+        if name and not (any(self.may(each, node) for each in one_of) if node else self.administers):
             refusal = Refusal(self.caller, permission, node, f"{self.herd.name}/{name}")
             raise Denied([no_permission(self.caller.name, permission, name)], [refusal])
         return node
+
+    def need_each(self, needs: Iterable[tuple[str, str | None]]) -> None:
+        """Raise Denied, naming every permission of the pairs that is lacking on its namespace."""
+        lacking: dict[str, Refusal] = {}
+        for permission, code in needs:
+            try:
+                self.need(permission, code)
+            except Denied as denied:
+                lacking[str(denied)] = denied.refusals[0]
+        if lacking:
+            raise Denied(list(lacking), list(lacking.values()))
 
     def need_on_all(self, permission: str, found: Iterable[Entry]) -> None:
         """Raise Denied, naming every namespace of the entries on which the permission is lacking."""
@@ -86,7 +99,11 @@ class Office:
 
     def job(self, namespace: Node, name: str) -> Node | None:
         """The job definition of that name in a namespace, in any case of its letters."""
-        return find_in_any_case(self.herd, "job_definition", (namespace.name, name))
+        return self.within(namespace, "job_definition", name)
+
+    def within(self, namespace: Node, type_: str, name: str) -> Node | None:
+        """What of that type and name is in a namespace, in any case of its letters."""
+        return find_in_any_case(self.herd, type_, (namespace.name, name))
 
     def place_of(self, entry: Entry) -> Node:
         herd = self.herd

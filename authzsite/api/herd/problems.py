@@ -64,6 +64,16 @@ def job_exists(name: str, namespace: str) -> Problem:
     return Problem(409, f"Unable to create {named} because it already exists.")
 
 
+def no_notification(name: str, namespace: str) -> Problem:
+    named = f'name "{name}" does not exist for "{namespace}" namespace'
+    return Problem(404, f"Business object data notification registration with {named}.")
+
+
+def notification_exists(name: str, namespace: str) -> Problem:
+    named = f'notification with name "{name}" because it already exists for namespace "{namespace}"'
+    return Problem(409, f"Unable to create {named}.")
+
+
 def in_use(code: str) -> Problem:
     reason = f'something or somebody else still depends on the namespace "{code}"'
     return Problem(400, f"A constraint has been violated. Reason: {reason}")

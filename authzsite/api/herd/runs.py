@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -20,7 +20,7 @@ from authzsite.api.herd.problems import Problem, no_job, no_namespace
 from catalog.nodes import Node, nodes
 from policies.events import RUN_STARTED
 from policies.models import Change, Event
-from policies.services import jobs
+from policies.services import data_notifications, jobs
 
 LASTING = timedelta(hours=1)
 MOST = 1000
@@ -37,6 +37,8 @@ class StartedJob:
     definition: Node
     at: datetime
     until: datetime | None
+    about: Mapping[str, str] = field(default_factory=dict)
+    """Which notification started it, and of what."""
 
     @property
     def namespace(self) -> str:
@@ -56,6 +58,9 @@ class StartedJob:
             "startTime": self.at.isoformat(),
             **({"endTime": ended.isoformat()} if ended else {}),
         }
+
+    def parameters(self) -> list[dict[str, str]]:
+        return [{"name": name, "value": value} for name, value in self.about.items()]
 
 
 class Jobs(HerdCall):
@@ -93,18 +98,41 @@ class Jobs(HerdCall):
 
 
 class Job(HerdCall):
-    """`GET /jobs/{id}`"""
+    """GET of `/jobs/ids/{id}` and of `/jobs/{id}`"""
 
     http_method_names = ["get"]
 
     def get(self, request: Request, id: str) -> HttpResponse:
         office = self.looking()
-        known = _last_jobs(office.herd, id) if holdable(id) else []
-        if not known:
-            raise Problem(404, f'Job with ID "{id[:100]}" doesn\'t exist.')
-        [job] = known
+        job = _known(office, id)
         office.need("READ", job.namespace)
-        return self.respond(bodies.JOB_RUN, {**job.summary(), "parameters": []})
+        return self.respond(bodies.JOB_RUN, {**job.summary(), "parameters": job.parameters()})
+
+
+class JobToken(HerdCall):
+    """`POST /jobs/ids/{id}/token`: the token of a job that a notification started, for what runs it"""
+
+    http_method_names = ["post"]
+
+    def post(self, request: Request, id: str) -> HttpResponse:
+        self.require_scope("request")
+        office = Office(the_herd(), self.caller.actor(self._request_id), self.caller.principal)
+        job = _known(office, id)
+        office.need("EXECUTE", job.namespace)
+        if not job.about:
+            raise Problem(409, f'Job with ID "{id}" was started by somebody, who has got its token.')
+        token = jobs.token_for(job.id, job.definition, by=office.actor)
+        answer = self.respond(bodies.JOB_RUN, {**job.summary(), "parameters": job.parameters()})
+        answer.headers[TOKEN] = token
+        answer.headers["Cache-Control"] = "no-store"
+        return answer
+
+
+def _known(office: Office, id: str) -> StartedJob:
+    known = _last_jobs(office.herd, id) if holdable(id) else []
+    if not known:
+        raise Problem(404, f'Job with ID "{id[:100]}" doesn\'t exist.')
+    return known[0]
 
 
 def _definition(office: Office, namespace: str, name: str) -> Node:
@@ -136,12 +164,18 @@ def _last_jobs(herd: Node, id: str = "") -> list[StartedJob]:
     events = Event.objects.filter(kind=RUN_STARTED, change__in=started.values("revision"))
     if id:
         events = events.filter(data__run=id)
-    rows = list(events.order_by("-change").values_list("data__run", "object_key", "change__at")[:MOST])
-    ends = _ends(run for run, _, _ in rows)
+    rows = list(events.order_by("-change").values_list("data", "object_key", "change__at")[:MOST])
+    ends = _ends(data["run"] for data, _, _ in rows)
     definitions = nodes(key for _, key, _ in rows if key is not None)
     return [
-        StartedJob(run, definitions[key], at, ends.get(run)) for run, key, at in rows if key in definitions
+        StartedJob(data["run"], definitions[key], at, ends.get(data["run"]), _about(data))
+        for data, key, at in rows
+        if key in definitions
     ]
+
+
+def _about(data: Mapping[str, str]) -> dict[str, str]:
+    return {name: data[name] for name in data_notifications.ABOUT if name in data}
 
 
 def _ends(runs: Iterable[str]) -> dict[str, datetime | None]:

@@ -207,7 +207,7 @@ def _gather(
 
 SEARCHED = (
     *("catalog", "schema", "table", "view", "topic", "fileset", "model", "function", "role"),
-    *("namespace", "job_definition"),
+    *("namespace", "job_definition", "business_object_data", "data_notification"),
     *("application", "program", "dataset", "stream", "artifact", "dataset_type", "dataset_module"),
     *("securekey", "kerberosprincipal"),
 )

@@ -27,6 +27,13 @@ ACTIONS: dict[str, dict[str, str]] = {
         "alter": "JobDefinition.updateJobDefinition",
         "execute": "job_execute_post",
     },
+    "business_object_data": {
+        "read": "BusinessObjectData.getBusinessObjectData",
+        "write": "BusinessObjectDataStatus.updateBusinessObjectDataStatus",
+    },
+    "data_notification": {
+        "read": "BusinessObjectDataNotificationRegistration.getBusinessObjectDataNotificationRegistration",
+    },
     "role": {"read": "Role.getRole", "grant": "Role.assignRole"},
 }
 

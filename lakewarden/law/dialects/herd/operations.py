@@ -93,6 +93,13 @@ _OF_THE_HERD: dict[str, Condition] = {
 }
 
 _ABOUT_JOBS = ("job_", "Job.", "JobDefinition.")
+_ABOUT = {
+    "BusinessObjectData.getBusinessObjectData": "business_object_data",
+    "BusinessObjectDataStatus.updateBusinessObjectDataStatus": "business_object_data",
+    "BusinessObjectDataNotificationRegistration.getBusinessObjectDataNotificationRegistration": (
+        "data_notification"
+    ),
+}
 _CHANGES_ACCESS = ("account_permissions_mapping", "Role.", "UserNamespaceAuthorization.")
 
 
@@ -149,9 +156,11 @@ def _label(name: str) -> str:
 
 
 def _placed(name: str, conditions: Mapping[str, Condition]) -> Mapping[str, Condition]:
-    """What is about jobs is asked of a job definition too; rights in its namespace come down to it."""
+    """What is about jobs or data is asked of these too; rights in their namespace come down to them."""
     if name.startswith(_ABOUT_JOBS) and name != "JobDefinition.createJobDefinition":
         return {**conditions, "job_definition": conditions["namespace"]}
+    if name in _ABOUT:
+        return {**conditions, _ABOUT[name]: conditions["namespace"]}
     return conditions
 
 

@@ -1,0 +1,154 @@
+"""Business object data: which there are, and in which status.  What they hold is kept elsewhere."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from authzsite.api.herd import checks, data_bodies, data_keys
+from authzsite.api.herd.call import HerdCall
+from authzsite.api.herd.context import Office
+from authzsite.api.herd.data_keys import DataKey
+from authzsite.api.herd.problems import Problem, no_namespace
+from authzsite.api.herd.runs import LASTING
+from catalog.models import Detail
+from catalog.nodes import Node
+from policies.events import OBJECT_ALTERED, OBJECT_DROPPED, OBJECT_REGISTERED
+from policies.services import data_notifications, object_details, objects
+from policies.services.data_notifications import StatusChange
+from policies.services.objects import NewObject
+
+TYPE = "business_object_data"
+
+
+@dataclass(frozen=True)
+class StoredData:
+    """Data that are there: their object, its namespace, their key with its version."""
+
+    node: Node
+    namespace: Node
+    key: DataKey
+
+    def said(self) -> dict[str, Any]:
+        return dict(Detail.objects.get(pk=self.node.id).content)
+
+    def wire(self) -> dict[str, Any]:
+        latest = max(data_keys.versions(self.namespace, self.key))
+        version = self.key.version
+        details = {"id": self.node.id, "namespace": self.namespace.name, **self.said(), "version": version}
+        return {**details, "latestVersion": version == latest}
+
+    def key_wire(self) -> dict[str, Any]:
+        names = {"namespace": self.namespace.name, **self.key.wire()}
+        return {**names, "businessObjectDataVersion": self.key.version}
+
+
+class DataCall(HerdCall):
+    """A call about business object data that are there."""
+
+    def existing(self, office: Office, permission: str, code: str) -> StoredData:
+        """The data that are asked for, for callers who have the permission.  Raises Problem."""
+        node = office.need(permission, code)
+        name, wanted = checks.namespace(code), self._key()
+        known = data_keys.versions(node, wanted) if node else {}
+        version = max(known, default=None) if wanted.version is None else wanted.version
+        if node is not None and version in known:
+            data = office.within(node, TYPE, f"{wanted.series}/{version}")
+            if data is not None:
+                return StoredData(data, node, replace(wanted, version=version))
+        raise Problem(404, f'Business object data "{wanted.series}" doesn\'t exist for namespace "{name}".')
+
+    def _key(self) -> DataKey:
+        """What the path names, with the query where the path does not name a partition."""
+        if "partition" in self.kwargs:
+            return data_keys.of_path(self.kwargs)
+        return data_keys.of_query(self.kwargs, self.request._request)
+
+
+class DataRegistrations(HerdCall):
+    """`POST /businessObjectData`"""
+
+    http_method_names = ["post"]
+
+    def post(self, request: Request) -> HttpResponse:
+        with self.changing(OBJECT_REGISTERED) as office:
+            made = _register(office, self.read(data_bodies.DATA_CREATE))
+        _tell(made, made.said()["status"])
+        return self.respond(data_bodies.DATA, made.wire())
+
+
+def _register(office: Office, body: dict[str, Any]) -> StoredData:
+    node = office.need("WRITE", body["namespace"])
+    code, key = checks.namespace(body["namespace"]), data_keys.of_body(body)
+    partition_key = checks.named(body["partitionKey"], "A partition key", "Partition key")
+    status = data_keys.status(body["status"] or "VALID")
+    if node is None:
+        raise no_namespace(code)
+    known = data_keys.versions(node, key)
+    if known and not body["createNewVersion"]:
+        raise Problem(409, "Unable to create business object data because it already exists.")
+    key = replace(key, version=max(known, default=-1) + 1)
+    content = {**key.wire(), "partitionKey": partition_key, "status": status}
+    authority = office.authority("BusinessObjectData.createBusinessObjectData", node)
+    new = NewObject(TYPE, f"{key.series}/{key.version}", content=content)
+    [data] = objects.register(node, [new], by=office.actor, authority=authority, owner=office.caller)
+    return StoredData(data, node, key)
+
+
+class Data(DataCall):
+    """GET and DELETE of business object data, by `/businessObjectData/namespaces/{namespace}/…`"""
+
+    http_method_names = ["get", "delete"]
+
+    def get(self, request: Request, namespace: str, **key: str) -> HttpResponse:
+        stored = self.existing(self.looking(), "READ", namespace)
+        return self.respond(data_bodies.DATA, stored.wire())
+
+    def delete(self, request: Request, namespace: str, **key: str) -> HttpResponse:
+        with self.changing(OBJECT_DROPPED) as office:
+            stored = self.existing(office, "WRITE", namespace)
+            shown = stored.wire()
+            authority = office.authority("BusinessObjectData.deleteBusinessObjectData", stored.namespace)
+            objects.drop(stored.node, by=office.actor, authority=authority)
+        return self.respond(data_bodies.DATA, shown)
+
+
+class DataStatus(DataCall):
+    """GET and PUT of `/businessObjectDataStatus/namespaces/{namespace}/…`"""
+
+    http_method_names = ["get", "put"]
+
+    def get(self, request: Request, namespace: str, **key: str) -> HttpResponse:
+        stored = self.existing(self.looking(), "READ", namespace)
+        details = {"businessObjectDataKey": stored.key_wire(), "status": stored.said()["status"]}
+        return self.respond(data_bodies.STATUS, details)
+
+    def put(self, request: Request, namespace: str, **key: str) -> HttpResponse:
+        with self.changing(OBJECT_ALTERED) as office:
+            stored = self.existing(office, "WRITE", namespace)
+            status = data_keys.status(self.read(data_bodies.STATUS_UPDATE)["status"])
+            said = stored.said()
+            if status != said["status"]:
+                authority = office.authority(
+                    "BusinessObjectDataStatus.updateBusinessObjectDataStatus", stored.namespace
+                )
+                object_details.describe(
+                    stored.node,
+                    by=office.actor,
+                    authority=authority,
+                    what=f"status from {said['status']} to {status}",
+                    content={**said, "status": status},
+                )
+        if status != said["status"]:
+            _tell(stored, status, said["status"])
+        details = {"businessObjectDataKey": stored.key_wire(), "status": status}
+        return self.respond(data_bodies.STATUS_UPDATED, {**details, "previousStatus": said["status"]})
+
+
+def _tell(stored: StoredData, new: str, old: str | None = None) -> None:
+    """Start what is registered for it, now that it is written."""
+    happened = StatusChange(stored.node, stored.key.format(), new, old)
+    data_notifications.start_jobs(happened, lasting=LASTING)

@@ -1,0 +1,310 @@
+"""Notification registrations: which jobs start when the status of which business object data changes.
+
+Who defines one needs what the page of 2016 says: EXECUTE where the jobs are, READ where the data are; and
+WRITE or EXECUTE where the registration itself is, so that nobody leaves things where they may do nothing.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import HttpResponse
+from rest_framework.request import Request
+
+from accounts.text import holdable
+from authzsite.api.herd import checks, data_bodies, data_keys
+from authzsite.api.herd.call import HerdCall
+from authzsite.api.herd.context import Office
+from authzsite.api.herd.problems import Problem, no_job, no_namespace, no_notification, notification_exists
+from catalog.models import Detail
+from catalog.nodes import Node, nodes
+from catalog.queries import below
+from lakewarden.law.dialects.herd.operations import variant_of
+from policies.authority import Authority
+from policies.events import OBJECT_ALTERED, OBJECT_DROPPED, OBJECT_REGISTERED
+from policies.services import object_details, objects, owners
+from policies.services.data_notifications import CHANGED, DISABLED, ENABLED, REGISTERED
+from policies.services.objects import NewObject
+
+TYPE = "data_notification"
+KEY, FILTER, ACTIONS = (
+    "businessObjectDataNotificationRegistrationKey",
+    "businessObjectDataNotificationFilter",
+    "jobActions",
+)
+EVENT, STATUS = "businessObjectDataEventType", "notificationRegistrationStatus"
+NEW, OLD = "newBusinessObjectDataStatus", "oldBusinessObjectDataStatus"
+_SHOWN = ("namespace", "jobName", "correlationData")
+DEFINING = variant_of("notification_registration.post_put_statusput", "EXECUTE")
+
+
+def _wire(registration: Node, content: dict[str, Any] | None = None) -> dict[str, Any]:
+    said = content or Detail.objects.get(pk=registration.id).content
+    actions = [{name: action[name] for name in _SHOWN if name in action} for action in said[ACTIONS]]
+    defined = {EVENT: said[EVENT], FILTER: said[FILTER], ACTIONS: actions, STATUS: said[STATUS]}
+    return {"id": registration.id, KEY: _key(registration), **defined}
+
+
+def _key(registration: Node) -> dict[str, str]:
+    return {"namespace": registration.names[-2], "notificationName": registration.name}
+
+
+def _needs(defined: dict[str, Any]) -> list[tuple[str, str | None]]:
+    """What defining it needs: READ where its data are, EXECUTE where each of its jobs is."""
+    jobs = [("EXECUTE", action["namespace"]) for action in defined[ACTIONS] or ()]
+    return [("READ", (defined[FILTER] or {}).get("namespace")), *jobs]
+
+
+def _notification_name(value: str | None) -> str:
+    return checks.named(value, "A notification name", "Notification name")
+
+
+class Notifications(HerdCall):
+    """POST, and GET by what they listen to, of `/…/businessObjectDataNotificationRegistrations`"""
+
+    http_method_names = ["get", "post"]
+
+    def post(self, request: Request) -> HttpResponse:
+        with self.changing(OBJECT_REGISTERED) as office:
+            made, content = _create(office, self.read(data_bodies.NOTIFICATION_CREATE))
+        return self.respond(data_bodies.NOTIFICATION, _wire(made, content))
+
+    def get(self, request: Request) -> HttpResponse:
+        office, asked = self.looking(), request._request.GET
+        node = office.need("READ", asked.get("businessObjectDefinitionNamespace"))
+        code = checks.namespace(asked.get("businessObjectDefinitionNamespace"))
+        definition = _definition(asked.get("businessObjectDefinitionName"))
+        if node is None:
+            raise no_namespace(code)
+        wanted = {
+            "businessObjectDefinitionName": definition,
+            **{
+                name: asked[name]
+                for name in ("businessObjectFormatUsage", "businessObjectFormatFileType")
+                if asked.get(name)
+            },
+        }
+        return self.respond(data_bodies.NOTIFICATION_KEYS, {f"{KEY}s": _listening_to(office, node, wanted)})
+
+
+def _listening_to(office: Office, data: Node, wanted: dict[str, str]) -> list[dict[str, str]]:
+    """The keys of those that listen to such data, where the caller may read them."""
+    rows = Detail.objects.filter(
+        securable__realm=office.herd.realm_id,
+        securable__type=TYPE,
+        securable__closed__isnull=True,
+        content__dataNamespace=data.id,
+    )
+    matching = nodes(
+        row.securable_id
+        for row in rows
+        if all(
+            (row.content[FILTER].get(name) or value).upper() == value.strip().upper()
+            for name, value in wanted.items()
+        )
+    )
+    spaces = nodes({item.lineage[-2] for item in matching.values()})
+    may = {number for number, space in spaces.items() if office.may("READ", space)}
+    keys = [_key(item) for item in matching.values() if item.lineage[-2] in may]
+    return sorted(keys, key=lambda key: (key["namespace"], key["notificationName"]))
+
+
+def _create(office: Office, body: dict[str, Any]) -> tuple[Node, dict[str, Any]]:
+    key = body[KEY] or {"namespace": None, "notificationName": None}
+    office.need_each([("WRITE OR EXECUTE", key["namespace"]), *_needs(body)])
+    if body[KEY] is None:
+        raise Problem(400, "A business object data notification registration key must be specified.")
+    code, name = checks.namespace(key["namespace"]), _notification_name(key["notificationName"])
+    content = _content(office, body)
+    node = office.namespace(code)
+    if node is None:
+        raise no_namespace(code)
+    if office.within(node, TYPE, name):
+        raise notification_exists(name, node.name)
+    authority = _authority(office, content)
+    new = NewObject(TYPE, name, content=content)
+    [made] = objects.register(node, [new], by=office.actor, authority=authority, owner=office.caller)
+    return made, content
+
+
+def _authority(office: Office, content: dict[str, Any]) -> Authority:
+    """The right to define it: to execute each of its jobs."""
+    spaces = nodes(
+        {node.lineage[-2] for node in nodes(action["job"] for action in content[ACTIONS]).values()}
+    )
+    authorities = [office.authority(DEFINING, space) for space in spaces.values()]
+    if not authorities:
+        raise Problem(400, "No job of the notification is there any more.")
+    return authorities[0]
+
+
+def _content(office: Office, body: dict[str, Any]) -> dict[str, Any]:
+    """What is kept of a definition: its words, and the numbers of what they mean now.  Raises Problem."""
+    event = (body[EVENT] or "").strip().upper()
+    if not event:
+        raise Problem(400, "A business object data event type must be specified.")
+    if event not in (REGISTERED, CHANGED):
+        raise Problem(404, f'Notification event type with code "{event}" doesn\'t exist.')
+    data, listened = _filter(office, body[FILTER], event)
+    if not body[ACTIONS]:
+        raise Problem(400, "At least one notification action must be specified.")
+    actions = [_action(office, action) for action in body[ACTIONS]]
+    if len({action["job"] for action in actions}) < len(actions):
+        raise Problem(400, "A job action must not be specified twice.")
+    return {
+        EVENT: event,
+        FILTER: listened,
+        "dataNamespace": data.id,
+        ACTIONS: actions,
+        STATUS: _status(body[STATUS] or ENABLED),
+    }
+
+
+def _filter(office: Office, asked: dict[str, Any] | None, event: str) -> tuple[Node, dict[str, Any]]:
+    if asked is None:
+        raise Problem(400, "A business object data notification filter must be specified.")
+    code, definition = (
+        checks.namespace(asked["namespace"]),
+        _definition(asked["businessObjectDefinitionName"]),
+    )
+    old, new = (data_keys.status(asked[name]) if (asked[name] or "").strip() else None for name in (OLD, NEW))
+    if event == REGISTERED and old:
+        raise Problem(400, "The old business object data status cannot be specified with that event type.")
+    if old and old == new:
+        raise Problem(
+            400, "The new business object data status is the same as the old business object data status."
+        )
+    if (asked["storageName"] or "").strip():
+        raise Problem(404, f'Storage with name "{asked["storageName"].strip()}" doesn\'t exist.')
+    node = office.namespace(code)
+    if node is None:
+        raise no_namespace(code)
+    formats = {
+        name: checks.named(asked[name], *words)
+        for name, words in data_keys.FIELDS.items()
+        if (asked[name] or "").strip()
+    }
+    version = asked["businessObjectFormatVersion"]
+    listened = {
+        "namespace": node.name,
+        "businessObjectDefinitionName": definition,
+        **formats,
+        "businessObjectFormatVersion": version,
+        NEW: new,
+        OLD: old,
+    }
+    return node, {name: value for name, value in listened.items() if value is not None}
+
+
+def _action(office: Office, asked: dict[str, Any]) -> dict[str, Any]:
+    code, name = checks.namespace(asked["namespace"]), checks.job_name(asked["jobName"])
+    node = office.namespace(code)
+    job = office.job(node, name) if node else None
+    if node is None or job is None:
+        raise no_job(name, node.name if node else code)
+    kept = {"namespace": node.name, "jobName": job.name, "job": job.id}
+    data = asked["correlationData"]
+    if data is None:
+        return kept
+    if not holdable(data):
+        raise Problem(400, "Correlation data have no NUL and no half characters.")
+    return {**kept, "correlationData": data}
+
+
+def _definition(value: str | None) -> str:
+    return checks.named(value, *data_keys.FIELDS["businessObjectDefinitionName"])
+
+
+def _status(code: str) -> str:
+    status = code.strip().upper()
+    if not status:
+        raise Problem(400, "A notification registration status must be specified.")
+    if status not in (ENABLED, DISABLED):
+        raise Problem(404, f'The notification registration status "{code.strip()}" doesn\'t exist.')
+    return status
+
+
+class Notification(HerdCall):
+    """GET, PUT and DELETE of `/…/namespaces/{namespace}/notificationNames/{notificationName}`"""
+
+    http_method_names = ["get", "put", "delete"]
+
+    def get(self, request: Request, namespace: str, name: str) -> HttpResponse:
+        registration = _existing(self.looking(), [("READ", namespace)], namespace, name)
+        return self.respond(data_bodies.NOTIFICATION, _wire(registration))
+
+    def put(self, request: Request, namespace: str, name: str) -> HttpResponse:
+        """Define it anew; from now on it acts for the caller."""
+        with self.changing(OBJECT_ALTERED) as office:
+            body = self.read(data_bodies.NOTIFICATION_UPDATE)
+            needs = [("WRITE OR EXECUTE", namespace), *_needs(body)]
+            registration = _existing(office, needs, namespace, name)
+            office.need_each(_needs(Detail.objects.get(pk=registration.id).content))
+            content = _content(office, body)
+            authority = _authority(office, content)
+            object_details.describe(
+                registration, by=office.actor, authority=authority, what="notification", content=content
+            )
+            owners.set_owner(registration, office.caller, by=office.actor, authority=authority)
+        return self.respond(data_bodies.NOTIFICATION, _wire(registration, content))
+
+    def delete(self, request: Request, namespace: str, name: str) -> HttpResponse:
+        with self.changing(OBJECT_DROPPED) as office:
+            registration = _existing(office, [("WRITE", namespace)], namespace, name)
+            shown = _wire(registration)
+            space = nodes([registration.lineage[-2]])[registration.lineage[-2]]
+            operation = (
+                "BusinessObjectDataNotificationRegistration.deleteBusinessObjectDataNotificationRegistration"
+            )
+            authority = office.authority(operation, space)
+            objects.drop(registration, by=office.actor, authority=authority)
+        return self.respond(data_bodies.NOTIFICATION, shown)
+
+
+def _existing(office: Office, needs: list[tuple[str, str | None]], namespace: str, name: str) -> Node:
+    """The registration, for callers who have what is needed.  Raises Problem."""
+    office.need_each(needs)
+    code, wanted = checks.namespace(namespace), _notification_name(name)
+    node = office.namespace(code)
+    registration = office.within(node, TYPE, wanted) if node else None
+    if registration is None:
+        raise no_notification(wanted, node.name if node else code)
+    return registration
+
+
+class NotificationKeys(HerdCall):
+    """`GET /…/businessObjectDataNotificationRegistrations/namespaces/{namespace}`"""
+
+    http_method_names = ["get"]
+
+    def get(self, request: Request, namespace: str) -> HttpResponse:
+        node = self.looking().need("READ", namespace)
+        code = checks.namespace(namespace)
+        if node is None:
+            raise no_namespace(code)
+        names = sorted(below(node, TYPE).values_list("name", flat=True))
+        keys = [{"namespace": node.name, "notificationName": name} for name in names]
+        return self.respond(data_bodies.NOTIFICATION_KEYS, {f"{KEY}s": keys})
+
+
+class NotificationStatus(HerdCall):
+    """`PUT /notificationRegistrationStatus/namespaces/{namespace}/notificationNames/{notificationName}`"""
+
+    http_method_names = ["put"]
+
+    def put(self, request: Request, namespace: str, name: str) -> HttpResponse:
+        with self.changing(OBJECT_ALTERED) as office:
+            needs: list[tuple[str, str | None]] = [("WRITE OR EXECUTE", namespace)]
+            registration = _existing(office, needs, namespace, name)
+            content = Detail.objects.get(pk=registration.id).content
+            office.need_each(_needs(content))
+            status = _status(self.read(data_bodies.NOTIFICATION_STATUS)[STATUS] or "")
+            object_details.describe(
+                registration,
+                by=office.actor,
+                authority=_authority(office, content),
+                what=f"status {status}",
+                content={**content, STATUS: status},
+            )
+        details = {"notificationRegistrationKey": _key(registration), STATUS: status}
+        return self.respond(data_bodies.NOTIFICATION_STATUS_CHANGED, details)
