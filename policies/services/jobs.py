@@ -60,7 +60,7 @@ def start(program: Node, *, by: Actor, lasting: timedelta, **about: Any) -> Star
 
 
 def token_for(run: str, program: Node, *, by: Actor) -> str:
-    """Another token of a run that lasts, for who may start its program.  Raises Refused, Conflict.
+    """Another token of a run that lasts, for starters of its program.  Raises Refused, Conflict.
 
     What started by itself was answered to nobody: its token is fetched by what is to run it.
     """
