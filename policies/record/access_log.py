@@ -111,7 +111,8 @@ def _record(rows: list[AccessRecord], times: int = 1) -> None:
 
 
 def _same(row: AccessRecord) -> What:
-    return (row.kind, row.realm, row.actor, row.operation, row.object_name, row.via)
+    # with the numbers of the object and of what it is in: a table and a fileset may bear one name
+    return (row.kind, row.realm, row.actor, row.operation, row.object_name, row.via, *row.lineage)
 
 
 def _firsts(rows: Sequence[AccessRecord], since: datetime) -> dict[What, tuple[int, datetime]]:
@@ -123,12 +124,13 @@ def _firsts(rows: Sequence[AccessRecord], since: datetime) -> dict[What, tuple[i
         cursor.execute(_RECENT, [*columns, since])
         found: list[tuple[Any, ...]] = cursor.fetchall()
     wanted = set(map(_same, rows))
-    return {tuple(what): (pk, at) for pk, at, *what in found if tuple(what) in wanted}
+    return {what: (pk, at) for pk, at, *plain, lineage in found if (what := (*plain, *lineage)) in wanted}
 
 
 # written out, because building these costs more than asking them
 _RECENT = """
-SELECT id, at, kind, realm, actor, operation, object_name, via FROM policies_accessrecord
+SELECT id, at, kind, realm, actor, operation, object_name, via, lineage
+  FROM policies_accessrecord
  WHERE actor = ANY(%s::text[]) AND kind = ANY(%s::text[]) AND operation = ANY(%s::text[])
    AND object_name = ANY(%s::text[]) AND at > %s
  ORDER BY at

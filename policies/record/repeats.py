@@ -44,10 +44,11 @@ class Repeats:
     """The records that this process met lately, and how often each was repeated since the last writing."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._timer: threading.Timer | None = None
-        self._records: OrderedDict[What, tuple[int, datetime]] = OrderedDict()
-        self._counts: Counter[int] = Counter()
+        self._lock: threading.Lock
+        self._timer: threading.Timer | None
+        self._records: OrderedDict[What, tuple[int, datetime]]
+        self._counts: Counter[int]
+        self.begin()
 
     def known(self, entries: Iterable[What], *, since: datetime) -> dict[What, int]:
         """The numbers of the records that some entries repeat, as far as they are known here."""
@@ -98,17 +99,20 @@ class Repeats:
             connection.close()
 
     def forget(self) -> None:
-        """Know nothing; for tests, and for a process that is the copy of another."""
-        timer, self._timer = self._timer, None
-        if timer is not None:
-            timer.cancel()
+        """Know nothing, and write nothing more of what was counted."""
+        if self._timer is not None:
+            self._timer.cancel()
+        self.begin()
+
+    def begin(self) -> None:
+        """As at first.  A process that is the copy of another has its timer and its locks as dead things."""
+        self._timer = None
         self._lock = threading.Lock()
-        self._records.clear()
-        self._counts.clear()
+        self._records, self._counts = OrderedDict(), Counter()
 
 
 repeats = Repeats()
-os.register_at_fork(after_in_child=repeats.forget)
+os.register_at_fork(after_in_child=repeats.begin)
 
 
 @atexit.register

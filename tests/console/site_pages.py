@@ -253,6 +253,7 @@ ROOMS = (
     ("Realm, take a member out", "marek", "/realms/{root}/members/remove?who=user:ana"),
     ("Realm, settings", "hedda", "/realms/{cdap}/settings"),
     ("Realm, retention", "marek", "/realms/{root}/retention"),
+    ("Realm, policy file", "marek", "/realms/{root}/policies"),
     ("Realm, new", ADMIN, "/realms/new"),
     ("Separation", "marek", "/realms/{root}/separation"),
     ("Separation, new", "marek", "/realms/{root}/separation/new"),

@@ -158,6 +158,7 @@ FORMS: tuple[Form, ...] = (
     Form("Realm, settings", {"master_user": "other"}),
     Form("Realm, settings", WHY, page="/realms/{second_cdap}/raise?to=4.3", by="cora"),
     Form("Realm, retention", {"keep": "days", "days": "900"}),
+    Form("Realm, policy file", {"file": "{policy_file}", "plan": "{policy_plan}", "step": "save"}),
     Form("Realm, new", {"name": "lake", "owner": "ana"}),
     Form("Realm, new", WHY, page="/realms/{closed}/repair?who=user:ana"),
     Form("Separation, new", {"name": "Two", "one_role": "{payers}", "other_role": "{role}"}, others=ADMIN),

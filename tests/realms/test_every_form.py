@@ -18,6 +18,9 @@ from accounts import tokens
 from accounts.models import User
 from accounts.people import ensure, make_account
 from policies.models import Change, PipelineRun, ReviewRow
+from policies.policy_files import document
+from policies.policy_files.plan import Plan
+from policies.policy_files.statements import of_realm
 from policies.requests import substitutes
 from policies.services import duties
 from tests.console.conftest import BACKEND
@@ -64,11 +67,17 @@ def make_site() -> dict[str, Any]:
         a_person("olivia"), a_person("marek"), begin, begin + timedelta(days=9), by=acting("olivia")
     )
     refunds = [numbers["refunds"]]
+    root, holders = the("metalake"), "    holders:\n      - group:analysts\n"
+    exported = document.write(root, of_realm(root))
+    assert holders in exported
+    emptied = exported.replace(holders, "", 1)
     granted = Change.objects.filter(events__kind="grant.added", events__lineage__contains=refunds)
     return {
         **numbers,
         "closed": a_metalake("closed", owner="gone").id,
         "substitute": deputy.pk,
+        "policy_file": emptied,
+        "policy_plan": Plan(root, document.read(emptied)).digest,
         "refunds_grant": granted.latest("revision").revision,
         "row_id": ReviewRow.objects.get(review=numbers["review"], number=numbers["row"]).pk,
         "next_month": (begin + timedelta(days=30)).strftime("%Y-%m-%dT%H:%M"),

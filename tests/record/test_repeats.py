@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from dataclasses import replace
 from datetime import timedelta
 
 import pytest
@@ -17,11 +18,14 @@ from django.utils import timezone
 
 from accounts import people
 from accounts.models import Principal
+from lakewarden.law.facts import Level
 from policies.models import AccessCounter, AccessRecord, AccessRepeat
 from policies.record import access_log, repeats
 from policies.record.repeats import repeats as counted
 from policies.record.verify import verify
 from tests.api.test_two_processes import database_url
+from tests.factories import the
+from tests.policies.conftest import make_shop
 
 
 def refuse(who: Principal, what: str = "read", name: str = "demo/none") -> None:
@@ -52,6 +56,19 @@ def test_another_processs_record_is_repeated_not_doubled(ana: Principal) -> None
     refuse(ana)
     counted.write()
     assert [row.count for row in AccessRepeat.objects.all()] == [2]
+
+
+def test_a_table_and_a_fileset_of_one_name_are_two(db: None) -> None:
+    make_shop()
+    ana, table = people.ensure("user", "ana"), the("table", "shop.sales.orders")
+    fileset = replace(table, id=10**9, levels=(*table.levels[:-1], Level("fileset", 10**9)))
+    for node in (table, fileset, table):
+        access_log.looked(ana, "access", node, via="test")
+    assert fileset.ref.id == table.ref.id
+    assert list(AccessRecord.objects.order_by("pk").values_list("object_type", "repeat__count")) == [
+        ("table", 2),
+        ("fileset", 1),
+    ]
 
 
 def test_after_an_hour_the_same_is_a_record_again(ana: Principal, monkeypatch: pytest.MonkeyPatch) -> None:
