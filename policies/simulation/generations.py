@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -182,22 +182,26 @@ class Raise:
 
 
 def carry_out(
-    root: Node, policy: str, *, seen: str, by: Actor, authority: Authority, reason: str = ""
+    root: Node, policy: str, *, seen: str, by: Actor, authority: Callable[[], Authority], reason: str = ""
 ) -> Raise:
-    """Raise the realm as it was seen to be, in one change.  Raises Invalid, Conflict."""
+    """Raise the realm as it was seen to be, in one change.  Raises Invalid, Conflict, Refused.
+
+    `authority` is decided within the change: who lost it a moment before raises nothing.
+    """
     with change(REALM_SET, realm=realm_of(root), by=by, reason=reason) as current:
+        allowed = authority()
         plan = Raise(root, policy)
         if plan.digest != seen:
             raise Conflict("This is not the plan that was seen: somebody changed what is given. Look again.")
         moved = [item for item in plan.policies if not item.stays]
-        patterns.end(current, root, [item.row for item in moved], by=authority)
+        patterns.end(current, root, [item.row for item in moved], by=allowed)
         row = Realm.objects.get(pk=root.realm_id)
         new = {"policy": policy, SINCE: str(current.revision)}
         row.settings = {**row.settings, **new}
         row.save(update_fields=["settings"])
         raised = root_of(row)
         for name, value in new.items():
-            current.say(make_event(REALM_SET, raised, setting=name, value=value), by=authority)
+            current.say(make_event(REALM_SET, raised, setting=name, value=value), by=allowed)
         for item in moved:
             target = parse(item.row.pattern, others=True)
             until = item.row.valid_until
@@ -208,7 +212,7 @@ def carry_out(
                 item.holder,
                 item.after,
                 by=by,
-                authority=authority,
+                authority=allowed,
                 valid_until=until,
             )
         current.touch(realm_key(row.pk))

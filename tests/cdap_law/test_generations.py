@@ -47,7 +47,7 @@ def there(root: Node) -> Node:
 
 
 def raised(root: Node, policy: str) -> Node:
-    carry_out(root, policy, seen=Raise(root, policy).digest, **BY)
+    carry_out(root, policy, seen=Raise(root, policy).digest, by=BY["by"], authority=lambda: BY["authority"])
     return there(root)
 
 
@@ -123,4 +123,4 @@ def test_a_plan_that_is_no_longer_so_is_not_carried_out(root: Node) -> None:
     seen = Raise(root, "4.3").digest
     patterns.revoke(root, text("dataset:ns1.orders"), by=BY["by"])
     with pytest.raises(Conflict):
-        carry_out(root, "4.3", seen=seen, **BY)
+        carry_out(root, "4.3", seen=seen, by=BY["by"], authority=lambda: BY["authority"])

@@ -16,7 +16,7 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Diff, DiffLine, Note
 from authzsite.console.kit.forms import ConfirmForm, TextField
 from authzsite.console.settings.realm_settings import RealmChangeView, not_yours
-from policies.authority import Actor
+from policies.authority import Actor, Authority
 from policies.decisions import site_permissions
 from policies.errors import PolicyError
 from policies.simulation.generations import Policy, Raise, carry_out, later_than
@@ -84,7 +84,9 @@ class RaiseView(RealmChangeView):
                     yield DiffLine(kind, item.person.label, (loses if kind == "lose" else gains) % parts)
 
     def save(self, form: RaiseForm, actor: Actor) -> None:
-        authority = site_permissions.of_switch(actor, self.object.root, enforced=False)
+        def authority() -> Authority:
+            return site_permissions.of_switch(actor, self.object.root, enforced=False)
+
         seen, reason = form.cleaned_data["plan"], form.cleaned_data["reason"]
         carry_out(self.object.root, self.policy, seen=seen, by=actor, authority=authority, reason=reason)
 

@@ -25,7 +25,9 @@ class Command(OperatorCommand):
     def run(self, *, realm: str, policy: str, plan: str | None, reason: str, **_: Any) -> None:
         root = realm_root(realm)
         if plan is not None:
-            done = carry_out(root, policy, seen=plan, by=self.by, authority=self.authority, reason=reason)
+            done = carry_out(
+                root, policy, seen=plan, by=self.by, authority=lambda: self.authority, reason=reason
+            )
             self.stdout.write(f"{realm} has the rules of CDAP {done.policy}; it had those of {done.before}")
             return
         shown = Raise(root, policy)
