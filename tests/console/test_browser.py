@@ -134,7 +134,7 @@ def test_the_preview_follows_the_form(visit: Callable[..., Any]) -> None:
     page.get_by_text("Stays until somebody revokes it.").wait_for()
     page.get_by_label("Write").uncheck()
     page.get_by_label("Who", exact=True).press_sequentially("carl")
-    page.get_by_role("button", name="Carl Conrad person carl").click()
+    page.get_by_role("option", name="Carl Conrad").click()
     page.get_by_text("still cannot read").wait_for()
 
 

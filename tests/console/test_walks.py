@@ -70,7 +70,10 @@ def step(page: Any, kind: str, name: str, *typed: str, hand: str = "keyboard") -
         page.get_by_text(name).locator("visible=true").first.wait_for()
         return
     name, _, place = name.partition(" #")
-    control = page.get_by_role(kind, name=name).nth(int(place or 1) - 1)
+    controls = page.get_by_role(kind, name=name)
+    if kind == "textbox":  # one that offers names while one types is a combobox, where there are scripts
+        controls = controls.or_(page.get_by_role("combobox", name=name))
+    control = controls.nth(int(place or 1) - 1)
     control.wait_for(state="attached")
     HANDS[hand](page, control, kind, *typed[:1])
     page.wait_for_load_state()

@@ -138,9 +138,9 @@ def test_browser_and_client_by_turns_without_a_seam(visit: Visit, sdk: Callable[
     assert made.namespace_code == "NEW_APP"
 
     hedda.goto(f"/namespaces/{the_namespace('NEW_APP').id}")
-    hedda.get_by_role("heading", name="Four steps").wait_for()
+    hedda.get_by_role("heading", name="Set up a namespace").wait_for()
     hedda.goto(f"/herds/{the_herd().id}/roles?next={the_namespace('NEW_APP').id}")
-    hedda.get_by_label("Assign DATA_OWNER to").fill("dora")
+    hedda.get_by_role("combobox", name="Assign DATA_OWNER to").fill("dora")
     hedda.get_by_role("button", name="Assign DATA_OWNER").click()
     hedda.get_by_role("status").get_by_text("holds DATA_OWNER").wait_for()
     create(sdk("hedda"), "dora", "NEW_APP", "GRANT", "READ")

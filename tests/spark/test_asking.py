@@ -59,7 +59,7 @@ class Desk:
     def ask(self, link: str, also: str) -> str:
         """Follow the job's own link, add a second table, send; answers the request's address."""
         self.page.goto(link)
-        self.page.get_by_label("Another object").fill(also)
+        self.page.get_by_role("combobox", name="Another object").fill(also)
         self.page.get_by_role("button", name="Add").click()
         self.page.get_by_text("Three decisions, all asked for at once").wait_for()
         self.page.get_by_label("Why").fill("Revenue by country for the board")
