@@ -32,13 +32,13 @@ class StoredData:
     namespace: Node
     key: DataKey
 
-    def said(self) -> dict[str, Any]:
+    def content(self) -> dict[str, Any]:
         return dict(Detail.objects.get(pk=self.node.id).content)
 
     def wire(self) -> dict[str, Any]:
         latest = max(data_keys.versions(self.namespace, self.key))
         version = self.key.version
-        details = {"id": self.node.id, "namespace": self.namespace.name, **self.said(), "version": version}
+        details = {"id": self.node.id, "namespace": self.namespace.name, **self.content(), "version": version}
         return {**details, "latestVersion": version == latest}
 
     def key_wire(self) -> dict[str, Any]:
@@ -76,7 +76,7 @@ class DataRegistrations(HerdCall):
     def post(self, request: Request) -> HttpResponse:
         with self.changing(OBJECT_REGISTERED) as office:
             made = _register(office, self.read(data_bodies.DATA_CREATE))
-        _tell(made, made.said()["status"])
+        _tell(made, made.content()["status"])
         return self.respond(data_bodies.DATA, made.wire())
 
 
@@ -123,15 +123,15 @@ class DataStatus(DataCall):
 
     def get(self, request: Request, namespace: str, **key: str) -> HttpResponse:
         stored = self.existing(self.looking(), "READ", namespace)
-        details = {"businessObjectDataKey": stored.key_wire(), "status": stored.said()["status"]}
+        details = {"businessObjectDataKey": stored.key_wire(), "status": stored.content()["status"]}
         return self.respond(data_bodies.STATUS, details)
 
     def put(self, request: Request, namespace: str, **key: str) -> HttpResponse:
         with self.changing(OBJECT_ALTERED) as office:
             stored = self.existing(office, "WRITE", namespace)
             status = data_keys.status(self.read(data_bodies.STATUS_UPDATE)["status"])
-            said = stored.said()
-            if status != said["status"]:
+            before = stored.content()
+            if status != before["status"]:
                 authority = office.authority(
                     "BusinessObjectDataStatus.updateBusinessObjectDataStatus", stored.namespace
                 )
@@ -139,13 +139,13 @@ class DataStatus(DataCall):
                     stored.node,
                     by=office.actor,
                     authority=authority,
-                    what=f"status from {said['status']} to {status}",
-                    content={**said, "status": status},
+                    what=f"status from {before['status']} to {status}",
+                    content={**before, "status": status},
                 )
-        if status != said["status"]:
-            _tell(stored, status, said["status"])
+        if status != before["status"]:
+            _tell(stored, status, before["status"])
         details = {"businessObjectDataKey": stored.key_wire(), "status": status}
-        return self.respond(data_bodies.STATUS_UPDATED, {**details, "previousStatus": said["status"]})
+        return self.respond(data_bodies.STATUS_UPDATED, {**details, "previousStatus": before["status"]})
 
 
 def _tell(stored: StoredData, new: str, old: str | None = None) -> None:

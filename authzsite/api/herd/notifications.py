@@ -39,9 +39,9 @@ DEFINING = variant_of("notification_registration.post_put_statusput", "EXECUTE")
 
 
 def _wire(registration: Node, content: dict[str, Any] | None = None) -> dict[str, Any]:
-    said = content or Detail.objects.get(pk=registration.id).content
-    actions = [{name: action[name] for name in _SHOWN if name in action} for action in said[ACTIONS]]
-    defined = {EVENT: said[EVENT], FILTER: said[FILTER], ACTIONS: actions, STATUS: said[STATUS]}
+    stored = content or Detail.objects.get(pk=registration.id).content
+    actions = [{name: action[name] for name in _SHOWN if name in action} for action in stored[ACTIONS]]
+    defined = {EVENT: stored[EVENT], FILTER: stored[FILTER], ACTIONS: actions, STATUS: stored[STATUS]}
     return {"id": registration.id, KEY: _key(registration), **defined}
 
 
