@@ -51,7 +51,17 @@ class ToDo(Exception):
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    asked = _parser().parse_args(arguments)
+    parser = argparse.ArgumentParser(
+        prog="lakewarden",
+        description="Ask the console at LAKEWARDEN_URL with the token in LAKEWARDEN_TOKEN.",
+    )
+    commands = parser.add_subparsers(required=True, metavar="command")
+    _add_questions(commands)
+    _add_requests_and_cdap(commands)
+    _add_simulate(commands)
+    _add_policies(commands)
+    _add_connect_server(commands)
+    asked = parser.parse_args(arguments)
     if arguments is None and asked.do is _connect_server:
         server_environment.begin_again(sys.argv[1:], asked.env)
     try:
@@ -208,20 +218,6 @@ def _connect_server(asked: argparse.Namespace) -> str:
         sys.stdout.flush()
         server.wait()
     return "stopped"
-
-
-def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="lakewarden",
-        description="Ask the console at LAKEWARDEN_URL with the token in LAKEWARDEN_TOKEN.",
-    )
-    commands = parser.add_subparsers(required=True, metavar="command")
-    _add_questions(commands)
-    _add_requests_and_cdap(commands)
-    _add_simulate(commands)
-    _add_policies(commands)
-    _add_connect_server(commands)
-    return parser
 
 
 def _add_questions(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

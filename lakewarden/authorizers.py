@@ -23,7 +23,6 @@ from typing import Any, Protocol, Union
 from lakewarden import ranger_policies
 from lakewarden.client import Client
 from lakewarden.client.transport import MAX_BYTES, NoRedirect, NotConfigured, Unavailable
-from lakewarden.law.objects import ObjectRef
 from lakewarden.law.principals import Principal
 
 GROUP = "lakewarden.authorizers"
@@ -130,11 +129,8 @@ class AuthZen:
                     raise Unavailable("the authority takes too long")
                 for ref in self._client.where_may(principal, action, type_):
                     if ref.realm == self._realm:
-                        yield f"{type_}:{_name(ref)}", action
-
-
-def _name(ref: ObjectRef) -> str:
-    return ref.id.partition("/")[2]
+                        name = ref.id.partition("/")[2]
+                        yield f"{type_}:{name}", action
 
 
 def _texts(config: Config, name: str, usual: Sequence[str]) -> tuple[str, ...]:

@@ -154,7 +154,10 @@ class _Rules:
         except NotSignedIn as error:
             return _No(401, str(error))
         except AccessDenied as denied:
-            return _No(403, _sentence(denied.refusals[0]), denied.refusals[0])
+            refusal = denied.refusals[0]
+            subject, action, resource = refusal.question
+            sentence = refusal.reason or f"{subject} may not {action} {resource}"
+            return _No(403, sentence, denied.refusals[0])
         except BadName as error:
             return _No(404, str(error))
         except ConsoleError as error:
@@ -257,8 +260,3 @@ async def _aside(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any
     # the console is asked over a socket that blocks
     loop = asyncio.get_running_loop()
     return await loop.run_in_executor(None, functools.partial(function, *args, **kwargs))
-
-
-def _sentence(refusal: Decision) -> str:
-    subject, action, resource = refusal.question
-    return refusal.reason or f"{subject} may not {action} {resource}"

@@ -148,18 +148,15 @@ class Mirror:
         seen = set()
         for holder in holders:
             for role, name, window in self.facts.roles.get(holder, ()):
-                rights = self._mirror_of(role)
+                if role not in self._mirrored:
+                    self._mirrored[role] = self._mirror(role)
+                rights = self._mirrored[role]
                 if role not in seen and rights and self._now(window):
                     seen.add(role)
                     yield f"role:{role}", role_label(name), rights
 
     def _now(self, window: Window) -> bool:
         return contains(window, self.moment)
-
-    def _mirror_of(self, role: int) -> frozenset[Right]:
-        if role not in self._mirrored:
-            self._mirrored[role] = self._mirror(role)
-        return self._mirrored[role]
 
     def _mirror(self, role: int) -> frozenset[Right]:
         given: dict[Any, set[str]] = defaultdict(set)

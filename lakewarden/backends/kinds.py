@@ -155,7 +155,11 @@ def get(code: str) -> Kind:
         known = ", ".join(codes())
         raise Misconfigured(f"no backend of kind `{code}` is installed here; known are {known}")
     try:
-        found = _load(code)
+        if code not in _built_in:
+            found = _plugged()[code].load()
+        else:
+            module, _, name = _built_in[code].partition(":")
+            found = getattr(import_module(module), name)
     except Exception as error:  # a package of others may fail in any way; only its own kind is lost by it
         raise Misconfigured(f"the backend `{code}` cannot be loaded: {error}") from error
     if not isinstance(found, Kind) or found.code != code:
@@ -188,13 +192,6 @@ def _loadable() -> Iterator[tuple[str, Kind]]:
             yield code, get(code)
         except Misconfigured:
             continue
-
-
-def _load(code: str) -> Any:
-    if code not in _built_in:
-        return _plugged()[code].load()
-    module, _, name = _built_in[code].partition(":")
-    return getattr(import_module(module), name)
 
 
 @cache

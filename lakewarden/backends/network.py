@@ -39,7 +39,11 @@ class Network:
         """
         named = any(_name(entry) == _name(host) for entry in self.allow)
         try:
-            found = _resolved(host)
+            try:
+                rows = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+            except (UnicodeError, ValueError):
+                raise OSError(f"{host!r} is no name of a host") from None
+            found = [_plain(str(row[4][0])) for row in {row[4]: row for row in rows}.values()]
         except OSError:
             if named:
                 raise Transient(f"{host} cannot be looked up") from None
@@ -90,7 +94,12 @@ class Network:
         if parts.get("socket"):
             self.socket_file(parts["socket"])
             return
-        for host in _hosts(parts):
+        # the hosts that a driver opens: where an address is given beside a name, that
+        hosts, given = _listed(parts, "host"), _listed(parts, "hostaddr")
+        found = hosts + given
+        if not found or not all(found):
+            raise Misconfigured("the URL must name its host, so that it can be judged")
+        for host in found:
             try:
                 if host.startswith(("/", "@")):
                     self.socket_file(f"{host}/.s.PGSQL.{parts.get('port') or 5432}")
@@ -136,26 +145,9 @@ class Network:
         return [Path(entry).resolve() for entry in self.allow if entry.startswith("/")]
 
 
-def _hosts(parts: Mapping[str, str]) -> list[str]:
-    """The hosts that a driver opens: where an address is given beside a name, that."""
-    hosts, given = _listed(parts, "host"), _listed(parts, "hostaddr")
-    found = hosts + given
-    if not found or not all(found):
-        raise Misconfigured("the URL must name its host, so that it can be judged")
-    return found
-
-
 def _listed(parts: Mapping[str, str], name: str) -> list[str]:
     text = parts.get(name, "")
     return text.split(",") if text else []
-
-
-def _resolved(host: str) -> list[Address]:
-    try:
-        rows = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
-    except (UnicodeError, ValueError):
-        raise OSError(f"{host!r} is no name of a host") from None
-    return [_plain(str(row[4][0])) for row in {row[4]: row for row in rows}.values()]
 
 
 def _plain(text: str) -> Address:

@@ -210,13 +210,11 @@ COMMANDS = (
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """Rows in a frame, as CDAP prints them."""
-    lines = [_plain(row) for row in (head, *rows)]
+    lines = [
+        ["".join(char if char.isprintable() else "?" for char in cell) for cell in row]
+        for row in (head, *rows)
+    ]
     wide = [max(len(line[at]) for line in lines) for at in range(len(head))]
     frame = f"+{'=' * (sum(wide) + 3 * len(wide) - 1)}+"
     drawn = ["".join(f"| {cell:{width}} " for cell, width in zip(line, wide)) + "|" for line in lines]
     return "\n".join([frame, drawn[0], frame, *drawn[1:], frame])
-
-
-def _plain(row: Sequence[str]) -> list[str]:
-    # a name with a line break or an escape must not draw on the reader's screen
-    return ["".join(char if char.isprintable() else "?" for char in cell) for cell in row]

@@ -89,7 +89,10 @@ class Cache:
         if not self.settings.on:
             return self._client.check(*asked)
         if self._silence.cut_off:
-            self._resume(asked)
+            # try again, not too often; raises while everything is refused
+            if self._clock() < self._silence.again:
+                raise Unavailable(f"{self._silence.why}; {_REFUSING}")
+            self._load((asked.resource.realm, asked.subject))
         within = self.settings.interval(asked.resource)
         if within <= 0 or not is_data(asked.action):
             return self._client.check(*asked)
@@ -191,17 +194,14 @@ class Cache:
                 wanted, self._wanted = list(self._wanted), set()
             self._refresh_all(wanted)
             if self._clock() >= due and not self._closed:
-                self._round()
+                started = self._clock()
+                with self._lock:
+                    keys = list(self._kept)
+                self._refresh_all(keys)
+                took = self._clock() - started
+                if took > self.settings.refresh:
+                    log.warning("refreshing %s took %.1f s, longer than the interval", len(keys), took)
                 due = self._clock() + self.settings.refresh
-
-    def _round(self) -> None:
-        started = self._clock()
-        with self._lock:
-            keys = list(self._kept)
-        self._refresh_all(keys)
-        took = self._clock() - started
-        if took > self.settings.refresh:
-            log.warning("refreshing %s took %.1f s, longer than the interval", len(keys), took)
 
     def _refresh_all(self, keys: list[Key]) -> None:
         for key in keys:
@@ -211,13 +211,6 @@ class Cache:
                 self._load(key)
             except ConsoleError as error:
                 log.debug("refresh failed: %s", error)
-
-    def _listen(self, realm: str) -> None:
-        """Hear of the realm's changes from now on, beside the thread that refreshes."""
-        source = getattr(self._client, "changes", None)
-        wanted = self._thread is not None and not self._closed and self.settings.listen
-        if source is not None and wanted and realm not in self._listeners:
-            self._listeners[realm] = Listener(source, realm, self.heard).start()
 
     # Snapshots
 
@@ -262,7 +255,13 @@ class Cache:
                 self._kept.pop(key, None)
             raise
         except ConsoleError as error:
-            self._missed(error, now)
+            with self._lock:
+                silence = self._silence
+                silence.failed, silence.why, silence.again = silence.failed + 1, error, now + PAUSE
+                if silence.failed >= self.settings.failures and not silence.cut_off:
+                    silence.cut_off = True
+                    self._kept.clear()
+                    log.error("%s refreshes failed in a row: %s; %s", silence.failed, error, _REFUSING)
             raise
         return self._keep(key, _Entry(found, now), forgotten)
 
@@ -272,7 +271,12 @@ class Cache:
                 log.info("the console answers again")
             self._silence = _Silence()
             self._floor[key] = entry.snapshot.revision
-            self._listen(key[0])
+            # hear of the realm's changes from now on, beside the thread that refreshes
+            realm = key[0]
+            source = getattr(self._client, "changes", None)
+            wanted = self._thread is not None and not self._closed and self.settings.listen
+            if source is not None and wanted and realm not in self._listeners:
+                self._listeners[realm] = Listener(source, realm, self.heard).start()
             if forgotten != self._forgotten or entry.snapshot.revision < self._heard.get(key[0], 0):
                 # what was fetched before somebody wrote may be older than the write
                 return entry
@@ -284,21 +288,6 @@ class Cache:
         return entry
 
     # Silence
-
-    def _missed(self, error: ConsoleError, now: float) -> None:
-        with self._lock:
-            silence = self._silence
-            silence.failed, silence.why, silence.again = silence.failed + 1, error, now + PAUSE
-            if silence.failed >= self.settings.failures and not silence.cut_off:
-                silence.cut_off = True
-                self._kept.clear()
-                log.error("%s refreshes failed in a row: %s; %s", silence.failed, error, _REFUSING)
-
-    def _resume(self, asked: Question) -> None:
-        """Try again, not too often; raises while everything is refused."""
-        if self._clock() < self._silence.again:
-            raise Unavailable(f"{self._silence.why}; {_REFUSING}")
-        self._load((asked.resource.realm, asked.subject))
 
 
 _REFUSING = "everything is refused until one succeeds; mend the connection to the console"

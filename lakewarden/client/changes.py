@@ -11,7 +11,7 @@ import json
 import logging
 import threading
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from lakewarden.client.transport import BadCredentials, ConsoleError, MayNotAsk, Transport, Unavailable
@@ -45,12 +45,8 @@ def key_of(name: str) -> str:
 def changes(transport: Transport, realm: str, after: int | None = None) -> Iterator[Touched]:
     """What changes in a realm after a revision, until the console ends it.  Raises ConsoleError."""
     asked = {"realm": realm} if after is None else {"realm": realm, "after": after}
-    yield from _messages(transport.lines(STREAM, asked, silence=SILENCE))
-
-
-def _messages(lines: Iterable[str]) -> Iterator[Touched]:
     fields: dict[str, str] = {}
-    for line in lines:
+    for line in transport.lines(STREAM, asked, silence=SILENCE):
         name, _, value = line.partition(":")
         if line == "":
             if fields.get("event") in ("ready", "touched"):

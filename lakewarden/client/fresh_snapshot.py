@@ -132,23 +132,22 @@ class FreshSnapshot:
             if found.revision < self._floor:
                 raise BadSnapshot("older", _OLDER.format(found.revision, self._floor))
         except ConsoleError as error:
-            self._miss(error, now)
+            self._failed, self._why = self._failed + 1, error
+            refused = isinstance(error, (BadCredentials, MayNotAsk, BadQuestion))
+            if refused or self._failed >= self._limit:
+                if self._snapshot is not None:
+                    log.error(
+                        "%s; everything is refused until the console answers: mend the connection", error
+                    )
+                self._snapshot = None
+            else:
+                log.warning("refresh %s of %s failed: %s", self._failed, self._limit, error)
+            # counted from here: a console that hangs must not delay the very next decision again
+            self._next = self._clock() + (self._refresh if self._snapshot else min(PAUSE, self._refresh))
         else:
             self._snapshot, self._why, self._failed, self._floor = found, None, 0, found.revision
             # what was dropped meanwhile may be older than the reason for it
             self._next = now + self._refresh if dropped == self._dropped else float("-inf")
-
-    def _miss(self, error: ConsoleError, now: float) -> None:
-        self._failed, self._why = self._failed + 1, error
-        refused = isinstance(error, (BadCredentials, MayNotAsk, BadQuestion))
-        if refused or self._failed >= self._limit:
-            if self._snapshot is not None:
-                log.error("%s; everything is refused until the console answers: mend the connection", error)
-            self._snapshot = None
-        else:
-            log.warning("refresh %s of %s failed: %s", self._failed, self._limit, error)
-        # counted from here: a console that hangs must not delay the very next decision again
-        self._next = self._clock() + (self._refresh if self._snapshot else min(PAUSE, self._refresh))
 
 
 _OLDER = (

@@ -237,7 +237,9 @@ class Snapshot:
         """
         now = time.time() if now is None else now
         self.check(now)
-        operation = self._operation(action, ref)
+        operation = self._operations.get((ref.type, action))
+        if operation is None:
+            operation = self._operations[ref.type, action] = self._law.action(ref.type, action) or action
         lineage = self.lineage(ref) if lineage is None else lineage
         if not lineage:
             return Decision(False, operation, self.revision, UNKNOWN_OBJECT)
@@ -304,12 +306,6 @@ class Snapshot:
     @functools.cached_property
     def _sorted(self) -> list[str]:
         return sorted(self.locations)
-
-    def _operation(self, action: str, ref: ObjectRef) -> str:
-        operation = self._operations.get((ref.type, action))
-        if operation is None:
-            operation = self._operations[ref.type, action] = self._law.action(ref.type, action) or action
-        return operation
 
     @cached_property
     def _operations(self) -> dict[tuple[str, str], str]:
@@ -406,7 +402,16 @@ def _checked(wire: Mapping[str, Any]) -> Mapping[str, Any]:
 def _snapshot(wire: Mapping[str, Any], now: float) -> Snapshot:
     law = dialects.get(wire["dialect"])
     principal, next_change = Principal.parse(wire["principal"]), wire["next_change_at"]
-    keys = _keys(wire["names"], law)
+    # the keys of names; one that is hidden comes as its digest, a text of the law's as a list of itself
+    names = wire["names"]
+    keys = (
+        [name if isinstance(name, str) else key_in(law, ObjectRef.parse(*name)) for name in names]
+        if law.ignores_case
+        else [name if isinstance(name, str) else ":".join(name) for name in names]
+    )
+    found: dict[str, tuple[str, ...]] = {}
+    for folded, number in wire["spellings"]:
+        found[folded] = (*found.get(folded, ()), keys[number])
     return Snapshot(
         realm=wire["realm"],
         principal=principal,
@@ -421,16 +426,9 @@ def _snapshot(wire: Mapping[str, Any], now: float) -> Snapshot:
         hidden=frozenset((*wire["hidden"], *(key for key in keys if key.startswith("?")))),
         salt=wire["salt"],
         apart={keys[one]: tuple(keys[each] for each in way) for one, way in wire["apart"]},
-        hidden_spellings=_hidden_spellings(wire["spellings"], keys),
+        hidden_spellings=found,
         off=frozenset(keys[item] for item in wire["off"]) if wire["schema"] == SCHEMA_OFF else frozenset(),
     )
-
-
-def _hidden_spellings(rows: list[Any], keys: list[str]) -> dict[str, tuple[str, ...]]:
-    found: dict[str, tuple[str, ...]] = {}
-    for folded, number in rows:
-        found[folded] = (*found.get(folded, ()), keys[number])
-    return found
 
 
 def _slice(wire: Mapping[str, Any], principal: Principal, keys: list[str], now: float) -> Slice:
@@ -454,13 +452,6 @@ def _rule(row: list[Any], keys: list[str], ways: list[tuple[Station, ...]]) -> R
     on, privilege, allow, way, opened, fact, *window = row
     start, end = (None if item is None else _seconds(item) for item in window or (None, None))
     return Rule(keys[on], privilege, allow == 1, ways[way], start, end, opened, fact)
-
-
-def _keys(names: list[Any], law: Dialect) -> list[str]:
-    """The keys of names; one that is hidden comes as its digest, a text of the law's as a list of itself."""
-    if law.ignores_case:
-        return [name if isinstance(name, str) else key_in(law, ObjectRef.parse(*name)) for name in names]
-    return [name if isinstance(name, str) else ":".join(name) for name in names]
 
 
 def _locations(wire: Mapping[str, int | list[int]], names: list[Any]) -> dict[str, tuple[ObjectRef, ...]]:

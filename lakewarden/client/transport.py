@@ -101,7 +101,16 @@ class Transport:
         ca: str | None,
         total: float = float("inf"),
     ) -> None:
-        self.url = _checked_url(url)
+        try:
+            parts = urllib.parse.urlsplit(url)
+            usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
+        except ValueError:
+            usable = False
+        if not usable or parts.query or parts.fragment or not url.isprintable() or " " in url:
+            raise NotConfigured("the console's address must look like https://console.example.org")
+        if "@" in parts.netloc:
+            raise NotConfigured("the console's address must not hold a name or password")
+        self.url = url.rstrip("/")
         if not (token.isascii() and token.isprintable()) or not token or " " in token:
             raise NotConfigured("the token is empty or holds characters that no token has")
         self._token = token
@@ -289,19 +298,6 @@ def _tls(ca: str | None) -> ssl.SSLContext:
         return ssl.create_default_context(cafile=ca)
     except (OSError, ssl.SSLError) as error:
         raise NotConfigured(f"{ca} cannot be used as a certificate file: {error}") from None
-
-
-def _checked_url(url: str) -> str:
-    try:
-        parts = urllib.parse.urlsplit(url)
-        usable = parts.scheme in ("http", "https") and bool(parts.hostname) and parts.port != 0
-    except ValueError:
-        usable = False
-    if not usable or parts.query or parts.fragment or not url.isprintable() or " " in url:
-        raise NotConfigured("the console's address must look like https://console.example.org")
-    if "@" in parts.netloc:
-        raise NotConfigured("the console's address must not hold a name or password")
-    return url.rstrip("/")
 
 
 def setting(given: str | None, variable: str) -> str:

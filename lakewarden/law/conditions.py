@@ -97,7 +97,10 @@ def ways(condition: Condition) -> tuple[Way, ...]:
 def numbered(condition: Condition, numbers: Mapping[Atom, int]) -> tuple[int, ...]:
     """The same ways as integers; a short one first, because it is the quicker yes."""
     return tuple(
-        sorted((_number(way, numbers) for way in ways(condition)), key=lambda way: bin(way).count("1"))
+        sorted(
+            (sum(numbers[atom] for atom in way) for way in ways(condition)),
+            key=lambda way: bin(way).count("1"),
+        )
     )
 
 
@@ -127,7 +130,3 @@ def _ways(condition: Condition) -> Iterable[Way]:
     if isinstance(condition, AnyOf):
         return (way for part in condition.parts for way in _ways(part))
     return (frozenset().union(*choice) for choice in product(*map(_ways, condition.parts)))
-
-
-def _number(way: Way, numbers: Mapping[Atom, int]) -> int:
-    return sum(numbers[atom] for atom in way)

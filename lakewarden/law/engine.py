@@ -340,16 +340,14 @@ def _shown(slice: Slice, law: Dialect, condition: Condition, above: Reach, step:
     for key in keys:
         like = slice.bits.get(key, NOTHING), key in slice.selves
         if like not in differing:
-            differing[like] = holds(ways, word(slice, law, _below(above, like[0], step), key)) != default
+            own = like[0]
+            allow, deny, owned = above
+            below = (
+                allow | own.allow & step.mask,
+                deny | own.deny & step.mask,
+                owned | (step.owner if own.owned else 0),
+            )
+            differing[like] = holds(ways, word(slice, law, below, key)) != default
         if differing[like]:
             exceptions.append(key)
     return Visibility(True, default, frozenset(exceptions))
-
-
-def _below(above: Reach, own: Bits, step: Step) -> Reach:
-    allow, deny, owned = above
-    return (
-        allow | own.allow & step.mask,
-        deny | own.deny & step.mask,
-        owned | (step.owner if own.owned else 0),
-    )

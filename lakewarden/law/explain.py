@@ -334,17 +334,19 @@ def _by_law(decision: Decision, ground: _Ground, test: Test) -> Explanation:
         because = tuple(ground.allows(atom)[0] for atom in _ordered(way, ground) if atom.kind in EVIDENCE)
         return Explanation(decision, _rooted(ground, test, condition, way), tuple(dict.fromkeys(because)))
     entry = (member,) if test.operation.membership else ()
+    # nobody is made somebody else, and nothing given unseen; every other atom can be brought about
     outs = sorted(
         (
             (_lacks((*entry, *_ordered(way, ground)), ground), way)
             for way in open_ways
-            if _reachable(way, ground)
+            if all(atom.kind not in (SELF, BELOW) or ground.holds(atom) for atom in way)
         ),
         key=lambda out: _opens(out[0], ground),
     )
     missing = tuple(lacks for lacks, _ in outs)
     way = outs[0][1] if outs else frozenset()
-    return Explanation(decision, _rooted(ground, test, condition, way), (), *_first_and_rest(missing))
+    first_and_rest = (missing[0], missing[1:]) if missing else ((), ())
+    return Explanation(decision, _rooted(ground, test, condition, way), (), *first_and_rest)
 
 
 def _by_mode(decision: Decision, ground: _Ground) -> Explanation:
@@ -364,11 +366,6 @@ def _placeless(atom: Atom) -> bool:
 
 def _evidence(way: Way) -> int:
     return sum(atom.kind in EVIDENCE for atom in way)
-
-
-def _reachable(way: Way, ground: _Ground) -> bool:
-    """Nobody is made somebody else, and nothing given unseen; every other atom can be brought about."""
-    return all(atom.kind not in (SELF, BELOW) or ground.holds(atom) for atom in way)
 
 
 def _ordered(way: Way, ground: _Ground) -> list[Atom]:
@@ -414,12 +411,6 @@ def _opens(lacks: tuple[Lack, ...], ground: _Ground) -> tuple[int, int, int, int
     codes = {lack.privilege for lack in lacks if lack.kind in ("privilege", "denied")}
     weight = sum(WEIGHTS.get(ground.law.privileges[code].category, 3) for code in codes)
     return offices, owned, weight, len(lacks)
-
-
-def _first_and_rest(
-    outs: tuple[tuple[Lack, ...], ...],
-) -> tuple[tuple[Lack, ...], tuple[tuple[Lack, ...], ...]]:
-    return (outs[0], outs[1:]) if outs else ((), ())
 
 
 def _rooted(ground: _Ground, test: Test, condition: Condition, way: Way) -> Node:

@@ -64,7 +64,11 @@ class _Whole:
             if not code:
                 continue
             if "state" not in event["data"]:
-                self._ended(code, change["revision"], past=past)
+                revision = change["revision"]
+                if past:
+                    self.open.pop(code, None)
+                elif code in self.rests_on and code not in self.facts.ended:
+                    raise Broken(f"it leaves out that change {revision} ended {code}")
             elif past and self._matters(code, event["data"]["state"]):
                 self.open[code] = event
 
@@ -105,12 +109,6 @@ class _Whole:
         if kind(code) == "realmmember":
             return bool(state["realm_id"] == self.facts.realm)
         return kind(code) in ("membership", "assignment")
-
-    def _ended(self, code: str, revision: int, *, past: bool) -> None:
-        if past:
-            self.open.pop(code, None)
-        elif code in self.rests_on and code not in self.facts.ended:
-            raise Broken(f"it leaves out that change {revision} ended {code}")
 
     def _live(self) -> Iterator[tuple[str, Event]]:
         return ((code, event) for code, event in self.open.items() if self.facts.within(event))

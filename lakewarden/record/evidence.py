@@ -97,14 +97,11 @@ def _told(row: Mapping[str, Any], facts: Facts, place: Placement) -> Iterator[st
     if row.get("member") and place.mode != "on":
         yield f"  was a member: {facts.span(row['member'])}"
     for path, rule in ways[: len(row["paths"])]:
-        yield f"  {_sentence(path, rule, place)}: {_since(path, facts)}"
-
-
-def _sentence(path: Mapping[str, Any], rule: Rule, place: Placement) -> str:
-    via = f" via {', '.join(path['via'])}" if path["via"] else ""
-    verb = "held" if rule.allow else "was denied"
-    name = f" as {path['bearer']['principal']}" if path.get("bearer") and not path["via"] else ""
-    return f"{verb} {rule.privilege} on {place.name_of(rule.object)}{via}{name}"
+        via = f" via {', '.join(path['via'])}" if path["via"] else ""
+        verb = "held" if rule.allow else "was denied"
+        name = f" as {path['bearer']['principal']}" if path.get("bearer") and not path["via"] else ""
+        sentence = f"{verb} {rule.privilege} on {place.name_of(rule.object)}{via}{name}"
+        yield f"  {sentence}: {_since(path, facts)}"
 
 
 def _since(path: Mapping[str, Any], facts: Facts) -> str:

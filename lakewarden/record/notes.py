@@ -77,7 +77,13 @@ def signed(checkpoint: Checkpoint, key: PublicKey, signature: bytes) -> str:
 def opened(text: str, key: PublicKey) -> Checkpoint:
     """What a note says, once its signature was found good.  Raises BadNote."""
     body, empty, tail = text.partition("\n\n")
-    checkpoint = _read(body)
+    lines = body.split("\n")
+    if len(lines) < 3 or not lines[0].strip() or not re.match(r"^(0|[1-9][0-9]*)$", lines[1]):
+        raise BadNote("this is no checkpoint")
+    root = decoded(lines[2])
+    if len(root) != 32 or len(lines) > 3:
+        raise BadNote("this is no checkpoint")
+    checkpoint = Checkpoint(lines[0], int(lines[1]), root.hex())
     for line in tail.splitlines() if empty else []:
         match = _SIGNATURE.match(line)
         if match and match[1] == key.name and decoded(match[2])[:4] == key.number:
@@ -134,16 +140,6 @@ def _is_signed(key: bytes, signature: bytes, message: bytes) -> bool:
     except InvalidSignature:
         return False
     return True
-
-
-def _read(body: str) -> Checkpoint:
-    lines = body.split("\n")
-    if len(lines) < 3 or not lines[0].strip() or not re.match(r"^(0|[1-9][0-9]*)$", lines[1]):
-        raise BadNote("this is no checkpoint")
-    root = decoded(lines[2])
-    if len(root) != 32 or len(lines) > 3:
-        raise BadNote("this is no checkpoint")
-    return Checkpoint(lines[0], int(lines[1]), root.hex())
 
 
 def decoded(text: str) -> bytes:

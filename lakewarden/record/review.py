@@ -36,19 +36,17 @@ class ReviewRecord:
             if "fact" in data and "state" not in data:
                 self.ended.setdefault(change["revision"], set()).add(data["fact"])
             if data.get("review") == self.review:
-                self._note(change, event["kind"], data)
-
-    def _note(self, change: Mapping[str, Any], kind: str, data: Mapping[str, Any]) -> None:
-        if kind == "review.opened":
-            self.sealed = data
-        elif kind == "review.decided":
-            self.decided[data["row"]] = (change, data)
-        elif kind == "review.taken_back":
-            self.decided.pop(data["row"], None)
-        elif kind == "review.carried":
-            self.carried[data["row"]] = (change, data)
-        elif kind == "review.proved":
-            self.read.update(dict.fromkeys(data["numbers"], data))
+                kind = event["kind"]
+                if kind == "review.opened":
+                    self.sealed = data
+                elif kind == "review.decided":
+                    self.decided[data["row"]] = (change, data)
+                elif kind == "review.taken_back":
+                    self.decided.pop(data["row"], None)
+                elif kind == "review.carried":
+                    self.carried[data["row"]] = (change, data)
+                elif kind == "review.proved":
+                    self.read.update(dict.fromkeys(data["numbers"], data))
 
 
 def check(

@@ -62,7 +62,12 @@ class Facts:
             self.held(code)
             if kind(code) not in LINKS:
                 raise Broken(f"{code} leads to nothing else")
-            ends = self._ends(code)
+            # from whom a link leads to whom or what
+            state = self.state(code)
+            if state.get("realm_id", self.realm) != self.realm:
+                raise Broken(f"{code} is about another realm")
+            (start, one), (end, other) = LINKS[kind(code)]
+            ends = (start, state[one]), (end, state[other])
             if at is None:
                 self._speaks_of(code, pseudonym)
             elif ends[0] != at and ends != before:
@@ -116,14 +121,6 @@ class Facts:
         if end is None:
             return f"{text}, and it had not ended when the record was signed"
         return f"{text}, ended by {self._change(end)}"
-
-    def _ends(self, code: str) -> tuple[Station, Station]:
-        """From whom a link leads to whom or what."""
-        state = self.state(code)
-        if state.get("realm_id", self.realm) != self.realm:
-            raise Broken(f"{code} is about another realm")
-        (start, one), (end, other) = LINKS[kind(code)]
-        return (start, state[one]), (end, state[other])
 
     def _speaks_of(self, code: str, pseudonym: str) -> None:
         """The first whom an event names is who joined, holds or owns."""

@@ -57,7 +57,9 @@ class Users:
         key = str(session.sessionUUID())
         with self._lock:
             if key not in self._users:
-                self._users = self._working()
+                # from session to user, for those there are now; a session never changes hands
+                listed = each(self._sessions.listActiveSessions())
+                self._users = {str(item.serverSessionId()): str(item.userId()) for item in listed}
             user = self._users.get(key)
             if not user:
                 raise Nobody(
@@ -67,11 +69,6 @@ class Users:
                 who = Principal("user", user)
                 self._held[user] = FreshSnapshot(self._client, self._realm, who, refresh=self._refresh)
             return self._held[user]
-
-    def _working(self) -> dict[str, str]:
-        """From session to user, for those there are now; a session never changes hands."""
-        listed = each(self._sessions.listActiveSessions())
-        return {str(item.serverSessionId()): str(item.userId()) for item in listed}
 
 
 class Server:

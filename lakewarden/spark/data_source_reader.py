@@ -80,9 +80,16 @@ class ReadOptions:
         view = _needed(options, "view")
         if view not in VIEWS:
             raise ReadingFailed("OPTION", f"view must be one of {', '.join(VIEWS)}")
+        # the token given; that of the environment goes to the console of the environment alone
+        url = options.get("url", "").rstrip("/")
+        if url and not options.get("token") and url != os.environ.get("LAKEWARDEN_URL", "").rstrip("/"):
+            raise ReadingFailed(
+                "OPTION", "give option token with option url: LAKEWARDEN_TOKEN is not for there"
+            )
+        token = _setting(options, "token", "LAKEWARDEN_TOKEN")
         return cls(
             url=_setting(options, "url", "LAKEWARDEN_URL"),
-            token=_token(options),
+            token=token,
             realm=_needed(options, "realm"),
             view=view,
             as_of=options.get("as_of", ""),
@@ -121,14 +128,6 @@ def _setting(options: Mapping[str, str], name: str, variable: str) -> str:
     if not value:
         raise ReadingFailed("OPTION", f"give option {name}, or set {variable} before Spark starts")
     return value
-
-
-def _token(options: Mapping[str, str]) -> str:
-    """The token given; that of the environment goes to the console of the environment alone."""
-    url = options.get("url", "").rstrip("/")
-    if url and not options.get("token") and url != os.environ.get("LAKEWARDEN_URL", "").rstrip("/"):
-        raise ReadingFailed("OPTION", "give option token with option url: LAKEWARDEN_TOKEN is not for there")
-    return _setting(options, "token", "LAKEWARDEN_TOKEN")
 
 
 def _whole(options: Mapping[str, str], name: str, usual: int, least: int, most: int) -> int:

@@ -98,7 +98,11 @@ class Rules:
         implements = ["scala.Function1"]
 
     def __init__(self, jvm: Any) -> None:
-        self._jvm, self._classes = jvm, _compiled(jvm)
+        compiler = jvm.org.codehaus.janino.SimpleCompiler()
+        compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
+        compiler.cook(_CODE)
+        compiled = compiler.getClassLoader().loadClass("lakewarden.Earlier").newInstance()
+        self._jvm, self._classes = jvm, compiled
         self.look: Callable[[Any, Any], None] | None = None
         self._dialect: Any = None
 
@@ -116,10 +120,3 @@ class Rules:
     def end(self) -> None:
         self.look = None
         self._jvm.org.apache.spark.sql.jdbc.JdbcDialects.unregisterDialect(self._dialect)
-
-
-def _compiled(jvm: Any) -> Any:
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
-    compiler.cook(_CODE)
-    return compiler.getClassLoader().loadClass("lakewarden.Earlier").newInstance()

@@ -145,8 +145,15 @@ def _named(touch: Action, place: tuple[str, ...], snapshot: Snapshot, realm: str
     if "table" in types:
         return _in_tree(touch, place, realm)
     if "dataset" in types:
-        return _as_dataset(touch, place, realm)
-    return _in_namespace(touch, place, realm)
+        # a catalog stands for a namespace, a table in it for the dataset of its name
+        if touch.kind in (CATALOG, SCHEMA):
+            return LawQuestion(touch.action, ObjectRef("namespace", realm, place))
+        action = "create_dataset" if touch.action in _MADE_IN_SCHEMA else touch.action
+        return LawQuestion(action, ObjectRef("dataset", realm, (*place, touch.name[-1])))
+    # a catalog stands for a namespace as a whole, and all that lies in it for nothing finer
+    return LawQuestion(
+        touch.action if touch.action in (READ, USE) else WRITE, ObjectRef("namespace", realm, place)
+    )
 
 
 def _in_tree(touch: Action, place: tuple[str, ...], realm: str) -> LawQuestion:
@@ -162,18 +169,3 @@ def _in_tree(touch: Action, place: tuple[str, ...], realm: str) -> LawQuestion:
     if touch.action in _MADE_IN_SCHEMA:
         return LawQuestion(touch.action, ObjectRef("schema", realm, schema))
     return LawQuestion(touch.action, ObjectRef(touch.kind, realm, (*schema, below[-1])))
-
-
-def _in_namespace(touch: Action, place: tuple[str, ...], realm: str) -> LawQuestion:
-    """A catalog stands for a namespace as a whole, and all that lies in it for nothing finer."""
-    return LawQuestion(
-        touch.action if touch.action in (READ, USE) else WRITE, ObjectRef("namespace", realm, place)
-    )
-
-
-def _as_dataset(touch: Action, place: tuple[str, ...], realm: str) -> LawQuestion:
-    """A catalog stands for a namespace, a table in it for the dataset of its name."""
-    if touch.kind in (CATALOG, SCHEMA):
-        return LawQuestion(touch.action, ObjectRef("namespace", realm, place))
-    action = "create_dataset" if touch.action in _MADE_IN_SCHEMA else touch.action
-    return LawQuestion(action, ObjectRef("dataset", realm, (*place, touch.name[-1])))

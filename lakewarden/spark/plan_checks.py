@@ -108,7 +108,11 @@ class Watching:
     def _judge(self, session: Any, plan: Any) -> None:
         snapshot = self._who(session).current()
         try:
-            touches = self.touches(session, plan, self._folders())
+            # tables are made in two steps, both in the thread of the statement
+            if not hasattr(self._threads, "folders"):
+                self._threads.folders = {}
+            found: Folders = self._threads.folders
+            touches = self.touches(session, plan, found)
         except AccessDenied:  # of what had to be analysed to know it
             frames = self._frames()
             if any(part in frames for part in (*_PARTS, ".classic.Catalog.listTables(")):
@@ -168,13 +172,6 @@ class Watching:
                 walk.touch(Action(READ, UNKNOWN, (f"with the setting {name}", _CHANGED)))
         return list(walk.touches)
 
-    def _folders(self) -> Folders:
-        """Tables are made in two steps, both in the thread of the statement."""
-        if not hasattr(self._threads, "folders"):
-            self._threads.folders = {}
-        found: Folders = self._threads.folders
-        return found
-
     def _stands_elsewhere(self, touches: Sequence[Action]) -> bool:
         """Whether this plan is a part of another that is checked whole, or what Spark does for itself.
 
@@ -205,20 +202,18 @@ class Watching:
         if not refused:
             return None
         explained = snapshot.explain(asked.action, asked.ref, lineage=refused[0])
+        # the console's page where to ask for it, and that says why
+        subject, action, resource = question
+        query = {"resource": resource.id, "type": resource.type, "action": action, "for": str(subject)}
+        link = f"{self._console.url}/requests/new?{urlencode(query)}" if self._console.url else None
         return Decision(
             question,
             allowed=False,
             reason=explained.decision.reason,
             missing=tuple(map(_told, explained.missing)),
             revision=snapshot.revision,
-            request_url=self._link(question),
+            request_url=link,
         )
-
-    def _link(self, question: Question) -> str | None:
-        """The console's page where to ask for it, and that says why."""
-        subject, action, resource = question
-        query = {"resource": resource.id, "type": resource.type, "action": action, "for": str(subject)}
-        return f"{self._console.url}/requests/new?{urlencode(query)}" if self._console.url else None
 
 
 def _told(lack: Lacking) -> Lack:

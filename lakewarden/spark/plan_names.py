@@ -416,14 +416,11 @@ def has_method(thing: Any, method: str) -> bool:
 
 def connection(url: str) -> Name:
     """A database that no catalog stands for."""
-    return Name(UNKNOWN, (f"jdbc {_without_secrets(url)}", ELSEWHERE))
-
-
-def _without_secrets(url: str) -> str:
-    """The address without what may hold a password: everything after `?` or `;`, and before `@`."""
+    # the address without what may hold a password: everything after `?` or `;`, and before `@`
     head = url.split("?")[0].split(";")[0]
     scheme, _, rest = head.partition("//")
-    return f"{scheme}//{rest.rpartition('@')[2]}" if rest else scheme
+    without_secrets = f"{scheme}//{rest.rpartition('@')[2]}" if rest else scheme
+    return Name(UNKNOWN, (f"jdbc {without_secrets}", ELSEWHERE))
 
 
 _BY_CLASS = {

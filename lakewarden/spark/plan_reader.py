@@ -86,7 +86,7 @@ class PlanWalk:
         elif (reading := COMMANDS.get(name)) is not None:
             reading(self, node)
         elif (action := DATABASE.get(name)) is not None:
-            self._database(action, str(node.databaseName()))
+            self.touch(Action(action, SCHEMA, (self.namer.current_catalog(), str(node.databaseName()))))
         elif name in QUERIES:
             for method in QUERIES[name]:
                 self.query(getattr(node, method)())
@@ -112,9 +112,6 @@ class PlanWalk:
                 live_in(self, place)
         for method in plain.queries:
             self.query(getattr(node, method)())
-
-    def _database(self, action: str, database: str) -> None:
-        self.touch(Action(action, SCHEMA, (self.namer.current_catalog(), database)))
 
 
 def _inputs(node: Any, method: str) -> Iterable[Any]:

@@ -82,7 +82,13 @@ class Reporter:
         for start in range(0, len(news), MOST):
             message = {"realm": self._realm, "run": self._run, "uses": news[start : start + MOST]}
             if not self._sent(message):
-                self._keep(message)
+                self._spool.mkdir(parents=True, exist_ok=True, mode=0o700)
+                name = "".join(char if char.isalnum() else "-" for char in str(message["run"]))
+                self._kept += 1
+                place = self._spool / f"uses-{name}-{os.getpid()}-{self._kept}.json"
+                being_written = place.with_suffix(".new")
+                being_written.write_text(json.dumps(message))
+                being_written.replace(place)
 
     def _sent(self, message: Mapping[str, Any]) -> bool:
         try:
@@ -102,15 +108,6 @@ class Reporter:
             if not self._sent(message):
                 return
             place.unlink(missing_ok=True)
-
-    def _keep(self, message: Mapping[str, Any]) -> None:
-        self._spool.mkdir(parents=True, exist_ok=True, mode=0o700)
-        name = "".join(char if char.isalnum() else "-" for char in str(message["run"]))
-        self._kept += 1
-        place = self._spool / f"uses-{name}-{os.getpid()}-{self._kept}.json"
-        being_written = place.with_suffix(".new")
-        being_written.write_text(json.dumps(message))
-        being_written.replace(place)
 
 
 def spool_folder(given: Union[str, Path, None]) -> Path:

@@ -89,7 +89,16 @@ def _steps(
             yield Step("drop_role", role=key)
     too_rich = set() if observed.complete else {key for key, change in rights.items() if change.extra}
     for person, differing in memberships.items():
-        step = _switch(person, differing, observed, too_rich)
+        leaves = differing.extra if observed.complete else frozenset()
+        waits = {key for key in differing.missing if key in too_rich}
+        stays = {key for key in waits if person in observed.members.get(key, ())}
+        step = Step(
+            "switch",
+            person=person,
+            joins=tuple(sorted(differing.missing - waits)),
+            leaves=tuple(sorted(leaves)),
+            keeps=tuple(sorted(differing.same | (differing.extra - leaves) | stays)),
+        )
         if step.joins or step.leaves:
             yield _told_of_denials(step, denying) if denying else step
 
@@ -166,19 +175,6 @@ def gives(observed: Observation, person: str, right: Right) -> bool:
         person in people - observed.amiss_members.get(key, frozenset())
         and right in observed.roles.get(key, frozenset()) - observed.amiss_rights.get(key, frozenset())
         for key, people in observed.members.items()
-    )
-
-
-def _switch(person: str, change: _Difference[str], observed: Observation, too_rich: Collection[str]) -> Step:
-    leaves = change.extra if observed.complete else frozenset()
-    waits = {key for key in change.missing if key in too_rich}
-    stays = {key for key in waits if person in observed.members.get(key, ())}
-    return Step(
-        "switch",
-        person=person,
-        joins=tuple(sorted(change.missing - waits)),
-        leaves=tuple(sorted(leaves)),
-        keeps=tuple(sorted(change.same | (change.extra - leaves) | stays)),
     )
 
 

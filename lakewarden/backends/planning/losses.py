@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from lakewarden.backends.base import DENY, Desired, Observation, Right, Step
@@ -54,16 +54,14 @@ class Losses:
             return not held <= self._of(self._keys(step.person))
         if step.kind == "take":
             given = [right for right in step.rights if not right.right.startswith(DENY)]
-            return any(not self._of(keys).issuperset(given) for keys in self._staying(step.role))
+            # what those are to be in who are in a role and have no step of their own out of it
+            people = self._observed.members.get(step.role, frozenset())
+            staying = {self._keys(person) for person in people if (step.role, person) not in self._leaving}
+            return any(not self._of(keys).issuperset(given) for keys in staying)
         return False
 
     def _keys(self, person: str) -> Keys:
         return self._wanted.get(person, frozenset())
-
-    def _staying(self, role: str) -> Collection[Keys]:
-        """What those are to be in who are in a role and have no step of their own out of it."""
-        people = self._observed.members.get(role, frozenset())
-        return {self._keys(person) for person in people if (role, person) not in self._leaving}
 
     def _of(self, keys: Keys) -> frozenset[Right]:
         if keys not in self._decided:

@@ -143,19 +143,16 @@ class Memory:
 
     def _locked(self, step: Step) -> None:
         with self._world.lock:
-            self._do(step)
+            operations = {
+                "make_role": self._make,
+                "give": self._give,
+                "take": self._take,
+                "switch": self._switch,
+                "drop_role": self._drop,
+                "take_foreign": self._take_foreign,
+            }
+            operations[step.kind](step)
             self._world.version += 1
-
-    def _do(self, step: Step) -> None:
-        operations = {
-            "make_role": self._make,
-            "give": self._give,
-            "take": self._take,
-            "switch": self._switch,
-            "drop_role": self._drop,
-            "take_foreign": self._take_foreign,
-        }
-        operations[step.kind](step)
 
     def _make(self, step: Step) -> None:
         self._world.roles.setdefault(step.role, set())

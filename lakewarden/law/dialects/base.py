@@ -147,7 +147,14 @@ class Dialect:
         _set(self, numbers=self._numbered())
         _set(self, steps={self.root_type: _steps(self)[self.root_type]})
         _set(self, tests=dict(self._tests()))
-        _set(self, paths=_paths(self))
+        paths: dict[str, tuple[str, ...]] = {self.root_type: ()}
+        waiting = [self.root_type]
+        for parent in waiting:
+            for child in self.children[parent]:
+                if child not in paths:
+                    paths[child] = (*paths[parent], child)
+                    waiting.append(child)
+        _set(self, paths=paths)
 
     @property
     def types(self) -> tuple[str, ...]:
@@ -223,7 +230,14 @@ class Dialect:
         return numbered(condition, self.numbers)
 
     def _numbered(self) -> dict[Atom, int]:
-        return _numbers(self)
+        # rights first, at the privileges' own bits; then no-denials in that order; then owners and the rest
+        rights = {Atom(RIGHT, code): p.bit for code, p in self.privileges.items()}
+        denials = {Atom(NO_DENIAL, code): p.bit << self.denial_shift for code, p in self.privileges.items()}
+        others = [Atom(OWNER, type) for type in self.types] + [
+            Atom(kind) for kind in (MEMBER, SERVICE_ADMIN, SELF)
+        ]
+        start = 2 * len(self.privileges)
+        return {**rights, **denials, **{atom: 1 << start + place for place, atom in enumerate(others)}}
 
     def _tests(self) -> Iterable[tuple[tuple[str, str], Test]]:
         for name, operation in self.operations.items():
@@ -243,28 +257,6 @@ def asks_whole(condition: Condition) -> bool:
 def _set(dialect: Dialect, **values: object) -> None:
     for name, value in values.items():
         object.__setattr__(dialect, name, value)
-
-
-def _paths(dialect: Dialect) -> dict[str, tuple[str, ...]]:
-    paths: dict[str, tuple[str, ...]] = {dialect.root_type: ()}
-    waiting = [dialect.root_type]
-    for parent in waiting:
-        for child in dialect.children[parent]:
-            if child not in paths:
-                paths[child] = (*paths[parent], child)
-                waiting.append(child)
-    return paths
-
-
-def _numbers(dialect: Dialect) -> dict[Atom, int]:
-    """Rights first, at the privileges' own bits; then no-denials in that order; then owners and the rest."""
-    rights = {Atom(RIGHT, code): p.bit for code, p in dialect.privileges.items()}
-    denials = {Atom(NO_DENIAL, code): p.bit << dialect.denial_shift for code, p in dialect.privileges.items()}
-    others = [Atom(OWNER, type) for type in dialect.types] + [
-        Atom(kind) for kind in (MEMBER, SERVICE_ADMIN, SELF)
-    ]
-    start = 2 * len(dialect.privileges)
-    return {**rights, **denials, **{atom: 1 << start + place for place, atom in enumerate(others)}}
 
 
 def _steps(dialect: Dialect) -> dict[str, Step]:

@@ -128,7 +128,9 @@ def run(spark: Any, given: Namespace, tell: Telling) -> None:
 
 
 def _mirrored(wanted: DesiredState, targets: Iterable[BackendObject]) -> Iterator[tuple[Any, ...]]:
-    levels, seen = Levels(wanted.standing, wanted.containers), DesiredState(**_parts(wanted))
+    names = ("standing", "containers", "logins", "given", "asked", "by_person")
+    parts = {name: getattr(wanted, name) for name in names}
+    levels, seen = Levels(wanted.standing, wanted.containers), DesiredState(**parts)
     for there in targets:
         for role, right in seen.mirrored(levels, there):
             yield (there.backend, role, None, there.kind, there.path, right)
@@ -145,11 +147,6 @@ def _apart(wanted: DesiredState, targets: Iterable[BackendObject]) -> Iterator[t
             for place in places(crowd & apart):
                 person = wanted.standing.people.keys[place]
                 yield (there.backend, None, person, there.kind, there.path, right)
-
-
-def _parts(wanted: DesiredState) -> dict[str, Any]:
-    names = ("standing", "containers", "logins", "given", "asked", "by_person")
-    return {name: getattr(wanted, name) for name in names}
 
 
 def _should(spark: Any, wanted: DesiredState, mirrored: Any, resolved: Any) -> tuple[Any, Any]:

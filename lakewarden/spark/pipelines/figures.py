@@ -23,12 +23,23 @@ def gathered(levels: Path, standing: Population) -> dict[str, Any]:
     """
     totals = _rows(levels, TOTAL, "type", "people", "counts")
     sampled = _rows(levels, SAMPLE, "people", "trouble")
+    # on how many objects each unit gives something
+    parts = _parts(levels, UNIT, "unit_kind", "unit", "people")
+    breadth = [
+        (Unit(kind, unit), objects) for kind, unit, objects in _summed(parts, ("unit_kind", "unit"), "people")
+    ]
+    # for each type the pairs of a person and an object, by action; a row for each task and type
+    found: dict[str, dict[str, int]] = {}
+    for row in totals:
+        for item in row["counts"]:
+            of_type = found.setdefault(row["type"], {})
+            of_type[item["action"]] = of_type.get(item["action"], 0) + item["people"]
     return {
         "objects": _added((row["type"], row["people"]) for row in totals),
-        "pairs": _by_type(totals),
+        "pairs": found,
         **people_figures(standing, _reads(levels)),
         "exposed": _exposed(levels, sorted(data_types(standing.law))),
-        "broadest": roles_figures(standing, _breadth(levels)),
+        "broadest": roles_figures(standing, breadth),
         "sampled": sum(row["people"] for row in sampled),
         "differences": [row["trouble"] for row in sampled if row["trouble"] is not None][:20],
     }
@@ -84,14 +95,6 @@ def _reads(levels: Path) -> list[tuple[int, str, int]]:
     return _summed(told(), ("key", "action"), "people")
 
 
-def _breadth(levels: Path) -> list[tuple[Unit, int]]:
-    """On how many objects each unit gives something."""
-    parts = _parts(levels, UNIT, "unit_kind", "unit", "people")
-    return [
-        (Unit(kind, unit), objects) for kind, unit, objects in _summed(parts, ("unit_kind", "unit"), "people")
-    ]
-
-
 def _exposed(levels: Path, data: Sequence[str]) -> list[dict[str, Any]]:
     """The objects that most can read."""
     foremost = None
@@ -114,16 +117,6 @@ def _read_by_some(part: Any, data: Sequence[str]) -> Any:
     told = pc.and_(holds, pc.equal(pc.struct_field(counts, "action"), "read"))
     told = pc.and_(told, pc.greater(weight, 0))
     return part.take(rows.filter(told)).append_column("weight", weight.filter(told))
-
-
-def _by_type(totals: Any) -> dict[str, dict[str, int]]:
-    """For each type the pairs of a person and an object, by action; a row for each task and type."""
-    found: dict[str, dict[str, int]] = {}
-    for row in totals:
-        for item in row["counts"]:
-            of_type = found.setdefault(row["type"], {})
-            of_type[item["action"]] = of_type.get(item["action"], 0) + item["people"]
-    return found
 
 
 def _added(rows: Iterable[tuple[str, int]]) -> dict[str, int]:

@@ -141,15 +141,12 @@ class Levels(Answers):
             return free
         if asked.beside and asked.beside not in held.types:
             return 0
-        found = self.joined(test, self._atoms_on(held, place.key))
-        return found & self.standing.members if asked.membership else found
-
-    def _atoms_on(self, held: HeldPrivileges, key: Key) -> _Atoms:
-        """What was worked out for one operation is at hand for the next one on the same object."""
+        # what was worked out for one operation is at hand for the next one on the same object
         latest = self._latest
-        if latest is None or latest.on is not held or latest.key != key:
-            latest = self._latest = _Atoms(self, held, key)
-        return latest
+        if latest is None or latest.on is not held or latest.key != place.key:
+            latest = self._latest = _Atoms(self, held, place.key)
+        found = self.joined(test, latest)
+        return found & self.standing.members if asked.membership else found
 
     def above(self, place: ObjectFacts) -> HeldPrivileges | None:
         return self._above(place)

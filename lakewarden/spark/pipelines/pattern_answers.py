@@ -57,7 +57,16 @@ class Named(Answers):
             root.key: root._replace(facts=(*root.facts, *owners)),
         }
         self.facts: Sequence[Fact] = [*facts, *more]
-        self._bits = self._gathered(self.facts)
+        # who holds each privilege on each text now, what a privilege stands for counted too
+        found: dict[str, dict[int, Crowd]] = defaultdict(lambda: defaultdict(int))
+        for fact in self.facts:
+            if fact.on and fact.allow and contains(fact.window, self.standing.realm.at):
+                crowd, bits = self.standing.crowd(fact.unit), self.text_law.bits(fact.privilege)
+                while bits:
+                    bit = bits & -bits
+                    found[fact.on][bit] |= crowd
+                    bits ^= bit
+        self._bits = {text: dict(held) for text, held in found.items()}
         self.texts = Texts((text, 1 << place) for place, text in enumerate(self._bits))
         self._held_by = list(self._bits.values())
         self._known: dict[tuple[object, ...], Crowd] = {}
@@ -80,15 +89,7 @@ class Named(Answers):
             return free
         if asked.beside or asked.each:
             return 0
-        return self._by_names(test, lineage)
-
-    def lineage(self, place: ObjectFacts) -> Lineage:
-        """The levels of an entity, root first, as the law is asked about them."""
-        above = (self.containers[key] for key in place.ancestors)
-        return tuple(Level(item.type, item.key, item.name) for item in (*above, place))
-
-    def _by_names(self, test: Test, lineage: Lineage) -> Crowd:
-        """Entities that the same texts name on every level asked about are answered once."""
+        # entities that the same texts name on every level asked about are answered once
         named = []
         for on in test.levels:
             level = pattern_levels.level_of(on, lineage)
@@ -98,6 +99,11 @@ class Named(Answers):
         if like not in self._known:
             self._known[like] = self.joined(test, self._crowds(test, dict(named), below))
         return self._known[like]
+
+    def lineage(self, place: ObjectFacts) -> Lineage:
+        """The levels of an entity, root first, as the law is asked about them."""
+        above = (self.containers[key] for key in place.ancestors)
+        return tuple(Level(item.type, item.key, item.name) for item in (*above, place))
 
     def _crowds(self, test: Test, named: Mapping[str, int], below: int) -> Mapping[Atom, Crowd]:
         standing, root = self.standing, self.standing.realm.root
@@ -133,15 +139,3 @@ class Named(Answers):
             if fact.privilege == OWNS and contains(fact.window, self.standing.realm.at):
                 found |= self.standing.crowd(fact.unit)
         return found
-
-    def _gathered(self, facts: Iterable[Fact]) -> dict[str, dict[int, Crowd]]:
-        """Who holds each privilege on each text now, what a privilege stands for counted too."""
-        found: dict[str, dict[int, Crowd]] = defaultdict(lambda: defaultdict(int))
-        for fact in facts:
-            if fact.on and fact.allow and contains(fact.window, self.standing.realm.at):
-                crowd, bits = self.standing.crowd(fact.unit), self.text_law.bits(fact.privilege)
-                while bits:
-                    bit = bits & -bits
-                    found[fact.on][bit] |= crowd
-                    bits ^= bit
-        return {text: dict(held) for text, held in found.items()}

@@ -75,13 +75,10 @@ def nearly_one(
     for one, other in sorted(pairs):
         shared, every = len(of_role[one] & of_role[other]), len(of_role[one] | of_role[other])
         if shared >= ALIKE * every:
-            yield _pair(standing, one, other, shared, every, len(of_role[one]) - shared)
-
-
-def _pair(standing: Population, one: int, other: int, shared: int, rules: int, only: int) -> Hint:
-    held = standing.crowd(Unit(ROLE, one)) | standing.crowd(Unit(ROLE, other))
-    data = {"shared": shared, "rules": rules, "only": only}
-    return Hint("near_roles", role=one, other_role=other, people=count(held), data=data)
+            held = standing.crowd(Unit(ROLE, one)) | standing.crowd(Unit(ROLE, other))
+            data = {"shared": shared, "rules": every, "only": (len(of_role[one]) - shared)}
+            pair = Hint("near_roles", role=one, other_role=other, people=count(held), data=data)
+            yield pair
 
 
 def counted(holders: Iterable[int]) -> Mapping[int, int]:

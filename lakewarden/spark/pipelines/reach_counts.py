@@ -146,7 +146,8 @@ class AccessCollector:
             unit = fact.unit if fact.unit.kind == ROLE else Unit("principal", fact.unit.key)
             by_unit[unit].append((fact.privilege, fact.allow))
         for unit, given in by_unit.items():
-            crowd = self.standing.crowd(_people_of(unit))
+            people = unit if unit.kind == ROLE else Unit("holder", unit.key)
+            crowd = self.standing.crowd(people)
             yield ResultRow(
                 HELD,
                 place.key,
@@ -202,10 +203,6 @@ class AccessCollector:
                 atom.kind == SELF for test in tests if test for atom in atoms(test.condition)
             )
         return self._asks_self[type]
-
-
-def _people_of(unit: Unit) -> Unit:
-    return unit if unit.kind == ROLE else Unit("holder", unit.key)
 
 
 def actions(law: Dialect, type: str) -> list[tuple[str, str]]:

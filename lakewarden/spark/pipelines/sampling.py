@@ -6,14 +6,14 @@ The slice of a person is made of the same facts, but by another way: from the pe
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from zlib import crc32
 
 from lakewarden.law import engine
 from lakewarden.law.facts import Key, Level, Lineage, Rule, Slice, Station
 from lakewarden.spark.pipelines.inherited_facts import Fact, ObjectFacts
 from lakewarden.spark.pipelines.people_sets import one_of
-from lakewarden.spark.pipelines.population import Population, Unit, Window, joined
+from lakewarden.spark.pipelines.population import Unit, Window, joined
 from lakewarden.spark.pipelines.reach_counts import Able, LawAnswers, actions
 
 Way = tuple[Unit, tuple[Station, ...], Window]
@@ -72,7 +72,15 @@ class Sample:
         key = self.standing.people.keys[person]
         paths = self.standing.paths(key)
         if self.asked.by_text:
-            return self._slice_of_texts(person, key, paths)
+            if person not in self._slices:
+                root = self._facts_on(self.containers[self.standing.realm.root])
+                rules = [
+                    _rule(fact, fact.on or self.standing.realm.root, via, window)
+                    for unit, via, window in paths
+                    for fact in (*self._texts.get(unit, ()), *root.get(unit, ()))
+                ]
+                self._slices[person] = self._built(key, rules)
+            return self._slices[person]
         on = [*(self._facts_on(self.containers[ancestor]) for ancestor in place.ancestors), _by_unit(place)]
         return self._built(
             key,
@@ -84,17 +92,6 @@ class Sample:
             ],
         )
 
-    def _slice_of_texts(self, person: int, key: int, paths: Iterable[Way]) -> Slice:
-        if person not in self._slices:
-            root = self._facts_on(self.containers[self.standing.realm.root])
-            rules = [
-                _rule(fact, fact.on or self.standing.realm.root, via, window)
-                for unit, via, window in paths
-                for fact in (*self._texts.get(unit, ()), *root.get(unit, ()))
-            ]
-            self._slices[person] = self._built(key, rules)
-        return self._slices[person]
-
     def _built(self, key: int, rules: list[Rule]) -> Slice:
         standing, realm = self.standing, self.standing.realm
         one = standing.principals[key]
@@ -104,7 +101,7 @@ class Sample:
             realm.law,
             realm.revision,
             rules,
-            member=_member(standing, key),
+            member=bool(standing.members & standing.people.alone(key)),
             service_admin=one.service_admin,
             mode=realm.enforced,
             selves=standing.roles_held(key),
@@ -119,10 +116,6 @@ class Sample:
     def _lineage(self, place: ObjectFacts) -> Lineage:
         above = (self.containers[key] for key in place.ancestors)
         return tuple(Level(item.type, item.key, item.name) for item in (*above, place))
-
-
-def _member(standing: Population, key: Key) -> bool:
-    return bool(standing.members & standing.people.alone(key))
 
 
 def _by_unit(place: ObjectFacts) -> dict[Unit, list[Fact]]:

@@ -143,7 +143,12 @@ class Least:
         counted = {"days": self.days, "reported": beneath.reported, "objects": beneath.objects}
         ground = {**counted, "given": self.given(fact)}
         crowd = self.standing.crowd(fact.unit)
-        if not crowd & self._users(known.code, beneath):
+        # who did something here or below that the privilege serves
+        bit = self.law.privileges[known.code].bit
+        users = self.standing.people.crowd(
+            item.person for item in beneath.used if bit & serving(self.law.code, item.type, item.action)
+        )
+        if not crowd & users:
             yield self._about(fact, place, "unused_grant", ground)
         elif known.category != "use":
             touched = sum(
@@ -169,13 +174,6 @@ class Least:
         if age is None:
             return ""
         return f"; granted {'today' if age == 0 else 'a day ago' if age == 1 else f'{age} days ago'}"
-
-    def _users(self, code: str, beneath: Beneath) -> Crowd:
-        """Who did something here or below that the privilege serves."""
-        bit = self.law.privileges[code].bit
-        return self.standing.people.crowd(
-            item.person for item in beneath.used if bit & serving(self.law.code, item.type, item.action)
-        )
 
     def _told_here(self, place: ObjectFacts) -> bool:
         if place.key == self.standing.realm.root:
@@ -354,16 +352,12 @@ def ownable(law: str) -> frozenset[str]:
     owned = {
         atom.name for test in dialect.tests.values() for atom in atoms(test.condition) if atom.kind == OWNER
     }
-    return frozenset(owned & _over_data(dialect))
-
-
-def _over_data(law: Dialect) -> set[str]:
-    """The types that hold data, and those below which it stands."""
-    found, before = set(data_types(law)), -1
+    # the types that hold data, and those below which it stands
+    found, before = set(data_types(dialect)), -1
     while len(found) != before:
         before = len(found)
-        found |= {type for type in law.types if set(law.child_types(type)) & found}
-    return found
+        found |= {type for type in dialect.types if set(dialect.child_types(type)) & found}
+    return frozenset(owned & found)
 
 
 __all__ = ["Beneath", "Hint", "Least", "ReportedUse", "denial_matters", "ownable", "serving"]

@@ -11,7 +11,7 @@ from typing import NamedTuple, cast
 
 from lakewarden.law import pattern_levels
 from lakewarden.law.dialects.patterns import TextDialect
-from lakewarden.law.facts import Level, Lineage
+from lakewarden.law.facts import Level
 from lakewarden.law.globs import like
 from lakewarden.law.patterns import Texts, parts_of
 from lakewarden.spark.pipelines.inherited_facts import Fact, ObjectFacts
@@ -62,8 +62,13 @@ class OnTexts:
             done[use[1]].append(use)
         data = data_types(self.law)
         for entity in every if self.texts else ():
-            lineage = self._lineage(entity)
-            naming, told = self._naming(lineage), done.get(entity.key, ())
+            above = (self.least.containers[key] for key in entity.ancestors)
+            lineage = tuple(Level(item.type, item.key, item.name) for item in (*above, entity))
+            # the texts that name an entity, or something above it: what is asked there may be what it is for
+            found = self._held.on(*pattern_levels.named(lineage))
+            for end in range(1, len(lineage)):
+                found |= self._held.on(*pattern_levels.named(lineage[:end]))
+            naming, told = found, done.get(entity.key, ())
             if entity.type in data:
                 for place in places(naming):
                     objects[place] += 1
@@ -77,17 +82,6 @@ class OnTexts:
             bits = serving(self.law.code, type, action)
             for place in places(naming):
                 used[place][bits] |= self.least.standing.people.alone(person)
-
-    def _naming(self, lineage: Lineage) -> int:
-        """The texts that name an entity, or something above it: what is asked there may be what it is for."""
-        found = self._held.on(*pattern_levels.named(lineage))
-        for end in range(1, len(lineage)):
-            found |= self._held.on(*pattern_levels.named(lineage[:end]))
-        return found
-
-    def _lineage(self, place: ObjectFacts) -> Lineage:
-        above = (self.least.containers[key] for key in place.ancestors)
-        return tuple(Level(item.type, item.key, item.name) for item in (*above, place))
 
     def _unused(self, fact: Fact) -> Iterator[Hint]:
         known, named = self.law.privilege(fact.privilege), self._named[self._at[fact.on]]
@@ -121,7 +115,10 @@ class OnTexts:
             for item in beside:
                 others |= self.least.lasting.crowd(item.unit)
             if crowd and not crowd & ~others:
-                found[fact.key] = _said(fact, beside)
+                wider = sorted({item.on for item in beside} - {fact.on})
+                found[fact.key] = (
+                    f"what is given on {wider[0]}" if wider else "another grant on the same name"
+                )
         return found
 
     def _beside(
@@ -158,8 +155,3 @@ class OnTexts:
             people=count(self.least.standing.crowd(unit)),
             data=data,
         )
-
-
-def _said(fact: Fact, beside: Iterable[Fact]) -> str:
-    wider = sorted({item.on for item in beside} - {fact.on})
-    return f"what is given on {wider[0]}" if wider else "another grant on the same name"

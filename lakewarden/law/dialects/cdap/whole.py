@@ -84,7 +84,10 @@ def parts(
         if part.group in ("", group):
             entities = _entities(whole, part.requirement, about, named, impersonated)
             found += [_asked(whole.table, part.requirement, entity) for entity in entities]
-    _check_used(named, found)
+    asked = {(each.condition, each.entity) for each in found}
+    for each in named:
+        if (each.condition, each.entity) not in asked:
+            raise BadPart(f"`{each.condition}` asks nothing of {each.entity}")
     return list(dict.fromkeys(found))
 
 
@@ -118,13 +121,6 @@ def _by_pattern(requirement: Requirement, about: Authorizable, impersonated: str
 
 def _asked(table: str, requirement: Requirement, entity: Authorizable) -> PartQuestion:
     return PartQuestion(requirement.subject, table, requirement.condition, entity, requirement.privileges)
-
-
-def _check_used(named: Sequence[Named], found: Sequence[PartQuestion]) -> None:
-    asked = {(each.condition, each.entity) for each in found}
-    for each in named:
-        if (each.condition, each.entity) not in asked:
-            raise BadPart(f"`{each.condition}` asks nothing of {each.entity}")
 
 
 def user_of(subject: str, *, requesting: str, impersonated: str, master: str) -> str:

@@ -113,7 +113,10 @@ def _rows() -> Iterable[tuple[str, Mapping[str, Condition]]]:
         yield name, {"namespace": OWNER | can("READ") & can("WRITE"), **of_the_herd}
         yield from ((variant_of(name, code), {"namespace": _any_of((code,))}) for code in ("READ", "WRITE"))
     yield from _fields()
-    yield from _methods()
+    for service, by_permission in METHODS.items():
+        for codes, methods in by_permission.items():
+            for method in methods.split():
+                yield f"{service}.{method}", {"namespace": _any_of(codes.split(" or "))}
     yield from ((name, {"herd": ANYTHING, "namespace": ANYTHING}) for name in _ANYWHERE)
     yield from ((name, {"herd": each}) for name, each in _OF_THE_HERD.items() if name not in _BY_METHOD)
     yield "Namespace.deleteNamespace", {"namespace": MAY_GRANT}
@@ -129,13 +132,6 @@ def _fields() -> Iterable[tuple[str, Mapping[str, Condition]]]:
             whole = whole & can(code)
         yield name, {"namespace": OWNER | whole}
         yield from ((variant_of(name, code), {"namespace": _any_of((code,))}) for code in needed)
-
-
-def _methods() -> Iterable[tuple[str, Mapping[str, Condition]]]:
-    for service, by_permission in METHODS.items():
-        for codes, methods in by_permission.items():
-            for method in methods.split():
-                yield f"{service}.{method}", {"namespace": _any_of(codes.split(" or "))}
 
 
 def variant_of(name: str, code: str) -> str:
