@@ -251,7 +251,9 @@ def _nodes(places: Sequence[Placement | _Placed]) -> list[Node]:
 
 def _built(places: Sequence[Placement | _Placed], known: Mapping[int, Placement | _Placed]) -> list[Node]:
     """What is above them is put together once for all that are in one container."""
-    realms = _realm_kinds(places)
+    roots = {place.ancestors[0] if place.ancestors else place.securable_id for place in places}
+    rows = Realm.objects.filter(securables__in=roots).annotate(root=F("securables")) if roots else ()
+    realms = {row.root: (row.pk, row.law) for row in rows}
     ways: dict[tuple[int, ...], tuple[Lineage, tuple[str, ...]]] = {(): ((), ())}
     built = []
     for place in places:
@@ -267,9 +269,3 @@ def _built(places: Sequence[Placement | _Placed], known: Mapping[int, Placement 
         own = Level(place.type, place.securable_id)
         built.append(Node(place.securable_id, realm_id, kind, (*levels, own), (*names, place.name)))
     return built
-
-
-def _realm_kinds(places: Sequence[Placement | _Placed]) -> dict[int, tuple[int, str]]:
-    roots = {place.ancestors[0] if place.ancestors else place.securable_id for place in places}
-    rows = Realm.objects.filter(securables__in=roots).annotate(root=F("securables")) if roots else ()
-    return {row.root: (row.pk, row.law) for row in rows}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import logging
 import time
-from typing import Any
 
 from celery import shared_task
 from django.db.models import F
@@ -40,7 +39,9 @@ def deliver(backend: int) -> None:
     if row is None:
         return
     until, done = time.monotonic() + AT_ONE_SERVER, {row.pk}
-    with worker_limit.at_server(row, urgent=_queue(deliver) == "urgent") as free:
+    with worker_limit.at_server(
+        row, urgent=str((deliver.request.delivery_info or {}).get("routing_key", "")) == "urgent"
+    ) as free:
         while free and row is not None:
             worker.deliver(row)
             provisioning.look(row.pk)
@@ -53,10 +54,6 @@ def deliver(backend: int) -> None:
 
 AT_ONE_SERVER = 20.0
 """Seconds after which a worker that found more to do at a server leaves it to others."""
-
-
-def _queue(task: Any) -> str:
-    return str((task.request.delivery_info or {}).get("routing_key", ""))
 
 
 @shared_task(name="policies.tasks.alive")

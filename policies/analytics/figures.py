@@ -17,7 +17,7 @@ from catalog.nodes import Node, nodes
 from catalog.queries import all_below
 from lakewarden.law import dialects, engine
 from lakewarden.law.dialects.base import Dialect
-from lakewarden.law.facts import Slice, contains
+from lakewarden.law.facts import contains
 from lakewarden.spark.pipelines.figures import FOREMOST, classes
 from lakewarden.spark.pipelines.inherited_facts import privileges_telling
 from lakewarden.spark.pipelines.reach_counts import actions, data_types
@@ -45,7 +45,11 @@ class Measured:
         self.places = [root, *nodes(all_below(root.id).values_list("securable", flat=True)).values()]
         realm = Realm(pk=root.realm_id, kind=root.kind)
         self.loaded = facts.load(realm, root.realm, self.people, now=now)
-        self._classes = self._alike()
+        # people of whom everything is the same, with the one slice that they have in common
+        found: dict[object, list[int]] = defaultdict(list)
+        for pk, row in self.people.items():
+            found[self.loaded.signature_of(pk), facts.is_service_admin(row)].append(pk)
+        self._classes = [(self.loaded.slice_of(self.people[alike[0]]), alike) for alike in found.values()]
 
     def figures(self) -> dict[str, Any]:
         """The same as lakewarden.spark.pipelines.figures.gathered answers, the samples apart."""
@@ -68,13 +72,6 @@ class Measured:
             "exposed": _foremost([(key, sum(found["read"]), found) for key, found in exposed]),
             "broadest": _foremost(self._roles()),
         }
-
-    def _alike(self) -> list[tuple[Slice, list[int]]]:
-        """People of whom everything is the same, with the one slice that they have in common."""
-        found: dict[object, list[int]] = defaultdict(list)
-        for pk, row in self.people.items():
-            found[self.loaded.signature_of(pk), facts.is_service_admin(row)].append(pk)
-        return [(self.loaded.slice_of(self.people[alike[0]]), alike) for alike in found.values()]
 
     def _able(self, node: Node, operation: str) -> list[int]:
         moment = self.now.timestamp()

@@ -34,9 +34,12 @@ def end(row: Grant, place: Node, role: Node | None, *, kind: str, by: Actor, rea
         before = _slices(place, people)
         _end(row, place, role, by, reason)
         after = _slices(place, people)
-        _none_changed(
-            row, _without(row, place, after) if row.pattern else _changed(row, place, before, after)
-        )
+        changed = _without(row, place, after) if row.pattern else _changed(row, place, before, after)
+        if changed:
+            what = "get something by it" if row.effect == "deny" else "lose something by it"
+            raise Conflict(
+                f"Things have changed since the hint was found: {changed} would {what} now. Nothing was done."
+            )
 
 
 def _end(row: Grant, place: Node, role: Node | None, by: Actor, reason: str) -> None:
@@ -103,14 +106,6 @@ def _changed(row: Grant, place: Node, before: Mapping[int, Slice], after: Mappin
         gains = row.effect == "deny" and _gains_below(slice_, row.privilege, place)
         changed += was != would or gains
     return changed
-
-
-def _none_changed(row: Grant, changed: int) -> None:
-    if changed:
-        what = "get something by it" if row.effect == "deny" else "lose something by it"
-        raise Conflict(
-            f"Things have changed since the hint was found: {changed} would {what} now. Nothing was done."
-        )
 
 
 def _gains_below(slice_: Slice, privilege: str, place: Node) -> bool:

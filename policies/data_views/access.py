@@ -31,21 +31,18 @@ def rows(
     told: list[tuple[Keys, dict[str, Any]]] = []
     for place in places[:SCANNED]:
         behind = within.after[1] if begun and place.securable_id == within.after[0] else 0
-        for access in _holders(pin, nodes[place.securable_id], behind, where):
+        people = AccessMap(nodes[place.securable_id], now=pin.at, as_of=pin.revision)
+        wanted = where.get("principal")
+        asked = (one for pk, one in sorted(people.people.items()) if pk > behind)
+        rows = (people.access_of(item) for item in asked if wanted is None or str(item) in wanted)
+        holders = [row for row in rows if row.can]
+        for access in holders:
             if len(told) == limit:
                 return [row for _, row in told], told[-1][0]
             told.append(((place.securable_id, access.principal.pk), _row(access, nodes[place.securable_id])))
     # behind everybody of the last object that was looked at
     more = (places[SCANNED - 1].securable_id,) if len(places) > SCANNED else None
     return [row for _, row in told], more
-
-
-def _holders(pin: Pin, node: Node, behind: int, where: Mapping[str, Collection[str]]) -> list[Access]:
-    people = AccessMap(node, now=pin.at, as_of=pin.revision)
-    wanted = where.get("principal")
-    asked = (one for pk, one in sorted(people.people.items()) if pk > behind)
-    rows = (people.access_of(item) for item in asked if wanted is None or str(item) in wanted)
-    return [row for row in rows if row.can]
 
 
 def _row(access: Access, node: Node) -> dict[str, Any]:

@@ -34,7 +34,11 @@ def rows(
 ) -> tuple[list[dict[str, Any]], Keys | None]:
     """A page of events.  Three queries, and one more where there is an archive.  Raises Archived."""
     # the live ones first: what is moved between the two looks is then found twice, and never missed
-    live = _live(pin, seen, within, where, limit + 1)
+    found = audit.events_of(audit.AuditFilter(pin.root), seen)
+    found = found.filter(_behind(within.after), change__lte=within.upto)
+    if "kind" in where:
+        found = found.filter(kind__in=where["kind"])
+    live = list(found.order_by("change", "number")[: (limit + 1)])
     try:
         old = list(islice(_old(pin, seen, within, where), limit + 1))
     except ArchiveBroken as error:
@@ -43,14 +47,6 @@ def rows(
     page = [next(alike) for _, alike in islice(both, limit + 1)]
     more = _place(page[limit - 1]) if len(page) > limit else None
     return [_row(entry) for entry in entry_rows(_with_changes(page[:limit], old))], more
-
-
-def _live(pin: Pin, seen: Sight, within: Range, where: Where, limit: int) -> list[Event]:
-    found = audit.events_of(audit.AuditFilter(pin.root), seen)
-    found = found.filter(_behind(within.after), change__lte=within.upto)
-    if "kind" in where:
-        found = found.filter(kind__in=where["kind"])
-    return list(found.order_by("change", "number")[:limit])
 
 
 def _old(pin: Pin, seen: Sight, within: Range, where: Where) -> Iterator[Event]:

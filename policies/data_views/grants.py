@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -33,7 +33,15 @@ def rows(
     page = list(found[: limit + 1])
     more, page = page[limit - 1].pk if len(page) > limit else None, page[:limit]
     nodes = data_views_objects.named(pin, (item.securable_id for item in page if item.securable_id))
-    roles = _roles(pin, {item.role_id for item in page if item.role_id})
+    # for each role its name, or for a personal one whose it is
+    places = Placement.objects.as_of(pin.revision).filter(
+        securable__in={item.role_id for item in page if item.role_id}
+    )
+    names = dict(places.values_list("securable", "name"))
+    personal = [key for key, name in names.items() if is_personal(name)]
+    held = Assignment.objects.as_of(pin.revision).filter(role__in=personal).select_related("holder")
+    whose = {row.role_id: str(row.holder) for row in held}
+    roles = {key: (None, whose.get(key)) if key in personal else (name, None) for key, name in names.items()}
     return [_row(item, nodes, roles) for item in page], (more,) if more else None
 
 
@@ -55,7 +63,10 @@ def _asked(pin: Pin, where: Mapping[str, Collection[str]]) -> Q:
     if "type" in where:
         condition &= Q(securable__type__in=where["type"])
     if "role" in where:
-        condition &= Q(role__in=_named_roles(pin, where["role"]))
+        named = [name for name in where["role"] if not is_personal(name)]
+        found = Placement.objects.as_of(pin.revision).filter(type="role", name__in=named, scope=pin.root.id)
+        named_roles = found.values("securable")
+        condition &= Q(role__in=named_roles)
     if "holder" in where:
         held = Assignment.objects.as_of(pin.revision).filter(
             data_views_objects.called("holder", where["holder"])
@@ -64,22 +75,6 @@ def _asked(pin: Pin, where: Mapping[str, Collection[str]]) -> Q:
         held = held.filter(role__in=personal.values("securable"), role__realm=pin.realm)
         condition &= data_views_objects.called("holder", where["holder"]) | Q(role__in=held.values("role"))
     return condition
-
-
-def _named_roles(pin: Pin, names: Iterable[str]) -> QuerySet[Placement, Any]:
-    named = [name for name in names if not is_personal(name)]
-    found = Placement.objects.as_of(pin.revision).filter(type="role", name__in=named, scope=pin.root.id)
-    return found.values("securable")
-
-
-def _roles(pin: Pin, ids: Collection[int]) -> dict[int, tuple[str | None, str | None]]:
-    """For each role its name, or for a personal one whose it is."""
-    places = Placement.objects.as_of(pin.revision).filter(securable__in=ids)
-    names = dict(places.values_list("securable", "name"))
-    personal = [key for key, name in names.items() if is_personal(name)]
-    held = Assignment.objects.as_of(pin.revision).filter(role__in=personal).select_related("holder")
-    whose = {row.role_id: str(row.holder) for row in held}
-    return {key: (None, whose.get(key)) if key in personal else (name, None) for key, name in names.items()}
 
 
 def _row(

@@ -153,7 +153,9 @@ def _change(person: Principal, some: Sequence[LifecycleAction], by: Actor, reaso
     realm: Realm | None = realm_of(root) if root else None
     with change(kind, realm=realm, by=by, reason=reason) as current:
         if first.holding.kind == "own":
-            _own(person, some, by)
+            to, places = some[0].to, [item.holding.node for item in some if item.holding.node]
+            if to is not None:
+                owners.hand_over(places, to, by=by, now_owned_by=person)
             return
         for deed in some:
             _DO[deed.holding.kind](_Doing(current, person, deed, by))
@@ -192,12 +194,6 @@ class _Doing:
     @property
     def root(self) -> Node:
         return self.deed.holding.root or self.node
-
-
-def _own(person: Principal, some: Sequence[LifecycleAction], by: Actor) -> None:
-    to, places = some[0].to, [item.holding.node for item in some if item.holding.node]
-    if to is not None:
-        owners.hand_over(places, to, by=by, now_owned_by=person)
 
 
 def _give(it: _Doing) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from urllib.parse import urlencode
@@ -108,15 +108,11 @@ def _remind(now: datetime, ahead: timedelta) -> int:
         Notice.objects.filter(key__in=[_key(item, ahead) for item in due]).values_list("key", flat=True)
     )
     fresh = [item for item in due if _key(item, ahead) not in known]
-    may_extend = _may_extend(fresh)
+    places = {item.node.id: item.node for item in fresh}
+    may_extend = {key: [item.principal for item in approvers.of(node)] for key, node in places.items()}
     for item in fresh:
         _tell(item, ahead, may_extend[item.node.id])
     return len(fresh)
-
-
-def _may_extend(some: Iterable[Ending]) -> dict[int, list[Principal]]:
-    places = {item.node.id: item.node for item in some}
-    return {key: [item.principal for item in approvers.of(node)] for key, node in places.items()}
 
 
 def _key(ending: Ending, ahead: timedelta) -> str:

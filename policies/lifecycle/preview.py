@@ -56,7 +56,8 @@ def _in_realm(
     inside = _unfolded(getting.values(), now)
     people = {item.pk: item for item in (person, *inside)}
     loaded = facts.load(realm, root.realm, people, now=now)
-    moved = {deed: _rules(loaded.rules_of(person.pk), deed) for deed in deeds}
+    # the rules that reach a person by one of their things
+    moved = {deed: tuple(rule for rule in loaded.rules_of(person.pk) if _by(rule, deed)) for deed in deeds}
     concerned: dict[int, list[Rule]] = {}
     for rules in moved.values():
         for rule in rules:
@@ -86,11 +87,6 @@ def _unfolded(getting: Iterable[Principal], now: datetime) -> dict[Principal, fr
     for row in rows:
         found.setdefault(row.member, set()).add(groups[row.group_id])
     return {one: frozenset(some) for one, some in found.items()}
-
-
-def _rules(rules: Iterable[Rule], deed: LifecycleAction) -> Rules:
-    """The rules that reach a person by one of their things."""
-    return tuple(rule for rule in rules if _by(rule, deed))
 
 
 def _by(rule: Rule, deed: LifecycleAction) -> bool:

@@ -80,7 +80,9 @@ class Plan:
             raise Invalid(f"This file is about realm {file.realm}, not {root.name}.")
         if file.law and file.law != root.kind:
             raise Invalid(f"This file is written for the law {file.law}; {root.name} has {root.kind}.")
-        self.revision = _revision_of(root)
+        # the last change that could matter to the realm: its own, or of no realm, such as of a group
+        rows = Revision.objects.filter(Q(realm=root.realm_id) | Q(realm__isnull=True))
+        self.revision = rows.aggregate(last=Max("revision"))["last"] or 0
         self.present = of_realm(root)
         self._resolve()
         self.steps = sorted(self._steps(), key=lambda step: (step.action, step.key))
@@ -126,7 +128,13 @@ class Plan:
                 _principal_name(statement.who)
             target = statement.target
             if statement.kind == kinds.OBJECT:
-                _check_name(self.root, target)
+                root = self.root
+                try:
+                    ref = reference_of(root, target)
+                except (BadName, BadEntity) as problem:
+                    raise Invalid(f"{target} names no object: {problem}.") from None
+                if not ref.path or ref.type not in dialects.get(root.kind).types:
+                    raise Invalid(f"{target} names no object of {root.name}.")
             if not target or target in new or target in self.present.targets:
                 continue
             if law.by_text and statement.kind in (kinds.GRANT, kinds.GIVES):
@@ -189,12 +197,6 @@ def _by_key(some: Iterable[Statement]) -> dict[Statement, set[Statement]]:
     return groups
 
 
-def _revision_of(root: Node) -> int:
-    """The last change that could matter to the realm: its own, or of no realm, such as of a group."""
-    rows = Revision.objects.filter(Q(realm=root.realm_id) | Q(realm__isnull=True))
-    return rows.aggregate(last=Max("revision"))["last"] or 0
-
-
 def _principal_name(text: str) -> PrincipalName:
     kind, _, name = text.partition(":")
     if kind == Principal.Kind.PATTERN and name:
@@ -205,15 +207,6 @@ def _principal_name(text: str) -> PrincipalName:
         raise Invalid(f"{str(problem).capitalize()}.") from None
 
 
-def _check_name(root: Node, target: str) -> None:
-    try:
-        ref = reference_of(root, target)
-    except (BadName, BadEntity) as problem:
-        raise Invalid(f"{target} names no object: {problem}.") from None
-    if not ref.path or ref.type not in dialects.get(root.kind).types:
-        raise Invalid(f"{target} names no object of {root.name}.")
-
-
 class _Names:
     """Objects, roles and principals by the names that statements have for them.  Three queries."""
 
@@ -222,7 +215,10 @@ class _Names:
         every = [*present.statements, *stated]
         self.roles = dict(present.roles)
         for number, name in enumerate(sorted({item.role for item in every if item.role} - self.roles.keys())):
-            self.roles[name] = _unmade_role(root, name, -1 - number)
+            key = -1 - number
+            self.roles[name] = Node(
+                key, root.realm_id, root.kind, (root.levels[0], Level("role", key)), (root.name, name)
+            )
         names = {item.who for item in every if item.who}
         parsed = {text: _principal_name(text) for text in names}
         rows = Principal.objects.filter(name__in={name.name for name in parsed.values()})
@@ -242,10 +238,6 @@ class _Names:
         if self._is_text(key):
             return Target.of_text(self.root, patterns.named(self.root, key.target))
         return Target(self.present.targets[key.target])
-
-
-def _unmade_role(root: Node, name: str, key: int) -> Node:
-    return Node(key, root.realm_id, root.kind, (root.levels[0], Level("role", key)), (root.name, name))
 
 
 def _changes(step: Step, names: _Names) -> Iterator[Change]:

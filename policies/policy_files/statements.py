@@ -97,7 +97,9 @@ class _Reading:
         self.nodes = nodes(keys.values_list("securable", flat=True))
         self.names = {key: target_of(root, node) for key, node in self.nodes.items()}
         self._read_objects()
-        self._read_members()
+        rows = RealmMember.objects.open().filter(realm=self.root.realm_id).select_related("principal")
+        for row in self._true(rows):
+            self._say(MEMBER, who=str(row.principal))
         self._read_roles()
         self._read_grants()
         self._read_owners()
@@ -119,11 +121,6 @@ class _Reading:
                     kind = str(kinds.get(key, {}).get("type", "")) if node.type == "catalog" else ""
                     self._say(OBJECT, target=self.names[key], code=kind)
         self.out.targets |= {f"role:{name}": node for name, node in self.out.roles.items()}
-
-    def _read_members(self) -> None:
-        rows = RealmMember.objects.open().filter(realm=self.root.realm_id).select_related("principal")
-        for row in self._true(rows):
-            self._say(MEMBER, who=str(row.principal))
 
     def _read_roles(self) -> None:
         rows = Assignment.objects.open().filter(role__realm=self.root.realm_id).select_related("holder")

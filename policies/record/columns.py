@@ -48,24 +48,19 @@ def write(
     """Write one file that only its owner may read, and read it back for its digest.  Raises OSError."""
     with path.open("xb") as file:
         path.chmod(0o600)
-        count = _write(file, schema, batches, group)
+        count, waiting = 0, []
+        with pq.ParquetWriter(file, schema, compression="zstd", store_schema=False) as writer:
+            for rows in batches:
+                count += len(rows)
+                waiting.append(batch_of(schema, rows))
+                if len(waiting) == group:
+                    writer.write_table(pa.Table.from_batches(waiting, schema))
+                    waiting = []
+            if waiting or not count:
+                writer.write_table(pa.Table.from_batches(waiting, schema))
         file.flush()
         os.fsync(file.fileno())
     return WrittenFile(count, path.stat().st_size, digest_of(path))
-
-
-def _write(file: Any, schema: pa.Schema, batches: Iterable[Sequence[Row]], group: int) -> int:
-    count, waiting = 0, []
-    with pq.ParquetWriter(file, schema, compression="zstd", store_schema=False) as writer:
-        for rows in batches:
-            count += len(rows)
-            waiting.append(batch_of(schema, rows))
-            if len(waiting) == group:
-                writer.write_table(pa.Table.from_batches(waiting, schema))
-                waiting = []
-        if waiting or not count:
-            writer.write_table(pa.Table.from_batches(waiting, schema))
-    return count
 
 
 def batch_of(schema: pa.Schema, rows: Sequence[Row]) -> pa.RecordBatch:

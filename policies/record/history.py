@@ -377,7 +377,12 @@ class Names:
             if isinstance(value, str | int)  # a row of a review is told by its number
         }
         values.setdefault("type", event.object_type)
-        filled = filled_in(values, object=_place(event))
+        if "text" in event.data:
+            place = str(event.data["text"])
+        else:
+            realm, slash, rest = event.object_name.partition("/")
+            place = rest if slash else realm
+        filled = filled_in(values, object=place)
         text = _MANY.sub(r"1 \1", SENTENCES[event.kind].format_map(filled))
         state = event.data.get("state")
         return EventLine(event, text, {} if state else dict(event.data), dict(state or {}), filled)
@@ -389,13 +394,6 @@ class Names:
         if value.startswith("~") and value[1:] in self.concerned:
             return f"of {self.of(value[1:])}"
         return self.of(value) if value in self.concerned else value
-
-
-def _place(event: Event) -> str:
-    if "text" in event.data:
-        return str(event.data["text"])
-    realm, slash, rest = event.object_name.partition("/")
-    return rest if slash else realm
 
 
 def privilege_label(code: str) -> str:

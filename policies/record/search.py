@@ -224,17 +224,14 @@ def _times(sought: Sought) -> tuple[str, ...]:
 
 def _fit(sought: Sought) -> str:
     """The numbers of the changes of a block that have all that is asked for, words in one of two places."""
-    events, changes = _of_events(sought), _of_changes(sought)
+    made = "lakewarden_event_facets(t.change_id, t.kind, t.lineage, t.people)"
+    of_events = tuple(f"{made} && {_listed(f'%(facets{n})s::text[]')}" for n in range(len(sought.facets)))
+    events, changes = of_events, _of_changes(sought)
     if not sought.text:
         return _both(events, changes)
     named = (*events, f"lakewarden_words(t.change_id, t.object_name) @@ {_WORDS}")
     reasoned = (*changes, f"lakewarden_words(t.revision, t.reason) @@ {_WORDS}")
     return f"({_both(named, changes)}) UNION ALL ({_both(events, reasoned)})"
-
-
-def _of_events(sought: Sought) -> tuple[str, ...]:
-    made = "lakewarden_event_facets(t.change_id, t.kind, t.lineage, t.people)"
-    return tuple(f"{made} && {_listed(f'%(facets{n})s::text[]')}" for n in range(len(sought.facets)))
 
 
 def _of_changes(sought: Sought) -> tuple[str, ...]:

@@ -67,15 +67,18 @@ def consider(seen: VisibleRequest) -> Consideration:
     """All of that, for somebody who may decide; empty for anybody else."""
     if not seen.mandates:
         return Consideration((), (), (), (), (), (), (), None)
-    request, found = seen.request, _places(seen)
+    there = decision_places.of_rows(seen.parts, seen.request.holder.kind)
+    places = [(part, place) for part in seen.parts if (place := there[part.pk]) is not None]
+    request, found = seen.request, places
     end = fulfilment.ends(request, seen.parts, max(seen.now, request.starts or seen.now))
     given = [(part, place) for part, place in found if part.kind == Kind.PRIVILEGE and place.exact]
+    any_open = any(part.state in WAITING and part.kind == Kind.PRIVILEGE for part in seen.parts)
     return Consideration(
         tuple(_present(seen, want) for want in seen.wants),
         tuple(_earlier(seen)),
         tuple(_effects(seen, given, end)),
         tuple(_peers(request, given)),
-        tuple(role_proposals.roles(request, seen.viewer)) if _any_open(seen) else (),
+        tuple(role_proposals.roles(request, seen.viewer)) if any_open else (),
         _denials(seen, end),
         tuple(_clashes(tuple(_given(request.holder, found, (seen.now, end))), seen.viewer, seen.now)),
         end,
@@ -83,15 +86,6 @@ def consider(seen: VisibleRequest) -> Consideration:
 
 
 Placed = Sequence[tuple[RequestPart, decision_places.DecisionPlace]]
-
-
-def _places(seen: VisibleRequest) -> Placed:
-    there = decision_places.of_rows(seen.parts, seen.request.holder.kind)
-    return [(part, place) for part in seen.parts if (place := there[part.pk]) is not None]
-
-
-def _any_open(seen: VisibleRequest) -> bool:
-    return any(part.state in WAITING and part.kind == Kind.PRIVILEGE for part in seen.parts)
 
 
 def _present(seen: VisibleRequest, want: RequestWant) -> Present:

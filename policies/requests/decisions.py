@@ -156,7 +156,13 @@ def _held(
     if role is not None:
         mine = _by_role(request, asked, by, role, mine, now)
     if not mine:
-        raise _unheard(request, by, now)
+        every = list(request.parts.all())
+        unheard = (
+            Refused("These parts are for others to decide.")
+            if mandates.of(request, every, by, now=now)
+            else NotFound(no_such(request.pk))
+        )
+        raise unheard
     if request.state in WAITING and now >= request.lapses_at:
         raise Conflict("This request has lapsed: nobody decided it in time.")
     if not wanted and role is None:
@@ -178,13 +184,6 @@ def _addressed(mine: Sequence[Mandate], now: datetime) -> list[Mandate]:
         key for person in people if person for key in decision_places.decided_by(person, now=now, among=put)
     }
     return [item for item in mine if not keys.isdisjoint(item.part.addressed)]
-
-
-def _unheard(request: AccessRequest, by: Actor, now: datetime) -> Refused | NotFound:
-    every = list(request.parts.all())
-    if mandates.of(request, every, by, now=now):
-        return Refused("These parts are for others to decide.")
-    return NotFound(no_such(request.pk))
 
 
 def _too_late(request: AccessRequest, part: RequestPart) -> str:

@@ -31,12 +31,9 @@ SEPARATED = "A rule of separation of duties forbids it by now."
 
 def tick(now: datetime) -> int:
     """Do what is due; answers how much was."""
-    return _lapse(now) + _escalate(now) + _begin(now) + provisioning.look()
-
-
-def _lapse(now: datetime) -> int:
     due = AccessRequest.objects.filter(STILL_OPEN, lapses_at__lte=now).order_by("lapses_at")
-    return sum(_lapsed(number, now) for number in list(due.values_list("pk", flat=True)[:AT_ONCE]))
+    lapse = sum(_lapsed(number, now) for number in list(due.values_list("pk", flat=True)[:AT_ONCE]))
+    return lapse + _escalate(now) + _begin(now) + provisioning.look()
 
 
 def _lapsed(number: int, now: datetime) -> bool:

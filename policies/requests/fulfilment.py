@@ -96,7 +96,15 @@ def _give(
         raise Invalid("The time that was asked for is over.")
     ordered = sorted(held, key=lambda one: (one.part.kind != RequestPart.Kind.MEMBERSHIP, one.part.number))
     for item in ordered:
-        _carry_out(request, want, item, end)
+        actor, authority = replace(item.actor, via=DOOR), item.authority
+        holder, reason = request.holder, request.reason
+        if item.part.kind == RequestPart.Kind.MEMBERSHIP:
+            members.add(item.place.node, holder, by=actor, authority=authority, reason=reason)
+        elif item.part.kind == RequestPart.Kind.ROLE or item.part.role_id is not None:
+            roles.assign(_role(item), holder, by=actor, authority=authority, reason=reason, valid_until=end)
+        else:
+            codes = [code for code in item.part.given if want.number in item.part.needed.get(code, ())]
+            _grant(item.place, holder, codes, actor, authority, end, reason)
     request.parts.filter(pk__in=[item.part.pk for item in held]).update(carried=True)
     RequestWant.objects.filter(pk=want.pk).update(
         given_at=current.at, due=None, revision=current.revision, valid_from=current.at, valid_until=end
@@ -112,18 +120,6 @@ def ends(request: AccessRequest, parts: Sequence[RequestPart], start: datetime) 
         if part.lasts or part.until:
             end = durations.shorter(end, durations.ends(start, part.lasts, part.until, request.zone))
     return end
-
-
-def _carry_out(request: AccessRequest, want: RequestWant, mandate: Mandate, end: datetime | None) -> None:
-    actor, authority = replace(mandate.actor, via=DOOR), mandate.authority
-    holder, reason = request.holder, request.reason
-    if mandate.part.kind == RequestPart.Kind.MEMBERSHIP:
-        members.add(mandate.place.node, holder, by=actor, authority=authority, reason=reason)
-    elif mandate.part.kind == RequestPart.Kind.ROLE or mandate.part.role_id is not None:
-        roles.assign(_role(mandate), holder, by=actor, authority=authority, reason=reason, valid_until=end)
-    else:
-        codes = [code for code in mandate.part.given if want.number in mandate.part.needed.get(code, ())]
-        _grant(mandate.place, holder, codes, actor, authority, end, reason)
 
 
 def _role(mandate: Mandate) -> Node:

@@ -154,7 +154,9 @@ def _wanted(
     ref = _told(asked, kept, shown)
     ground = _known(ref, places, shown, viewers[0]) if shown else _unheard(ref, holder, moments[0])
     if wanted_action.type == "role" and wanted_action.action == HOLD:
-        return _One(ref, [*_membership(ground), ("role", ref, "")], [], shown)
+        root_ref = ground.names[ground.lineage[0].key]
+        membership = [] if ground.slice.member else [("membership", root_ref, "")]
+        return _One(ref, [*membership, ("role", ref, "")], [], shown)
     operation = ground.law.action(ref.type, wanted_action.action)
     if operation is None:
         raise Invalid(f"There is no action {wanted_action.action[:60]} on a {ref.type[:30]}.")
@@ -205,11 +207,6 @@ def _with_inside(
         return ground
     inside = [item.levels for item in ask.inside_of(node)]
     return _Ground(ground.law, ground.lineage, ground.names, ground.slice, inside)
-
-
-def _membership(ground: _Ground) -> list[tuple[str, ObjectRef, str]]:
-    root_ref = ground.names[ground.lineage[0].key]
-    return [] if ground.slice.member else [("membership", root_ref, "")]
 
 
 def _lacks(

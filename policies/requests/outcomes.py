@@ -28,7 +28,15 @@ def standing(want: RequestWant, parts: Sequence[RequestPart]) -> str:
 def settle(request: AccessRequest, *, now: datetime) -> str:
     """Bring the request up to what its parts say; answers its state."""
     parts, wants = list(request.parts.all()), list(request.wants.all())
-    _drop_needless(request, parts, wants)
+    failed = {want.number for want in wants if standing(want, parts) == FAILED}
+    gone = [part for part in parts if not part.carried and part.wants <= failed]
+    rows = request.parts.filter(pk__in=[part.pk for part in gone], state__in=PART.get("drop").sources)
+    if rows.exists():
+        dropped = set(rows.values_list("pk", flat=True))
+        PART.move(rows, "drop")
+        for part in parts:
+            if part.pk in dropped:
+                part.state = PART.get("drop").target
     state = AccessRequest.objects.values_list("state", flat=True).get(pk=request.pk)
     if any(part.state in WAITING for part in parts):
         back = any(part.state == "asked_back" for part in parts)
@@ -40,20 +48,6 @@ def settle(request: AccessRequest, *, now: datetime) -> str:
         REQUEST.move(row_of(request), move, moved_at=now)
         return REQUEST.get(move).target
     return state
-
-
-def _drop_needless(
-    request: AccessRequest, parts: Sequence[RequestPart], wants: Sequence[RequestWant]
-) -> None:
-    failed = {want.number for want in wants if standing(want, parts) == FAILED}
-    gone = [part for part in parts if not part.carried and part.wants <= failed]
-    rows = request.parts.filter(pk__in=[part.pk for part in gone], state__in=PART.get("drop").sources)
-    if rows.exists():
-        dropped = set(rows.values_list("pk", flat=True))
-        PART.move(rows, "drop")
-        for part in parts:
-            if part.pk in dropped:
-                part.state = PART.get("drop").target
 
 
 def _last_move(parts: Sequence[RequestPart], wants: Sequence[RequestWant]) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from datetime import timedelta
 
 from django.db.models import Q, Subquery
@@ -44,31 +43,22 @@ def _lately() -> Q:
 
 
 def _concerned(request: AccessRequest, when: Q) -> frozenset[int]:
-    mine = _reached({request.asker_id, request.holder_id}, when)
-    if request.realm is not None and dialects.get(request.realm.law).ignores_case:
-        mine |= _namesakes(mine)
-    return frozenset(mine)
-
-
-def _reached(named: set[int], when: Q) -> set[int]:
-    """With a service account those who answer for it, with a group everybody in it, now or later.
-
-    A service account in a group counts as one that is named.
-    """
+    # with a service account those who answer for it, with a group everybody in it, now or later. A service
+    # account in a group counts as one that is named.
+    named = {request.asker_id, request.holder_id}
     among = Membership.objects.filter(when, group__in=named).values("member")
     kept = Keeping.objects.filter(when & (Q(service__in=named) | Q(service__in=among)))
     found = named | set(kept.values_list("keeper", flat=True))
     inside = Membership.objects.filter(when, group__in=found).values_list("member", flat=True)
-    return found | set(inside)
-
-
-def _namesakes(people: Iterable[int]) -> set[int]:
-    """Holders of one of their names in other letters: in such a realm they are the same person."""
-    names = Principal.objects.filter(pk__in=list(people)).values_list("name", flat=True)
-    same = Q(pk__in=[])
-    for name in names:
-        same |= Q(name__iexact=name.strip())
-    return set(Principal.objects.filter(same).values_list("pk", flat=True))
+    mine = found | set(inside)
+    if request.realm is not None and dialects.get(request.realm.law).ignores_case:
+        # holders of one of their names in other letters: in such a realm they are the same person
+        names = Principal.objects.filter(pk__in=list(mine)).values_list("name", flat=True)
+        same = Q(pk__in=[])
+        for name in names:
+            same |= Q(name__iexact=name.strip())
+        mine |= set(Principal.objects.filter(same).values_list("pk", flat=True))
+    return frozenset(mine)
 
 
 def served_by_own(person: Principal) -> list[int]:

@@ -105,7 +105,12 @@ def _found(request: AccessRequest, row: RequestFollow) -> tuple[str, str]:
 
 
 def _read_back(request: AccessRequest, backend: Backend) -> tuple[str, str]:
-    names = _names(request.holder)
+    holder = request.holder
+    if holder.kind != Principal.Kind.GROUP:
+        names = [holder.name]
+    else:
+        inside = Membership.objects.open().within(timezone.now()).filter(group=holder)
+        names = list(inside.values_list("member__name", flat=True))
     here = [node for node in _wanted(request) if backend.catalog_id in node.lineage]
     found = [status_on(backend, node, names) for node in here]
     if any(item.refused for item in found):
@@ -117,10 +122,3 @@ def _read_back(request: AccessRequest, backend: Backend) -> tuple[str, str]:
         told = ", ".join(without[:NAMED])
         return "stuck", f"{told} cannot sign in to {backend}; its keeper has to make a login first."
     return "proved", ""
-
-
-def _names(holder: Principal) -> list[str]:
-    if holder.kind != Principal.Kind.GROUP:
-        return [holder.name]
-    inside = Membership.objects.open().within(timezone.now()).filter(group=holder)
-    return list(inside.values_list("member__name", flat=True))

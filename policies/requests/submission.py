@@ -86,18 +86,6 @@ def holders(asker: Principal) -> list[Principal]:
 def foresee(asking: Asking, asker: Principal, *, now: datetime | None = None) -> Foresight:
     """What asking would come to.  Raises Invalid for what cannot be asked for, whatever the reason given."""
     now = now or timezone.now()
-    _check_times(asking, now)
-    end = asking.ends(now)
-    worked = needs.work_out(asking.wanted, asking.holder, asker, now=now, end=end)
-    _check_worked(worked, asking)
-    said = rules.strictest([rules.rules_along(shown) for shown in dict.fromkeys(worked.shown)])
-    said.check_end(asking.begins(now), end, asking.zone)
-    return Foresight(
-        asking, worked.refs, worked.needs, worked.denials, said, end, said.lapses(now), worked.shown
-    )
-
-
-def _check_times(asking: Asking, now: datetime) -> None:
     durations.zone(asking.zone)
     if asking.starts and asking.starts > now + AHEAD:
         raise Invalid("Nothing is asked for more than a year ahead.")
@@ -107,6 +95,14 @@ def _check_times(asking: Asking, now: datetime) -> None:
         raise Invalid("Say how long, or until when; not both.")
     if asking.until and asking.until <= asking.begins(now):
         raise Invalid("The end must lie in the future, and after the beginning.")
+    end = asking.ends(now)
+    worked = needs.work_out(asking.wanted, asking.holder, asker, now=now, end=end)
+    _check_worked(worked, asking)
+    said = rules.strictest([rules.rules_along(shown) for shown in dict.fromkeys(worked.shown)])
+    said.check_end(asking.begins(now), end, asking.zone)
+    return Foresight(
+        asking, worked.refs, worked.needs, worked.denials, said, end, said.lapses(now), worked.shown
+    )
 
 
 def _check_worked(worked: Worked, asking: Asking) -> None:
@@ -130,7 +126,13 @@ def ask(asking: Asking, *, by: Actor) -> AccessRequest:
     asker = _person(by)
     if before := _asked_before(asking, asker):
         return before
-    _check_texts(asking)
+    texts = (asking.reason, asking.ticket, asking.key, *(part for item in asking.wanted for part in item))
+    if not all(map(holdable, texts)):
+        raise Invalid("This holds letters that cannot be kept.")
+    if len(asking.key) > LONGEST_KEY:
+        raise Invalid(f"A key has at most {LONGEST_KEY} letters.")
+    if any(len(part) > 2000 for item in asking.wanted for part in item):
+        raise Invalid("Names this long name nothing.")
     realm = realm_named(needs.refs_of(asking.wanted)[0].realm)
     with change(ASKED, realm=realm, by=by, reason=asking.reason) as current:
         if before := _asked_before(asking, asker):
@@ -165,16 +167,6 @@ def _asked_before(asking: Asking, asker: Principal) -> AccessRequest | None:
     if before is not None and before.digest != asking.digest:
         raise Conflict("This key was used for another request.")
     return before
-
-
-def _check_texts(asking: Asking) -> None:
-    texts = (asking.reason, asking.ticket, asking.key, *(part for item in asking.wanted for part in item))
-    if not all(map(holdable, texts)):
-        raise Invalid("This holds letters that cannot be kept.")
-    if len(asking.key) > LONGEST_KEY:
-        raise Invalid(f"A key has at most {LONGEST_KEY} letters.")
-    if any(len(part) > 2000 for item in asking.wanted for part in item):
-        raise Invalid("Names this long name nothing.")
 
 
 def _check_open(asking: Asking, asker: Principal) -> None:

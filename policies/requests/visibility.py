@@ -107,14 +107,13 @@ class VisibleRequest:
         place = self._places[part.pk]
         if place is None or not place.exact:
             return False
-        seen = resolve_path.seen(place.way, self._viewing(place.way[0]), now=self.now)
-        return seen == len(place.way) or (part.kind == RequestPart.Kind.MEMBERSHIP and seen > 0)
-
-    def _viewing(self, top: Node) -> list[Slice]:
+        top = place.way[0]
         if top.id not in self._held:
             viewers = list(dict.fromkeys([self.viewer, self.request.holder]))
             self._held[top.id] = list(slices.currents(viewers, top, now=self.now).values())
-        return self._held[top.id]
+        viewing = self._held[top.id]
+        seen = resolve_path.seen(place.way, viewing, now=self.now)
+        return seen == len(place.way) or (part.kind == RequestPart.Kind.MEMBERSHIP and seen > 0)
 
     @cached_property
     def _held(self) -> dict[int, list[Slice]]:
@@ -168,18 +167,15 @@ def _looked_at(viewer: Principal, now: datetime) -> Q:
     parts = RequestPart.objects.filter(request=OuterRef("pk"))
     found = Q(Exists(parts.filter(Q(decided_by=viewer) | Q(decided_for=viewer))))
     if read := [f"d{number}" for number in duties.held(viewer, HISTORY, now=now)]:
-        told = RequestPart.objects.filter(_needed_by(OuterRef("number")), request=OuterRef("request"))
+        # whether the number of a want is among what a part is needed for
+        path = Func(template="'$.*[*] ? (@ == $n)'::jsonpath")
+        named = Func(OuterRef("number"), template="jsonb_build_object('n', %(expressions)s)")
+        needed = Func(F("needed"), path, named, function="jsonb_path_exists", output_field=BooleanField())
+        told = RequestPart.objects.filter(needed, request=OuterRef("request"))
         wants = RequestWant.objects.filter(request=OuterRef("pk"))
         hidden = wants.exclude(Exists(told.filter(places__overlap=read)))
         found |= Q(Exists(parts.filter(places__overlap=read))) & ~Q(Exists(hidden))
     return found
-
-
-def _needed_by(number: OuterRef) -> Func:
-    """Whether the number of a want is among what a part is needed for."""
-    path = Func(template="'$.*[*] ? (@ == $n)'::jsonpath")
-    named = Func(number, template="jsonb_build_object('n', %(expressions)s)")
-    return Func(F("needed"), path, named, function="jsonb_path_exists", output_field=BooleanField())
 
 
 def visible_to(viewer: Principal) -> QuerySet[AccessRequest]:
@@ -190,17 +186,14 @@ def visible_to(viewer: Principal) -> QuerySet[AccessRequest]:
     now = timezone.now()
     groups = Membership.objects.open().within(now).filter(member=viewer).values("group")
     mine = Q(asker=viewer) | Q(holder=viewer) | Q(holder__in=groups) | _looked_at(viewer, now)
-    if keys := _decided_keys(viewer, now):
-        mine |= Q(Exists(RequestPart.objects.filter(request=OuterRef("pk"), places__overlap=keys)))
-    return AccessRequest.objects.filter(mine)
-
-
-def _decided_keys(viewer: Principal, now: datetime) -> list[str]:
-    """The places of requests, open or ended, on which somebody decides, also for an absent person."""
+    # the places of requests, open or ended, on which somebody decides, also for an absent person
     people = [viewer, *mandates.present(viewer, now)]
-    return sorted(
+    decided_keys = sorted(
         {key for person in people for key in decision_places.decided_by(person, now=now, among=_used(person))}
     )
+    if keys := decided_keys:
+        mine |= Q(Exists(RequestPart.objects.filter(request=OuterRef("pk"), places__overlap=keys)))
+    return AccessRequest.objects.filter(mine)
 
 
 def _used(person: Principal) -> list[str]:

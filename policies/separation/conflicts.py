@@ -41,7 +41,12 @@ def existing(root: Node, rules: Book) -> list[OpenViolation]:
     people = _candidates(rules)
     realm = Realm(pk=root.realm_id, kind=root.kind)
     clashes = rules.clashes(separation_rules.load(realm, people)) if people else []
-    return [OpenViolation(one, since) for one, since in zip(clashes, _since(clashes), strict=True)]
+    # when the last of what each clash rests on began. Three queries.
+    joined, held = _begun(clashes)
+    revisions = [_last(clash, joined, held) for clash in clashes]
+    at = dict(Change.objects.filter(pk__in=revisions).values_list("revision", "at"))
+    since = [at.get(revision) for revision in revisions]
+    return [OpenViolation(one, since) for one, since in zip(clashes, since, strict=True)]
 
 
 def _candidates(rules: Book) -> list[Principal]:
@@ -106,14 +111,6 @@ def _of_side(
 
 
 # Since when
-
-
-def _since(clashes: Sequence[Violation]) -> list[datetime | None]:
-    """When the last of what each clash rests on began.  Three queries."""
-    joined, held = _begun(clashes)
-    revisions = [_last(clash, joined, held) for clash in clashes]
-    at = dict(Change.objects.filter(pk__in=revisions).values_list("revision", "at"))
-    return [at.get(revision) for revision in revisions]
 
 
 Begun = dict[tuple[int, int], int]

@@ -29,7 +29,8 @@ def check(current: ChangeInProgress) -> None:
         return
     people = affected_people.people(given, elsewhere)
     before = current.revision - 1
-    new = [item for realm in _realms(rules) for item in _new(realm, rules, people, before, elsewhere)]
+    realms = list(Realm.objects.filter(pk__in={rule.realm_id for rule in rules.rules}).order_by("pk"))
+    new = [item for realm in realms for item in _new(realm, rules, people, before, elsewhere)]
     if new:
         told = wording.refusal(new, many=TOLD, reader=current.actor.principal, now=current.at)
         raise Separated(told, tuple(new))
@@ -48,10 +49,6 @@ def _may_matter(rules: Book, given: Sequence[Fact], elsewhere: Collection[int]) 
         for fact in rights
         for side in rules.sides()
     )
-
-
-def _realms(rules: Book) -> list[Realm]:
-    return list(Realm.objects.filter(pk__in={rule.realm_id for rule in rules.rules}).order_by("pk"))
 
 
 def _new(

@@ -77,13 +77,11 @@ class Book:
             for rule in self.rules:
                 meeting = both(rule, has, lineages, self.now)
                 if meeting:
-                    found.append(self._clash(rule, person, meeting))
+                    let = self.exceptions.get((rule.pk, person.pk))
+                    left = without(meeting.spans, [_span(let)] if let else [])
+                    clash = Violation(rule, person, meeting, tuple(left), let)
+                    found.append(clash)
         return found
-
-    def _clash(self, rule: SeparationRule, person: Principal, meeting: Both) -> Violation:
-        let = self.exceptions.get((rule.pk, person.pk))
-        left = without(meeting.spans, [_span(let)] if let else [])
-        return Violation(rule, person, meeting, tuple(left), let)
 
 
 def _span(row: SeparationException) -> Span:

@@ -39,7 +39,11 @@ def of(reader: Principal | None, keys: Iterable[object], *, now: datetime | None
     if reader is None:
         return Sight(places)
     moment, hidden = now or timezone.now(), set()
-    for mine in _by_realm(places.values()):
+    found: dict[int, list[Node]] = {}
+    for place in places.values():
+        found.setdefault(place.realm_id, []).append(place)
+    by_realm = list(found.values())
+    for mine in by_realm:
         held = slices.about(reader, mine[0], {key for item in mine for key in item.lineage}, now=moment)
         hidden |= {item.id for item in mine if not ask.may_see(held, item, now=moment)}
     return Sight(places, frozenset(hidden))
@@ -56,10 +60,3 @@ def of_clashes(
 
 def _keys(way: SidePath) -> set[object]:
     return {way.object, *(station.key for station in way.via if station.kind == "role")}
-
-
-def _by_realm(places: Iterable[Node]) -> list[list[Node]]:
-    found: dict[int, list[Node]] = {}
-    for place in places:
-        found.setdefault(place.realm_id, []).append(place)
-    return list(found.values())

@@ -23,7 +23,7 @@ from policies.events import (
     PASSWORD_SET,
     TOKEN_REVOKED,
 )
-from policies.record.change import ChangeInProgress, change
+from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.services import scheduled_grants
 
@@ -118,17 +118,13 @@ def close(account: User, *, by: Actor, authority: Authority, reason: str = "") -
     if by.principal is not None and account.principal_id == by.principal.pk:
         raise Invalid("Nobody can disable their own account; another site admin can.")
     with change(ACCOUNT_CLOSED, realm=None, by=by, reason=reason) as current:
-        return _close(current, account, authority)
-
-
-def _close(current: ChangeInProgress, account: User, authority: Authority) -> bool:
-    if User.objects.filter(pk=account.pk, is_active=True).update(is_active=False) != 1:
-        return False
-    sessions.end(account)
-    current.say(make_event(ACCOUNT_CLOSED, None, *_concerned(account)), by=authority)
-    if account.principal is not None:
-        scheduled_grants.end_not_begun(current, [account.principal], by=authority)
-    return True
+        if User.objects.filter(pk=account.pk, is_active=True).update(is_active=False) != 1:
+            return False
+        sessions.end(account)
+        current.say(make_event(ACCOUNT_CLOSED, None, *_concerned(account)), by=authority)
+        if account.principal is not None:
+            scheduled_grants.end_not_begun(current, [account.principal], by=authority)
+        return True
 
 
 def open_again(account: User, *, by: Actor, authority: Authority, reason: str = "") -> bool:

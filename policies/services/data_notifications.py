@@ -6,7 +6,6 @@ may no longer do is not done, and the log says what was refused to them.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -46,7 +45,16 @@ class StatusChange:
 
 def start_jobs(happened: StatusChange, *, lasting: timedelta) -> int:
     """Start what is registered for it, each run in a change of its own; answers how many."""
-    details = list(_registered_for(happened))
+    namespace = happened.data.lineage[-2]
+    rows = Detail.objects.filter(
+        securable__realm=happened.data.realm_id,
+        securable__type="data_notification",
+        securable__closed__isnull=True,
+        content__dataNamespace=namespace,
+        content__notificationRegistrationStatus=ENABLED,
+    )
+    registered = (row for row in rows.order_by("securable") if _matches(row.content, happened))
+    details = list(registered)
     registrations = nodes(row.securable_id for row in details)
     owned = Ownership.objects.open().filter(securable__in=registrations).select_related("owner")
     definers = {row.securable_id: row.owner for row in owned}
@@ -56,18 +64,6 @@ def start_jobs(happened: StatusChange, *, lasting: timedelta) -> int:
         if row.securable_id in registrations and row.securable_id in definers
         for action in row.content["jobActions"]
     )
-
-
-def _registered_for(happened: StatusChange) -> Iterable[Detail]:
-    namespace = happened.data.lineage[-2]
-    rows = Detail.objects.filter(
-        securable__realm=happened.data.realm_id,
-        securable__type="data_notification",
-        securable__closed__isnull=True,
-        content__dataNamespace=namespace,
-        content__notificationRegistrationStatus=ENABLED,
-    )
-    return (row for row in rows.order_by("securable") if _matches(row.content, happened))
 
 
 def _matches(content: dict[str, Any], happened: StatusChange) -> bool:

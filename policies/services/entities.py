@@ -66,7 +66,10 @@ def create(
             raise AlreadyExists(f"'{entity}' already exists.")
         parent = root if entity.parent is None else _there(root, entity.parent)
         if patterns.must_exist(root):
-            _give_to_maker(current, root, entity, by, authority)
+            _revoke_all(current, root, entity, authority)
+            if by.decides_as is not None:
+                given = of_system("what a maker gets")
+                patterns.give(current, root, entity, by.decides_as, ("ALL",), by=by, authority=given)
         details = {**(content or {}), **({PRINCIPAL: principal} if principal else {})}
         new = NewObject(entity.type, entity_node(root, entity).name, comment=comment, content=details)
         [node] = objects.register(parent, [new], by=by, authority=authority)
@@ -183,11 +186,7 @@ def _may_create(
     _may_name_owner(root, entity, principal, by)
     if made_with is None:
         return _may(root, entity, f"create_{entity.type}", by)
-    return _may_make_with(root, entity, made_with, by)
-
-
-def _may_make_with(root: Node, entity: Authorizable, made_with: Authorizable, by: Actor) -> Authority:
-    """The right to make an entity of an artifact or of a type, where the law asks for more then."""
+    # the right to make an entity of an artifact or of a type, where the law asks for more then
     law, action = patterns.law_of(root), f"create_{entity.type}"
     conditions = law.conditional.get(law.action(entity.type, action) or "", {})
     picked = [conditions[when, ""] for when in MADE_WITH.get(entity.type, ()) if (when, "") in conditions]
@@ -269,15 +268,6 @@ def _there(root: Node, entity: Authorizable) -> Node:
 
 
 # privileges that come and go with an entity
-
-
-def _give_to_maker(
-    current: ChangeInProgress, root: Node, entity: Authorizable, by: Actor, authority: Authority
-) -> None:
-    _revoke_all(current, root, entity, authority)
-    if by.decides_as is not None:
-        given = of_system("what a maker gets")
-        patterns.give(current, root, entity, by.decides_as, ("ALL",), by=by, authority=given)
 
 
 def _revoke_all(current: ChangeInProgress, root: Node, entity: Authorizable, authority: Authority) -> None:

@@ -174,17 +174,15 @@ def _follow_groups(person: Principal, names: Sequence[str]) -> None:
             members.leave_group(row.group, person, by=DIRECTORY, authority=of_system(GROUND))
     for name in names:
         if name not in held and name not in kept:
-            _put_in(name, person)
-
-
-def _put_in(name: str, person: Principal) -> None:
-    by, authority = DIRECTORY, of_system(GROUND)
-    try:
-        group = people.find(Principal.Kind.GROUP, name) or members.make_group(
-            name, by=by, authority=authority
-        )
-        members.join_group(group, person, by=by, authority=authority)
-    except (
-        PolicyError
-    ) as problem:  # what rules keep apart, or no name for a group: they have less, never more
-        log.warning("%s was not put into a group that the directory names: %s", person.pseudonym, problem)
+            by, authority = DIRECTORY, of_system(GROUND)
+            try:
+                group = people.find(Principal.Kind.GROUP, name) or members.make_group(
+                    name, by=by, authority=authority
+                )
+                members.join_group(group, person, by=by, authority=authority)
+            except (
+                PolicyError
+            ) as problem:  # what rules keep apart, or no name for a group: they have less, never more
+                log.warning(
+                    "%s was not put into a group that the directory names: %s", person.pseudonym, problem
+                )

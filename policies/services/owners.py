@@ -49,7 +49,9 @@ def hand_over(
         authority = may_set_all(places, by)
         must_be_member(places[0], owner)
         if now_owned_by is not None:
-            _still_of(places, now_owned_by)
+            keys = [node.id for node in places]
+            if Ownership.objects.open().filter(securable__in=keys, owner=now_owned_by).count() != len(keys):
+                raise Conflict("Some of these have another owner by now.")
         return _set(current, dict.fromkeys(places, owner), by, authority)
 
 
@@ -82,12 +84,6 @@ def may_set_all(places: Sequence[Node], by: Actor) -> Authority:
         said_ = f"You may not set the owner of {node.ref.full_name or node.name}."
         authority = require(answer.decision, by, otherwise=said_)
     return authority
-
-
-def _still_of(places: Sequence[Node], owner: Principal) -> None:
-    keys = [node.id for node in places]
-    if Ownership.objects.open().filter(securable__in=keys, owner=owner).count() != len(keys):
-        raise Conflict("Some of these have another owner by now.")
 
 
 def _set(current: ChangeInProgress, wanted: Mapping[Node, Principal], by: Actor, authority: Authority) -> int:

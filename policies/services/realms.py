@@ -99,18 +99,16 @@ def _check_law(realm: Realm) -> None:
         if not isinstance(value, str) or (known and value not in known):
             raise Invalid(f"`{value}` is no value of the setting {name}")
     if realm.settings.get("grants") == ROLES_ALONE:
-        _check_roles_alone(realm)
-
-
-def _check_roles_alone(realm: Realm) -> None:
-    """Raise Invalid where somebody has privileges of their own, or would get them by making an entity."""
-    if realm.settings.get("policy") != "4.3":
-        raise Invalid("Up to 3.5 makers of entities get ALL on them, so privileges cannot go to roles only.")
-    if Grant.objects.open().filter(realm=realm.pk, holder__isnull=False).exists():
-        raise Invalid("Some have privileges of their own here. Give them to roles first.")
-    held = Assignment.objects.open().filter(role__realm=realm.pk)
-    if held.exclude(holder__kind=Principal.Kind.GROUP).exists():
-        raise Invalid("Some hold roles without a group here. Put them into groups first.")
+        # raise Invalid where somebody has privileges of their own, or would get them by making an entity
+        if realm.settings.get("policy") != "4.3":
+            raise Invalid(
+                "Up to 3.5 makers of entities get ALL on them, so privileges cannot go to roles only."
+            )
+        if Grant.objects.open().filter(realm=realm.pk, holder__isnull=False).exists():
+            raise Invalid("Some have privileges of their own here. Give them to roles first.")
+        held = Assignment.objects.open().filter(role__realm=realm.pk)
+        if held.exclude(holder__kind=Principal.Kind.GROUP).exists():
+            raise Invalid("Some hold roles without a group here. Put them into groups first.")
 
 
 SETTINGS: dict[str, tuple[str, ...]] = {

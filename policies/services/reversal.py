@@ -13,7 +13,7 @@ from catalog.nodes import Node, nodes
 from catalog.queries import root
 from lakewarden.law import dialects
 from policies import events
-from policies.authority import Actor, Authority
+from policies.authority import Actor
 from policies.decisions import site_permissions
 from policies.errors import Conflict
 from policies.models import (
@@ -147,7 +147,11 @@ class Reversal:
         places = nodes({row.role_id for row in rows})
         for row in rows:
             role = self._there(places, row.role_id)
-            authority = self._may_assign(role)
+            authority = (
+                patterns.authority(next(iter(role.above()), role), None, by=self.by)
+                if dialects.get(role.kind).by_text
+                else may(self.by, roles.operation(role, "assign"), role)
+            )
             event = (role, row.holder)
             if row in begun:
                 told = make_event(events.ROLE_UNASSIGNED, *event, role=role.name)
@@ -157,11 +161,6 @@ class Reversal:
                 told = make_event(events.ROLE_ASSIGNED, *event, role=role.name)
                 self.current.begin(again(row), told, by=authority)
             yield role
-
-    def _may_assign(self, role: Node) -> Authority:
-        if dialects.get(role.kind).by_text:
-            return patterns.authority(next(iter(role.above()), role), None, by=self.by)
-        return may(self.by, roles.operation(role, "assign"), role)
 
     def _owners(self) -> list[Node]:
         begun, ended = self._begun(Ownership), self._ended(Ownership)
@@ -184,7 +183,8 @@ class Reversal:
             for row in named:
                 role, node = self._there(places, row.role_id), self._there(places, row.securable_id)
                 authority = may(self.by, grants.GRANT, node)
-                act(role, node, [_privilege(row)], by=self.by, authority=authority)
+                privilege = Privilege(row.privilege, row.effect, row.written, row.valid_from, row.valid_until)
+                act(role, node, [privilege], by=self.by, authority=authority)
                 yield node
 
     def _given_directly(self) -> Iterator[Node]:
@@ -241,7 +241,3 @@ class Reversal:
 def _is_open(row: Grant) -> bool:
     same = {name: getattr(row, name) for name in ("role_id", "holder_id", "realm_id", "privilege", "pattern")}
     return Grant.objects.open().filter(**same, valid_until=row.valid_until).exists()
-
-
-def _privilege(row: Grant) -> Privilege:
-    return Privilege(row.privilege, row.effect, row.written, row.valid_from, row.valid_until)

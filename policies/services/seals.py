@@ -111,8 +111,18 @@ def set_right() -> list[str]:
         _read_the_record()
         with _past_the_door():
             done = [words for model in fact_models() for words in _set_right(model, current.touch)]
-        done += _set_duties_right(current.revision)
-        done += _remove_forged_orders()
+        # no duty that the record does not tell of; those it tells of are sealed
+        gone = []
+        for row, is_told in _duties(current.revision):
+            if is_told:
+                duty_seals.seal_row(row)
+            else:
+                gone.append(f"{row._meta.model_name}:{row.pk} (no change gave it)")
+                row.delete()
+        done += gone
+        forged = [row for row in ForeignOrder.objects.order_by("pk") if not row.is_sealed]
+        ForeignOrder.objects.filter(pk__in=[row.pk for row in forged]).delete()
+        done += [f"foreignorder:{row.pk} (nobody decided it here)" for row in forged]
         if done:
             named = ", ".join(done[:NAMED])
             told = make_event(FACTS_SET_RIGHT, None, many=f"{len(done)} facts", facts=named)
@@ -211,7 +221,13 @@ def _seal(facts: list[Fact], findings: Findings) -> None:
             seal_fact(fact)
             good.append(fact)
     if good:
-        _write_seals(good)
+        with connection.cursor() as cursor:
+            cursor.execute(
+                f"UPDATE {good[0]._meta.db_table} t SET seal = n.seal"  # noqa: S608 - ours
+                " FROM unnest(%s::bigint[], %s::bigint[], %s::bytea[]) n(id, closed, seal)"
+                " WHERE t.id = n.id AND t.closed IS NOT DISTINCT FROM n.closed",
+                [[fact.pk for fact in good], [fact.closed for fact in good], [fact.seal for fact in good]],
+            )
         findings.sealed += len(good)
 
 
@@ -291,12 +307,6 @@ def _seal_reviews(findings: Findings) -> None:
             findings.sealed += review_seals.seal_anew(row)
 
 
-def _remove_forged_orders() -> list[str]:
-    forged = [row for row in ForeignOrder.objects.order_by("pk") if not row.is_sealed]
-    ForeignOrder.objects.filter(pk__in=[row.pk for row in forged]).delete()
-    return [f"foreignorder:{row.pk} (nobody decided it here)" for row in forged]
-
-
 def _duties(last: int) -> list[tuple[duty_seals.Duty, bool]]:
     """Every duty there is, and whether the record tells of it."""
     known = KeptReplay()
@@ -309,16 +319,6 @@ def _duties(last: int) -> list[tuple[duty_seals.Duty, bool]]:
         row = models[name].objects.select_related("permission").get(pk=int(pk))
         duties.append((row, key in known.duties))
     return duties
-
-
-def _write_seals(facts: list[Fact]) -> None:
-    with connection.cursor() as cursor:
-        cursor.execute(
-            f"UPDATE {facts[0]._meta.db_table} t SET seal = n.seal"  # noqa: S608 - ours
-            " FROM unnest(%s::bigint[], %s::bigint[], %s::bytea[]) n(id, closed, seal)"
-            " WHERE t.id = n.id AND t.closed IS NOT DISTINCT FROM n.closed",
-            [[fact.pk for fact in facts], [fact.closed for fact in facts], [fact.seal for fact in facts]],
-        )
 
 
 def _set_right(model: type[Fact], touch: Callable[[str], None]) -> Iterator[str]:
@@ -339,18 +339,6 @@ def _set_right(model: type[Fact], touch: Callable[[str], None]) -> Iterator[str]
     for code, told_ in _missing(model).items():
         _put_back(model, code, told_, touch)
         yield f"{code} (it was gone)"
-
-
-def _set_duties_right(last: int) -> list[str]:
-    """No duty that the record does not tell of; those it tells of are sealed."""
-    gone = []
-    for row, is_told in _duties(last):
-        if is_told:
-            duty_seals.seal_row(row)
-        else:
-            gone.append(f"{row._meta.model_name}:{row.pk} (no change gave it)")
-            row.delete()
-    return gone
 
 
 def _touch(fact: Fact, touch: Callable[[str], None]) -> None:

@@ -96,17 +96,14 @@ def remind(now: datetime) -> int:
     for ahead in REMINDED:
         due = Q(expires__gt=now + ahead - timedelta(days=1), expires__lte=now + ahead)
         for row in lasting.filter(due, created__lt=F("expires") - ahead).select_related("principal"):
-            many += bool(_tell(row, ahead))
+            holder, key = row.principal, f"token-ends:{row.pk}:{ahead.days}"
+            if holder.kind == Principal.Kind.SERVICE:
+                text, link = f"A token of {{who}} ends by itself: {row.prefix}….", f"/services/{holder.pk}"
+            else:
+                text, link = f"Your token {row.prefix}… ends by itself.", "/profile"
+            tell = notices.tell(holder, ENDS, text, key=key, link=link, who=holder, until=row.expires)
+            many += bool(tell)
     return many
-
-
-def _tell(row: Token, ahead: timedelta) -> int:
-    holder, key = row.principal, f"token-ends:{row.pk}:{ahead.days}"
-    if holder.kind == Principal.Kind.SERVICE:
-        text, link = f"A token of {{who}} ends by itself: {row.prefix}….", f"/services/{holder.pk}"
-    else:
-        text, link = f"Your token {row.prefix}… ends by itself.", "/profile"
-    return notices.tell(holder, ENDS, text, key=key, link=link, who=holder, until=row.expires)
 
 
 def _settle_what_ended(now: datetime) -> None:

@@ -148,19 +148,16 @@ class Difference:
 
     def _groups(self) -> list[list[int]]:
         """The objects, those together that are decided alike."""
-        apart = self._with_facts()
+        proposed = self.simulation.proposed
+        slices = [slice_ for alike in self.simulation.alike for slice_ in (alike.before, alike.after)]
+        spoken = {key for slice_ in slices for key in (*slice_.bits, *slice_.selves)}
+        apart = frozenset(spoken | proposed.gone | proposed.moved.keys())
         alone = self.simulation.law.by_text
         groups: dict[object, list[int]] = defaultdict(list)
         for key, (parent, type_) in self.objects.items():
             like = key if alone or key in apart else (parent, type_)
             groups[like, key in self.shown].append(key)
         return list(groups.values())
-
-    def _with_facts(self) -> frozenset[object]:
-        proposed = self.simulation.proposed
-        slices = [slice_ for alike in self.simulation.alike for slice_ in (alike.before, alike.after)]
-        spoken = {key for slice_ in slices for key in (*slice_.bits, *slice_.selves)}
-        return frozenset(spoken | proposed.gone | proposed.moved.keys())
 
     def _effect(self, named: dict[int, Node], keys: list[int], alike: Alike) -> Iterator[_Effect]:
         node = named.get(keys[0])

@@ -98,15 +98,13 @@ class _UnderLaterLaw(Simulation):
         holders |= Q(kind=Principal.Kind.GROUP, name=realm.settings.get("admin_group") or "")
         groups = Principal.objects.filter(holders, kind=Principal.Kind.GROUP)
         inside = Membership.objects.open().filter(group__in=groups).values("member")
-        named = [realm.settings.get("master_user") or "", *self._run_as()]
-        wanted = holders | Q(pk__in=inside) | Q(kind=Principal.Kind.USER, name__in=named)
-        return {row.pk: row for row in Principal.objects.filter(wanted, kind__in=PEOPLE).order_by("pk")}
-
-    def _run_as(self) -> list[str]:
         rows = Securable.objects.filter(
             realm=self.root.realm_id, type="kerberosprincipal", placements__closed__isnull=True
         )
-        return list(rows.values_list("placements__name", flat=True))
+        run_as = list(rows.values_list("placements__name", flat=True))
+        named = [realm.settings.get("master_user") or "", *run_as]
+        wanted = holders | Q(pk__in=inside) | Q(kind=Principal.Kind.USER, name__in=named)
+        return {row.pk: row for row in Principal.objects.filter(wanted, kind__in=PEOPLE).order_by("pk")}
 
     @cached_property
     def proposed(self) -> ProposedFacts:

@@ -84,7 +84,9 @@ class ProposedFacts:
             mine = [row for row in self._direct(holder) if row[:3] == (change.target.key, code, True)]
             if any(self._same_or_longer(row, window) for row in mine):
                 continue
-            if not self._keeps_others(window):
+            law = dialects.get(self.root.kind)
+            keeps_others = law.by_text or (bool(law.grantees) and window == (None, None))
+            if not keeps_others:
                 self._end_rows(holder, [row for row in mine if row[5] in self.by_hand | self._added])
             self.loaded.direct[holder].append(self._row(change.target, code, True, window))
 
@@ -94,10 +96,6 @@ class ProposedFacts:
         if law.by_text:
             return row[3] in (window, (None, None))
         return row[3] == window or (bool(law.grantees) and window == (None, None))
-
-    def _keeps_others(self, window: Window) -> bool:
-        law = dialects.get(self.root.kind)
-        return law.by_text or (bool(law.grantees) and window == (None, None))
 
     @apply.register
     def _revoke(self, change: proposals.RevokeAccess) -> None:
@@ -155,9 +153,7 @@ class ProposedFacts:
 
     @apply.register
     def _delete_role(self, change: proposals.DeleteRole) -> None:
-        self._end_role(change.role.id)
-
-    def _end_role(self, role: int) -> None:
+        role = change.role.id
         self.gone.add(role)
         self.loaded.grants.pop(role, None)
         for holder in list(self.loaded.roles):
@@ -262,7 +258,12 @@ class ProposedFacts:
         law = dialects.get(self.root.kind)
         for code in privileges:
             if target.entity is None:
-                roles.check_binding(target.node, code, kind=self._catalog_kind(target.node))
+                # what kind of catalog an object stands in; looked up once for each catalog
+                above = next((level.key for level in target.node.levels if level.type == "catalog"), None)
+                if above not in self._kinds:
+                    self._kinds[above] = roles.catalog_kind(target.node)
+                catalog_kind = self._kinds[above]
+                roles.check_binding(target.node, code, kind=catalog_kind)
             elif code not in law.privileges:
                 raise Invalid(f"{code} is no action; known are {', '.join(law.privileges)}")
         if holder is None:
@@ -270,13 +271,6 @@ class ProposedFacts:
         if law.grantees and holder.kind not in law.grantees:
             raise Invalid(f"In {self.root.name} nothing can be granted to a {holder.get_kind_display()}.")
         self._must_be_member(holder)
-
-    def _catalog_kind(self, node: Node) -> str | None:
-        """What kind of catalog an object stands in; looked up once for each catalog."""
-        above = next((level.key for level in node.levels if level.type == "catalog"), None)
-        if above not in self._kinds:
-            self._kinds[above] = roles.catalog_kind(node)
-        return self._kinds[above]
 
     def _must_be_member(self, holder: Principal) -> None:
         if dialects.get(self.root.kind).open_to_all or self._number(holder) in self.loaded.admitted:

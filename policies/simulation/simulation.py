@@ -168,16 +168,14 @@ class Simulation:
         """The facts as they would be."""
         held = Q(role__in=self._personal.values()) | Q(holder__in=[p.pk for p in self._named() if p.pk])
         by_hand = Grant.objects.open().filter(held, origin=Origin.HAND).values_list("pk", flat=True)
+        groups = [c.member.pk for c in self.changes if isinstance(c, AddMember | RemoveMember)]
+        rows = Membership.objects.open().filter(group__in=groups).select_related("group") if groups else ()
+        joined = {(row.member_id, row.group_id): (row.group.name, _window(row)) for row in rows}
         proposed = ProposedFacts(
-            self.root, copy_of(self.before), self.people, self._personal, frozenset(by_hand), self._joined()
+            self.root, copy_of(self.before), self.people, self._personal, frozenset(by_hand), joined
         )
         proposed.apply_all(self.changes)
         return proposed
-
-    def _joined(self) -> dict[tuple[int, int], tuple[str, Window]]:
-        groups = [c.member.pk for c in self.changes if isinstance(c, AddMember | RemoveMember)]
-        rows = Membership.objects.open().filter(group__in=groups).select_related("group") if groups else ()
-        return {(row.member_id, row.group_id): (row.group.name, _window(row)) for row in rows}
 
     @cached_property
     def alike(self) -> list[Alike]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 from datetime import datetime, timedelta
 
 from django.utils import timezone
@@ -78,20 +78,16 @@ def _lines(seen: Observation) -> Iterator[str]:
     )
     yield repr(sorted(seen.people))
     for roles in (seen.roles, seen.amiss_rights):
-        yield from _rights(roles)
+        for key, rights in sorted(roles.items()):
+            yield repr(key)
+            yield from sorted(map(_said, rights))
+        yield "-"
     for members in (seen.members, seen.amiss_members, seen.groups):
         yield from (repr((key, sorted(people))) for key, people in sorted(members.items()))
         yield "-"
     yield from sorted(repr((_said(grant.right), grant.holder, grant.grantor)) for grant in seen.foreign)
     yield from sorted(repr((bypass.holder, bypass.what, bypass.path)) for bypass in seen.bypasses)
     yield repr((sorted(seen.unknown), seen.in_force, sorted(seen.barred)))
-
-
-def _rights(roles: Mapping[str, Iterable[Right]]) -> Iterator[str]:
-    for key, rights in sorted(roles.items()):
-        yield repr(key)
-        yield from sorted(map(_said, rights))
-    yield "-"
 
 
 def _said(right: Right) -> str:

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import cached_property
 
 from accounts.models import Principal
-from catalog.models import Detail, Placement, Realm
+from catalog.models import Detail, Realm
 from catalog.nodes import Node
 from catalog.queries import all_below
 from lakewarden.backends.base import Backend
@@ -83,12 +83,9 @@ def targets_below(node: Node, kind: Kind) -> list[Target]:
     rows = all_below(node.id).filter(type__in=kind.objects).order_by("ancestors", "pk")
     for row in sorted(rows, key=lambda row: len(row.ancestors)):
         if row.ancestors[-1] in found:  # else it lies in something that this kind does not know
-            found[row.securable_id] = _target(row, found[row.ancestors[-1]], kind)
+            above = found[row.ancestors[-1]]
+            levels = (*above.levels, Level(row.type, row.securable_id))
+            nested = row.type == "schema" and above.levels[-1].type == "schema"
+            path = (*above.path[: len(above.path) - nested], row.name)
+            found[row.securable_id] = Target(row.securable_id, kind.objects[row.type], path, levels)
     return list(found.values())
-
-
-def _target(row: Placement, above: Target, kind: Kind) -> Target:
-    levels = (*above.levels, Level(row.type, row.securable_id))
-    nested = row.type == "schema" and above.levels[-1].type == "schema"
-    path = (*above.path[: len(above.path) - nested], row.name)
-    return Target(row.securable_id, kind.objects[row.type], path, levels)

@@ -130,7 +130,13 @@ class Comparison:
         self.known = items.Known.of(self.row, self.started)
         self.seen = self.out_there.observe()
         self.wanted, self.absent = self._wanted()
-        self._must_be_ours()
+        # nothing is given or taken in the backend by facts that were written past the console
+        many = unsealed.standing(self.catalog.realm_id).count()
+        if many:
+            raise Transient(
+                f"{many} of the facts here were written past the console. Nothing is given or taken until a "
+                "site admin has set them right."
+            )
         self.losing, self.holders = loss_limit.losing(self.wanted, self.seen)
         self._compare()
 
@@ -147,15 +153,6 @@ class Comparison:
         present, absent = parted(targets_below(self.catalog, kind), self.seen)
         wanted = Wanted(self.out_there, kind, self.catalog, present, now=self.started)
         return replace(wanted.desired(self.seen.people), revision=revision), absent
-
-    def _must_be_ours(self) -> None:
-        """Nothing is given or taken in the backend by facts that were written past the console."""
-        many = unsealed.standing(self.catalog.realm_id).count()
-        if many:
-            raise Transient(
-                f"{many} of the facts here were written past the console. Nothing is given or taken until a "
-                "site admin has set them right."
-            )
 
     def _compare(self) -> None:
         self.plan = planning.plan(self.wanted, self.seen, self.orders.values())

@@ -89,21 +89,17 @@ def _driver(command: list[str], log: IO[bytes]) -> Iterator[subprocess.Popen[byt
     try:
         yield process
     finally:
-        _end(process)
-
-
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Nothing of it is left behind: it is asked, then it and the Java under it are killed."""
-    for pipe in (process.stdin, process.stdout):
-        if pipe is not None:
-            with suppress(OSError):
-                pipe.close()
-    try:
-        process.wait(STOP_WAIT)
-    except subprocess.TimeoutExpired:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-        process.wait()
+        # nothing of it is left behind: it is asked, then it and the Java under it are killed
+        for pipe in (process.stdin, process.stdout):
+            if pipe is not None:
+                with suppress(OSError):
+                    pipe.close()
+        try:
+            process.wait(STOP_WAIT)
+        except subprocess.TimeoutExpired:
+            with suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
 
 
 def _lines(pipe: IO[bytes] | None) -> Iterator[dict[str, Any]]:

@@ -61,7 +61,16 @@ def run(row: PipelineRun) -> bool:
             _start(row)
         except Conflict:
             return False
-        _carried(row)
+        try:
+            _work(row)
+        except Stopped:
+            logger.info("%s was stopped", row)
+        except (Trouble, PolicyError, OSError, DatabaseError, parquet.NoSnapshot, ArchiveBroken) as error:
+            _fail(row, words_of(error))
+        except Exception as error:
+            # a mistake of ours is raised on, but no run may stay as if it were still at work
+            _fail(row, f"{type(error).__name__}: {error}")
+            raise
     return True
 
 
@@ -71,19 +80,6 @@ def _start(row: PipelineRun) -> None:
     mine = PipelineRun.objects.filter(pk=row.pk)
     RUNS.move(mine, "start", done=0, total=0, attempts=F("attempts") + 1, **values)
     row.refresh_from_db()
-
-
-def _carried(row: PipelineRun) -> None:
-    try:
-        _work(row)
-    except Stopped:
-        logger.info("%s was stopped", row)
-    except (Trouble, PolicyError, OSError, DatabaseError, parquet.NoSnapshot, ArchiveBroken) as error:
-        _fail(row, words_of(error))
-    except Exception as error:
-        # a mistake of ours is raised on, but no run may stay as if it were still at work
-        _fail(row, f"{type(error).__name__}: {error}")
-        raise
 
 
 def _work(row: PipelineRun) -> None:

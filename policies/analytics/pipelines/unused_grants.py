@@ -120,7 +120,13 @@ def _awake(work: RunContext, found: Iterator[Found]) -> Iterator[Found]:
     """The hints, but for those about people who sleep and yet signed in lately or are new here."""
     found_all = list(found)
     asleep = [item for item in found_all if item.kind.startswith("dormant")]
-    seen, since = _seen({item.holder for item in asleep if item.holder}), _members_since(work, asleep)
+    # since when each belongs to the realm; who is new had no time to do anything. Two queries.
+    people = [item.holder for item in asleep if item.holder]
+    rows = RealmMember.objects.open().filter(realm=work.place.realm_id, principal__in=people)
+    opened = dict(rows.values_list("principal").annotate(first=Min("opened")))
+    at = dict(Change.objects.filter(revision__in=opened.values()).values_list("revision", "at"))
+    members_since = {person: at[revision] for person, revision in opened.items() if revision in at}
+    seen, since = _seen({item.holder for item in asleep if item.holder}), members_since
     lately = work.now - timedelta(days=WINDOW)
     for item in found_all:
         if not item.kind.startswith("dormant"):
@@ -154,15 +160,6 @@ def _seen(people: Iterable[int]) -> dict[int, datetime]:
         if key is not None and at is not None:
             found[key] = max(at, found.get(key, at))
     return found
-
-
-def _members_since(work: RunContext, found: Iterable[Found]) -> dict[int, datetime]:
-    """Since when each belongs to the realm; who is new had no time to do anything.  Two queries."""
-    people = [item.holder for item in found if item.holder]
-    rows = RealmMember.objects.open().filter(realm=work.place.realm_id, principal__in=people)
-    opened = dict(rows.values_list("principal").annotate(first=Min("opened")))
-    at = dict(Change.objects.filter(revision__in=opened.values()).values_list("revision", "at"))
-    return {person: at[revision] for person, revision in opened.items() if revision in at}
 
 
 PIPELINE = Pipeline(

@@ -197,17 +197,14 @@ class AccessMap:
 
     def _decided(self, principal: Principal) -> frozenset[str]:
         if principal.pk not in self._by_person:
-            self._by_person[principal.pk] = self._decided_alike(principal)
+            # those who hold the same here are decided once
+            signature = (self.loaded.class_of(principal.pk), facts.is_service_admin(principal))
+            if signature not in self._by_signature:
+                self._by_signature[signature] = engine.abilities(
+                    self.loaded.slice_of(principal), self.node.levels, now=self.now.timestamp()
+                )
+            self._by_person[principal.pk] = self._by_signature[signature]
         return self._by_person[principal.pk]
-
-    def _decided_alike(self, principal: Principal) -> frozenset[str]:
-        # those who hold the same here are decided once
-        signature = (self.loaded.class_of(principal.pk), facts.is_service_admin(principal))
-        if signature not in self._by_signature:
-            self._by_signature[signature] = engine.abilities(
-                self.loaded.slice_of(principal), self.node.levels, now=self.now.timestamp()
-            )
-        return self._by_signature[signature]
 
     def coming(self) -> list[tuple[Principal, tuple[Path, ...]]]:
         """To whom something is given that has not begun, by name, with the ways it will come."""

@@ -6,7 +6,6 @@ from collections.abc import Collection
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import Any
 
 from django.db.models import BooleanField, Q, QuerySet, Value
 from django.utils import timezone
@@ -74,13 +73,11 @@ class Finder:
         likely = begins(self.last) & self.seen
         first = every.filter(likely).annotate(begins=Value(True, BooleanField()))
         rest = every.filter(self.wanted).exclude(likely).annotate(begins=Value(False, BooleanField()))
-        several = [item.order_by("folded", "pk")[:limit] for item in _behind(first, rest, after)]
+        if after is None:
+            behind = [first, rest]
+        else:
+            later = Q(folded__gt=after.folded) | Q(folded=after.folded, pk__gt=after.key)
+            behind = [first.filter(later), rest] if after.begins else [rest.filter(later)]
+        several = [item.order_by("folded", "pk")[:limit] for item in behind]
         found = several[0].union(*several[1:], all=True)[:limit] if several[1:] else several[0]
         return [Hit(row, After(row.begins, row.folded, row.pk)) for row in found]
-
-
-def _behind(first: QuerySet[Any], rest: QuerySet[Any], after: After | None) -> list[QuerySet[Any]]:
-    if after is None:
-        return [first, rest]
-    later = Q(folded__gt=after.folded) | Q(folded=after.folded, pk__gt=after.key)
-    return [first.filter(later), rest] if after.begins else [rest.filter(later)]

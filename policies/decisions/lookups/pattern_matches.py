@@ -25,14 +25,13 @@ def entities(root: Node, target: Authorizable, *, as_of: int | None = None) -> Q
     for type, name in zip(types, target.whole, strict=False):
         held = rows.filter(above, _named(name), type=type)
         above = Q(parent__in=held.values("securable"))
-    return rows.filter(above, _named(_last(target)), type=target.type).order_by("name", "pk")
-
-
-def _last(target: Authorizable) -> str:
-    """The last part as it is kept: a program's type stands in its name."""
-    if target.type == PROGRAM:
-        return ".".join(target.whole[2:]) if len(target.parts) == 4 else "*"
-    return target.parts[-1]
+    # the last part as it is kept: a program's type stands in its name
+    last = (
+        (".".join(target.whole[2:]) if len(target.parts) == 4 else "*")
+        if target.type == PROGRAM
+        else target.parts[-1]
+    )
+    return rows.filter(above, _named(last), type=target.type).order_by("name", "pk")
 
 
 def _named(part: str) -> Q:

@@ -97,12 +97,9 @@ def _candidates(reach: SearchSlice, type_: str, now: datetime) -> Q:
     bare = replace(reach.slice, bits={}, rules=(), selves=frozenset(), next_change_at=None)
     if engine.decide(bare, operation, somewhere, now=now.timestamp()):
         return inside
-    return inside & on_or_below(_telling(reach.slice))
-
-
-def _telling(slice_: Slice) -> set[int]:
-    given = {key for key, bits in slice_.bits.items() if bits.allow or bits.owned}
-    return {key for key in given | slice_.selves if isinstance(key, int)}
+    given = {key for key, bits in reach.slice.bits.items() if bits.allow or bits.owned}
+    telling = {key for key in given | reach.slice.selves if isinstance(key, int)}
+    return inside & on_or_below(telling)
 
 
 def subjects(node: Node, action: str, kind: str, *, after: int, limit: int, now: datetime) -> Subjects:

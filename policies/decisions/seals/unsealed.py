@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from django.apps import apps
 from django.conf import settings
@@ -74,24 +73,21 @@ def _sweep_names(realm: int | None) -> int:
     """The same of the names of people, groups and services: those of whom the realm's facts speak, or all."""
     rows = Principal.objects.order_by()
     if realm is not None:
-        rows = rows.filter(_spoken_of(realm))
+        # whom the open facts of a realm lead to: by themselves, or because they are in a group
+        holders: dict[type[Fact], str] = {
+            RealmMember: "principal",
+            Assignment: "holder",
+            Grant: "holder",
+            Ownership: "owner",
+        }
+        chosen = [Q(pk__in=_open(model, realm).values(holder)) for model, holder in holders.items()]
+        direct = Q(*chosen, _connector=Q.OR)
+        groups = Principal.objects.filter(direct, kind=Principal.Kind.GROUP).values("pk")
+        spoken = direct | Q(pk__in=Membership.objects.open().filter(group__in=groups).values("member"))
+        rows = rows.filter(spoken)
     doubted = [row.pk for row in rows.iterator(chunk_size=CHUNK) if not row.is_sealed]
     keep([("principal", pk, principal_key(pk)) for pk in doubted], None)
     return len(doubted)
-
-
-def _spoken_of(realm: int) -> Q:
-    """Whom the open facts of a realm lead to: by themselves, or because they are in a group."""
-    holders: dict[type[Fact], str] = {
-        RealmMember: "principal",
-        Assignment: "holder",
-        Grant: "holder",
-        Ownership: "owner",
-    }
-    chosen = [Q(pk__in=_open(model, realm).values(holder)) for model, holder in holders.items()]
-    direct = Q(*chosen, _connector=Q.OR)
-    groups = Principal.objects.filter(direct, kind=Principal.Kind.GROUP).values("pk")
-    return direct | Q(pk__in=Membership.objects.open().filter(group__in=groups).values("member"))
 
 
 def standing(realm: int | None = None) -> QuerySet[UnsealedFact]:
@@ -162,23 +158,22 @@ def _found(name: str, pk: int, key: str, realm: int | None) -> UnsealedFact | No
             [pk],
         )
         writer, written = cursor.fetchone()
+    # what a row says; of a principal no name, since names stand in the one map alone
+    state = (
+        {"kind": row.kind, "pseudonym": row.pseudonym}
+        if isinstance(row, Principal)
+        else {**fact_values(row), "opened": row.opened, "closed": row.closed}
+    )
     return UnsealedFact(
         model=name,
         row=pk,
         key=key,
         realm=None if name in ("membership", "principal") else realm,
-        content=_state(row),
+        content=state,
         writer=writer,
         written=written,
         found=timezone.now(),
     )
-
-
-def _state(row: Fact | Principal) -> dict[str, Any]:
-    """What a row says; of a principal no name, since names stand in the one map alone."""
-    if isinstance(row, Principal):
-        return {"kind": row.kind, "pseudonym": row.pseudonym}
-    return {**fact_values(row), "opened": row.opened, "closed": row.closed}
 
 
 def _tell(realm: int | None, many: int) -> None:

@@ -168,7 +168,13 @@ class _PostgreSQL(_Grants):
         elif upper[:3] == ["ALTER", "DEFAULT", "PRIVILEGES"]:
             self.draft.leave_out(_words(terms), "Rights on what is made later are given on the schema here.")
         elif upper[:1] == ["ALTER"] and upper[-3:-1] == ["OWNER", "TO"]:
-            self._owner(terms, upper)
+            place = self._place(terms[1:-3]) if upper[1] in ("SCHEMA", "TABLE", "DATABASE") else None
+            if upper[1] == "VIEW":
+                place = self._place(terms[2:-3])
+            if place is None:
+                self.draft.leave_out(_words(terms), "It is about something that the law has not.")
+            else:
+                self.draft.owner(*place, self._holder(name_of(terms[-1])))
         elif upper[:1] == ["REVOKE"] and name_of(terms[-1]).upper() == "PUBLIC":
             return  # nobody has it by PUBLIC here anyway
         elif upper[:1] == ["REVOKE"]:
@@ -222,15 +228,6 @@ class _PostgreSQL(_Grants):
                     self.draft.leave_out(f"role {name} is in role {role}", "Roles hold no roles here.")
                 else:
                     self.draft.holds(f"user:{name}", role)
-
-    def _owner(self, terms: list[str], upper: list[str]) -> None:
-        place = self._place(terms[1:-3]) if upper[1] in ("SCHEMA", "TABLE", "DATABASE") else None
-        if upper[1] == "VIEW":
-            place = self._place(terms[2:-3])
-        if place is None:
-            self.draft.leave_out(_words(terms), "It is about something that the law has not.")
-        else:
-            self.draft.owner(*place, self._holder(name_of(terms[-1])))
 
 
 @dataclass

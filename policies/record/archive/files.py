@@ -94,7 +94,9 @@ def write(realm: Realm, first: int, upto: int) -> tuple[str, str, int, int]:
     try:
         files = _write(aside, {"realm": realm.pk, "first": first, "upto": upto})
         manifest = json.dumps({name: asdict(written) for name, written in files.items()}, sort_keys=True)
-        _put(aside / MANIFEST, manifest)
+        path = aside / MANIFEST
+        path.touch(mode=0o600)
+        path.write_text(manifest)
         shutil.rmtree(place, ignore_errors=True)  # of an attempt that nobody recorded
         os.rename(aside, place)
     finally:
@@ -131,11 +133,6 @@ def _ended(table: str) -> str:
         f"SELECT '{table}', t.id, t.opened, t.closed, ({row})::text FROM {table} t"  # noqa: S608 - ours
         f" WHERE t.closed <= %(upto)s AND {TABLES[table]} ORDER BY t.id"
     )
-
-
-def _put(path: Path, text: str) -> None:
-    path.touch(mode=0o600)
-    path.write_text(text)
 
 
 def _digest(text: str) -> str:

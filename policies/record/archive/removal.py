@@ -88,7 +88,13 @@ def remove(archive: Archive, tell: Tell = bool) -> None:
         _remove_events(archive)
         tell(f"removing what is archived: up to revision {archive.removed} of {archive.upto}")
     for batch in archive_files.batches(archive.folder, archive_files.FACTS, ["table", "id"]):
-        _remove_facts(archive, batch.to_pylist())
+        rows = batch.to_pylist()
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute("SELECT set_config('lakewarden.archive', %s, true)", [str(archive.pk)])
+            for table in archive_files.TABLES:
+                ids = [row["id"] for row in rows if row["table"] == table]
+                if ids:
+                    cursor.execute(f"DELETE FROM {table} WHERE id = ANY(%s)", [ids])  # noqa: S608 - ours
     ARCHIVES.move(Archive.objects.filter(pk=archive.pk), "remove")
     archive.refresh_from_db()
 
@@ -103,12 +109,3 @@ def _remove_events(archive: Archive) -> None:
         cursor.execute("DELETE FROM policies_event WHERE change_id = ANY(%s)", [step])
         Archive.objects.filter(pk=archive.pk).update(removed=last)
     archive.removed = last
-
-
-def _remove_facts(archive: Archive, rows: list[dict[str, int | str]]) -> None:
-    with transaction.atomic(), connection.cursor() as cursor:
-        cursor.execute("SELECT set_config('lakewarden.archive', %s, true)", [str(archive.pk)])
-        for table in archive_files.TABLES:
-            ids = [row["id"] for row in rows if row["table"] == table]
-            if ids:
-                cursor.execute(f"DELETE FROM {table} WHERE id = ANY(%s)", [ids])  # noqa: S608 - ours

@@ -48,7 +48,16 @@ def _all(realm_id: int, asked: Filter, seen: Sight, before: Place | None) -> Ite
 
 
 def _of_archive(archive: Archive, asked: Filter, seen: Sight, before: Place | None) -> Iterator[Event]:
-    wanted = _wanted(asked, seen)
+    sets = [seen.facets()]
+    if asked.object:
+        sets.append((f"o{asked.object.id}",))
+    if asked.person:
+        sets.append((f"p{asked.person.pseudonym}",))
+    if asked.kinds:
+        sets.append(tuple(f"k{kind}" for kind in asked.kinds))
+    if asked.actor:
+        sets.append((f"a{asked.actor.pseudonym}",))
+    wanted = FacetFilter(tuple(sets), tuple(facets.words_of(asked.text)), asked.since, asked.until)
     with (
         archive_files.opened(archive.folder, archive_files.EVENTS) as file,
         _occurring(archive.folder) as index,
@@ -74,19 +83,6 @@ def _occurring(folder: str) -> Iterator[Callable[[int], list[str] | None]]:
 
 def _earlier(event: Event, before: Place | None) -> bool:
     return before is None or (event.change_id, event.number) < before
-
-
-def _wanted(asked: Filter, seen: Sight) -> FacetFilter:
-    sets = [seen.facets()]
-    if asked.object:
-        sets.append((f"o{asked.object.id}",))
-    if asked.person:
-        sets.append((f"p{asked.person.pseudonym}",))
-    if asked.kinds:
-        sets.append(tuple(f"k{kind}" for kind in asked.kinds))
-    if asked.actor:
-        sets.append((f"a{asked.actor.pseudonym}",))
-    return FacetFilter(tuple(sets), tuple(facets.words_of(asked.text)), asked.since, asked.until)
 
 
 def _judged(events: list[Event], asked: Filter, seen: Sight) -> Iterator[Event]:

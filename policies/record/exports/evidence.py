@@ -244,7 +244,10 @@ class Ways:
         found = self.access.access_of(person)
         told = {path.rule for path in found.paths}
         rest = (item for item in found.slice.rules if item not in told and item.holds_at(self.moment))
-        names = self._names(person)
+        # the names by which the law takes the person for another, by what is given to that one
+        loaded = self.access.loaded
+        held = ((holder, loaded.direct.get(holder, ())) for holder, _, _ in loaded.aliases.get(person.pk, ()))
+        names = {f"grant:{row[-1]}": self.bearers[holder] for holder, rows in held for row in rows}
         return {
             "principal": str(person),
             "name": person.label,
@@ -257,12 +260,6 @@ class Ways:
             "holds": self.stations.holds(person, self.node.id) if self.node.type == "role" else [],
             **({"service_admin": True} if found.slice.service_admin else {}),
         }
-
-    def _names(self, person: Principal) -> dict[str, Principal]:
-        """The names by which the law takes the person for another, by what is given to that one."""
-        loaded = self.access.loaded
-        held = ((holder, loaded.direct.get(holder, ())) for holder, _, _ in loaded.aliases.get(person.pk, ()))
-        return {f"grant:{row[-1]}": self.bearers[holder] for holder, rows in held for row in rows}
 
     def _path(self, person: Principal, rule: Rule, names: dict[str, Principal]) -> dict[str, Any]:
         bearer, by_settings_alone = names.get(str(rule.fact)), rule.fact in _WITHOUT_FACTS

@@ -104,7 +104,16 @@ def export(root: Node, revision: int, folder: Path) -> Manifest:
     and what was there stays.
     """
     with _one_state():
-        moment = _moment(root, revision)
+        last = Counter.objects.get().revision
+        if not 0 < revision <= last:
+            raise NotFound(f"There is no revision {revision}; the last one is {last}.")
+        live_history.must_be_live(root.realm_id, revision)
+        realm = Realm.objects.get(pk=root.realm_id)
+        if realm.opened > revision or (realm.closed is not None and realm.closed <= revision):
+            raise NotFound(f"Realm {root.realm} was not there at revision {revision}.")
+        # a past state is judged by the last moment at which it was true
+        ended = Change.objects.filter(revision=revision + 1).values_list("at", flat=True).first()
+        moment = Moment(root, realm, revision, ended or timezone.now())
         kept = _kept(folder, moment)
         if kept is not None:
             return kept
@@ -122,19 +131,6 @@ def _one_state() -> Iterator[None]:
         with connection.cursor() as cursor:
             cursor.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ, READ ONLY")
         yield
-
-
-def _moment(root: Node, revision: int) -> Moment:
-    last = Counter.objects.get().revision
-    if not 0 < revision <= last:
-        raise NotFound(f"There is no revision {revision}; the last one is {last}.")
-    live_history.must_be_live(root.realm_id, revision)
-    realm = Realm.objects.get(pk=root.realm_id)
-    if realm.opened > revision or (realm.closed is not None and realm.closed <= revision):
-        raise NotFound(f"Realm {root.realm} was not there at revision {revision}.")
-    # a past state is judged by the last moment at which it was true
-    ended = Change.objects.filter(revision=revision + 1).values_list("at", flat=True).first()
-    return Moment(root, realm, revision, ended or timezone.now())
 
 
 def _kept(folder: Path, moment: Moment) -> Manifest | None:
@@ -166,13 +162,17 @@ def _write(place: Path, moment: Moment) -> Manifest:
     for table in TABLES:
         (place / table.name).mkdir(mode=0o700)
         tables[table.name] = columns.write(place / table.name / PART, table.schema, table.rows(moment))
+    # the next edge of a window, of any realm: too early costs an export, too late would be wrong
+    with connection.cursor() as cursor:
+        cursor.execute(_EDGES, {"at": moment.at})
+        found: datetime | None = cursor.fetchone()[0]
     manifest = Manifest(
         realm=moment.root.realm,
         kind=moment.realm.kind,
         law=moment.realm.law,
         revision=moment.revision,
         at=moment.at,
-        good_until=_good_until(moment),
+        good_until=found,
         uses=_uses(moment),
         tables=tables,
     )
@@ -206,14 +206,6 @@ SELECT min(edge) FROM (
     UNION ALL SELECT valid_from FROM policies_ownership WHERE valid_from > %(at)s
     UNION ALL SELECT valid_until FROM policies_ownership WHERE valid_until > %(at)s
 ) edges"""
-
-
-def _good_until(moment: Moment) -> datetime | None:
-    """The next edge of a window, of any realm: too early costs an export, too late would be wrong."""
-    with connection.cursor() as cursor:
-        cursor.execute(_EDGES, {"at": moment.at})
-        found: datetime | None = cursor.fetchone()[0]
-    return found
 
 
 def _uses(moment: Moment) -> str:

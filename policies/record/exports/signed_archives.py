@@ -65,18 +65,15 @@ def _signed_lines(log: str, lines: Callable[[int], Iterable[str]], into: Path) -
 def write(target: IO[bytes], kind: str, files: Mapping[str, bytes | Path], said: Mapping[str, Any]) -> None:
     """Write a signed archive of the files; `said` goes into its manifest."""
     key = signing.public_key()
-    manifest = manifest_of(kind, files, {"site": checkpoints.origin(), "key": str(key), **_lost(), **said})
+    # what the record says is gone, so that no checkpoint contradicts it; nothing for most sites
+    kept = lost_ends.kept_statements()
+    lost = {"lost": kept} if kept else {}
+    manifest = manifest_of(kind, files, {"site": checkpoints.origin(), "key": str(key), **lost, **said})
     with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for name, content in files.items():
             _put(archive, name, content)
         _put(archive, MANIFEST, manifest)
         _put(archive, SIGNATURE, signature_line(key, signing.sign(manifest)))
-
-
-def _lost() -> dict[str, Any]:
-    """What the record says is gone, so that no checkpoint contradicts it; nothing for most sites."""
-    kept = lost_ends.kept_statements()
-    return {"lost": kept} if kept else {}
 
 
 def _put(archive: zipfile.ZipFile, name: str, content: bytes | Path) -> None:

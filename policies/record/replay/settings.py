@@ -119,18 +119,16 @@ class KeptReplay:
             else:  # of before: somebody got an account, which one is not told
                 self.got_one.add(person)
             if self._left[0] == event.change_id:
-                self._passed_on(self._left[1], person)
+                # an account goes to another person with its password, its duties, and whether it is disabled
+                before = self._left[1]
+                if before in self.closed:
+                    self.closed[person] = self.closed.pop(before)
+                if before in self.passwords:
+                    self.passwords[person] = self.passwords.pop(before)
+                for key in [key for key in self.duties if key[2] == before]:
+                    self.duties[(*key[:2], person)] = self.duties.pop(key)
         else:
             self.closed[person] = event.kind == events.ACCOUNT_CLOSED
-
-    def _passed_on(self, before: str, after: str) -> None:
-        """An account goes to another person with its password, its duties, and whether it is disabled."""
-        if before in self.closed:
-            self.closed[after] = self.closed.pop(before)
-        if before in self.passwords:
-            self.passwords[after] = self.passwords.pop(before)
-        for key in [key for key in self.duties if key[2] == before]:
-            self.duties[(*key[:2], after)] = self.duties.pop(key)
 
     def _password(self, event: Event) -> None:
         if event.people:

@@ -362,7 +362,14 @@ def give_up(finding: int, *, by: Actor, reason: str = "") -> Foreign:
         )
         _say(current, FOREIGN_DROPPED, about, authority)
         for revision in {order.revision for order in orders if order.replaced}:
-            _end_adopted(current, about, revision, authority)
+            holder = about.holder
+            given = Grant.objects.open().filter(opened=revision, origin=Origin.ADOPTED).order_by("pk")
+            for grant in given if holder is not None else ():
+                place = node(grant.securable_id) if grant.securable_id else None
+                if place is not None and holder is not None:
+                    current.end(grant, grants.said_of(GRANT_REMOVED, place, holder, grant), by=authority)
+            if holder is not None:
+                personal_roles.drop_when_empty(current, about.node, holder)
         outbox.ask(about.backend, current.revision)
     return about
 
@@ -372,17 +379,6 @@ def adopted_with(about: Foreign) -> list[Grant]:
     revisions = {order.revision for order in ordered(about.rows).values() if order.replaced}
     given = Grant.objects.open().filter(opened__in=revisions, origin=Origin.ADOPTED)
     return list(given.order_by("pk"))
-
-
-def _end_adopted(current: ChangeInProgress, about: Foreign, revision: int, authority: Authority) -> None:
-    holder = about.holder
-    given = Grant.objects.open().filter(opened=revision, origin=Origin.ADOPTED).order_by("pk")
-    for grant in given if holder is not None else ():
-        place = node(grant.securable_id) if grant.securable_id else None
-        if place is not None and holder is not None:
-            current.end(grant, grants.said_of(GRANT_REMOVED, place, holder, grant), by=authority)
-    if holder is not None:
-        personal_roles.drop_when_empty(current, about.node, holder)
 
 
 def _orders(about: Foreign) -> list[ForeignOrder]:

@@ -48,7 +48,12 @@ class Run:
         pace = Pace(self.row.backend)
         goes_on = pace.wait(self._stopped)
         for outcome in outcomes if goes_on else ():
-            self._count(outcome)
+            if outcome.error is None:
+                self.row.applied += 1
+                self.row.removed += outcome.step.removes
+            else:
+                self._keep(outcome)
+            self.row.done += 1
             yield outcome
             pace.spend(weight(outcome.step))
             if not pace.wait(self._stopped) or self._stopped():
@@ -67,14 +72,6 @@ class Run:
         if self.row.pk:
             self.row.errors = [str(error)]
             self.end(SyncRun.State.FAILED)
-
-    def _count(self, outcome: Outcome) -> None:
-        if outcome.error is None:
-            self.row.applied += 1
-            self.row.removed += outcome.step.removes
-        else:
-            self._keep(outcome)
-        self.row.done += 1
 
     def end(self, state: SyncRun.State) -> None:
         """The run is over; nothing of it changes any more."""

@@ -137,26 +137,22 @@ class ByPerson:
 
     def _done(self, step: Step) -> None:
         try:
-            self._do(step)
+            # making, joining and dropping a role is nothing here: who has rights is there by having them
+            if step.kind == "give":
+                holder = step.role.removeprefix(PERSON)
+                rights = step.rights
+                facts = [Fact(holder, right) for right in rights]
+                held = self.wire.held(holder, rights)
+                self._record.give(facts, {Fact(holder, right) for right in held})
+                if len(held) < len(rights):
+                    self.wire.give(holder, [right for right in rights if right not in held])
+                self._record.given(facts)
+            elif step.kind == "take":
+                self._take(step.role.removeprefix(PERSON), step.rights)
+            elif step.kind == "take_foreign":
+                self._take_foreign(step)
         except Refused as refusal:
             raise self.wire.translated(refusal) from None
-
-    def _do(self, step: Step) -> None:
-        """Making, joining and dropping a role is nothing here: who has rights is there by having them."""
-        if step.kind == "give":
-            self._give(step.role.removeprefix(PERSON), step.rights)
-        elif step.kind == "take":
-            self._take(step.role.removeprefix(PERSON), step.rights)
-        elif step.kind == "take_foreign":
-            self._take_foreign(step)
-
-    def _give(self, holder: str, rights: Sequence[Right]) -> None:
-        facts = [Fact(holder, right) for right in rights]
-        held = self.wire.held(holder, rights)
-        self._record.give(facts, {Fact(holder, right) for right in held})
-        if len(held) < len(rights):
-            self.wire.give(holder, [right for right in rights if right not in held])
-        self._record.given(facts)
 
     def _take(self, holder: str, rights: Sequence[Right]) -> None:
         ours = self._record.take([Fact(holder, right) for right in rights])

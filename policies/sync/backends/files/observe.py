@@ -50,7 +50,12 @@ class Counted:
         for acl, which in lists:
             self._add_list(acl, which, sense, mark, own)
         if not node.other_names:
-            self._add_lacking(node, sense, mark)
+            for user, mine in mark.ours.items():
+                name = ("user", user)
+                here = node.access.has(name)
+                if node.handed_down is not None:
+                    here &= node.handed_down.has(name)
+                self.lacking[user] |= mine.bits & sense & ~here
 
     def _add_list(self, acl: Acl, which: int, sense: int, mark: Mark, own: Mark) -> None:
         settled = mark.settled()
@@ -65,14 +70,6 @@ class Counted:
                     self.ours[user] |= bits & ~(theirs | way) | bits & mark.bits(user)
             else:
                 self.foreign[name] |= bits
-
-    def _add_lacking(self, node: Node, sense: int, mark: Mark) -> None:
-        for user, mine in mark.ours.items():
-            name = ("user", user)
-            here = node.access.has(name)
-            if node.handed_down is not None:
-                here &= node.handed_down.has(name)
-            self.lacking[user] |= mine.bits & sense & ~here
 
 
 @dataclass
@@ -161,7 +158,10 @@ def _see(places: Places, place: Place, seen: Seen) -> None:
         counted.add(top, mark, mark)
         if place.whole and (place.kind != ELSEWHERE or mark.ours):
             for node in tree.below(top, place.skip, seen.troubles):
-                _count(tree, node, mark, counted, seen)
+                try:
+                    counted.add(node, mark, mark_in(tree.mark(node)) if mark.inside else Mark())
+                except BackendError as error:
+                    seen.troubles(error, node.path)
     seen.names |= {user: mine.name for user, mine in mark.ours.items()} | dict(mark.ways)
     _rights(places, place, mark, counted, seen)
     if place.kind != ELSEWHERE:
@@ -174,15 +174,15 @@ def _see(places: Places, place: Place, seen: Seen) -> None:
         )
 
 
-def _count(tree: Tree, node: Node, mark: Mark, counted: Counted, seen: Seen) -> None:
-    try:
-        counted.add(node, mark, mark_in(tree.mark(node)) if mark.inside else Mark())
-    except BackendError as error:
-        seen.troubles(error, node.path)
-
-
 def _rights(places: Places, place: Place, mark: Mark, counted: Counted, seen: Seen) -> None:
-    shut = _shut_out(places, place, mark)
+    # people of ours who cannot come as far as the place
+    shut: set[str] = set()
+    for folder in place.way if mark.ours else ():
+        with places.tree.top(folder) as node:
+            ways = mark_in(places.tree.mark(node)).ways
+            shut |= {
+                user for user in mark.ours if user not in ways or not node.access.has(("user", user)) & ENTER
+            }
     for user in mark.ours:
         ours = mark.bits(user)
         amiss = counted.lacking[user] | ~ours | (ours if user in mark.new or user in shut else 0)
@@ -194,18 +194,6 @@ def _rights(places: Places, place: Place, mark: Mark, counted: Counted, seen: Se
         right = Right(place.kind, place.path, "ENTER")
         seen.rights[user].add(right)
         seen.amiss[user].add(right)
-
-
-def _shut_out(places: Places, place: Place, mark: Mark) -> set[str]:
-    """People of ours who cannot come as far as the place."""
-    shut: set[str] = set()
-    for folder in place.way if mark.ours else ():
-        with places.tree.top(folder) as node:
-            ways = mark_in(places.tree.mark(node)).ways
-            shut |= {
-                user for user in mark.ours if user not in ways or not node.access.has(("user", user)) & ENTER
-            }
-    return shut
 
 
 def _foreign(tree: Tree, place: Place, counted: Counted, seen: Seen) -> None:
@@ -225,19 +213,16 @@ def _bypasses(tree: Tree, place: Place, top: Node, counted: Counted, seen: Seen)
         what = "owns the folder" if number == top.owner else "owns files or folders in it"
         seen.bypasses.add(Bypass(tree.named(number) or f"#{number}", what, place.path))
     for number, bits in counted.groups.items():
-        reached = bits if _enters(top, number) else top.access.group_has * (number == top.group)
+        # whether people of a group come into the folder
+        mine = top.access.group_has if number == top.group else top.access.has(("group", number))
+        enters = bool((mine | top.access.other) & ENTER)
+        reached = bits if enters else top.access.group_has * (number == top.group)
         if reached and number != tree.everything:
             name, _ = tree.group(number)
             seen.bypasses.add(Bypass(f"group:{name}", f"{_told(reached)} as the owning group", place.path))
     others = counted.others if top.access.other & ENTER else top.access.other
     if others:
         seen.bypasses.add(Bypass("everybody", f"{_told(others)} by the bits for others", place.path))
-
-
-def _enters(top: Node, group: str) -> bool:
-    """Whether people of a group come into the folder."""
-    mine = top.access.group_has if group == top.group else top.access.has(("group", group))
-    return bool((mine | top.access.other) & ENTER)
 
 
 def _told(bits: int) -> str:

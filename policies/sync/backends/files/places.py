@@ -80,13 +80,10 @@ class Places:
 
     def _whole(self, kind: str, path: tuple[str, ...], folder: Path) -> Place:
         skip = frozenset(other for other in self.used if other != folder and other[: len(folder)] == folder)
-        return Place(kind, path, folder, skip=skip, way=_way(path, folder))
-
-
-def _way(path: tuple[str, ...], folder: Path) -> tuple[Path, ...]:
-    """What USE_CATALOG and USE_SCHEMA do not open already: all between the root and the folder but these."""
-    between = [folder[:length] for length in range(1, len(folder))]
-    return tuple(each for each in between if each != path[:1])
+        # what USE_CATALOG and USE_SCHEMA do not open already: all between the root and the folder but these
+        between = [folder[:length] for length in range(1, len(folder))]
+        way = tuple(each for each in between if each != path[:1])
+        return Place(kind, path, folder, skip=skip, way=way)
 
 
 def there(tree: Tree, places: Iterable[Place], gone: Collection[type[BackendError]] = (Gone,)) -> list[Place]:

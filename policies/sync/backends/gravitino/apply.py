@@ -50,7 +50,13 @@ class Writer:
             elif owner and step.kind == "give":
                 self._own(owner, step.rights)
             elif owner and step.kind == "take":
-                self._disown(owner, step.rights)
+                # an owner cannot be taken away there, only be followed by another: by this console's own
+                # account
+                for fact in self.record.take(Fact(owner, right) for right in step.rights):
+                    name = full_name(self.client.name, fact.right)
+                    if self.client.owner(fact.right.kind, name) == owner:
+                        self._set_owner(fact.right.kind, name, Person("user", self.client.me))
+                    self.record.taken([fact])
             elif not owner:  # an owner is no role: nothing is made for it
                 operation = {
                     "make_role": self._make,
@@ -175,14 +181,6 @@ class Writer:
                 self._set_owner(right.kind, name, person)
             self.record.given([fact])
 
-    def _disown(self, owner: str, rights: Iterable[Right]) -> None:
-        """An owner cannot be taken away there, only be followed by another: by this console's own account."""
-        for fact in self.record.take(Fact(owner, right) for right in rights):
-            name = full_name(self.client.name, fact.right)
-            if self.client.owner(fact.right.kind, name) == owner:
-                self._set_owner(fact.right.kind, name, Person("user", self.client.me))
-            self.record.taken([fact])
-
     def _set_owner(self, kind: str, name: str, person: Person) -> None:
         self.client.put("owners", kind, name, body={"name": person.name, "type": person.kind.upper()})
 
@@ -191,23 +189,18 @@ class Writer:
     def _take_foreign(self, step: Step) -> None:
         for right in step.rights:
             if right.right == OWNER:
-                self._take_ownership(Fact(step.person, right))
+                for theirs in self.record.own([Fact(step.person, right)]):
+                    name = full_name(self.client.name, theirs.right)
+                    if self.client.owner(theirs.right.kind, name) == theirs.holder:
+                        self._set_owner(theirs.right.kind, name, Person("user", self.client.me))
             elif right.right == MEMBER:
-                self._leave(step.person, right.path[0])
+                role = right.path[0]
+                self._must_be_theirs(role)
+                person = Person.of(step.person)
+                if role in (self.client.person(person) or ()):
+                    self._roles(person, "revoke", [role])
             else:
                 self._take_from_role(step, right)
-
-    def _take_ownership(self, fact: Fact) -> None:
-        for theirs in self.record.own([fact]):
-            name = full_name(self.client.name, theirs.right)
-            if self.client.owner(theirs.right.kind, name) == theirs.holder:
-                self._set_owner(theirs.right.kind, name, Person("user", self.client.me))
-
-    def _leave(self, holder: str, role: str) -> None:
-        self._must_be_theirs(role)
-        person = Person.of(holder)
-        if role in (self.client.person(person) or ()):
-            self._roles(person, "revoke", [role])
 
     def _take_from_role(self, step: Step, right: Right) -> None:
         role = (step.grantor or step.person).removeprefix("role ")

@@ -119,20 +119,15 @@ def open(
     """The metalake behind `gravitino+https://user:password@host:port/metalake`, called when first used."""
     at = address(url)
     native = at.options.get("groups") == "native"
-    client = Client(
-        _rest(at, network), at.path[0], Marks(realm, mark), peers, me=at.options.get("user") or at.user
-    )
-    return Gravitino(client, record, lambda: admitted(directory, native_groups=native), native_groups=native)
-
-
-def _rest(at: Address, network: Network) -> Rest:
-    return Rest(
+    rest = Rest(
         at,
         signing_in(at, network),
         network=network,
         accept="application/vnd.gravitino.v1+json",
         explain=lambda body, plain: _said(body),
     )
+    client = Client(rest, at.path[0], Marks(realm, mark), peers, me=at.options.get("user") or at.user)
+    return Gravitino(client, record, lambda: admitted(directory, native_groups=native), native_groups=native)
 
 
 def _said(body: object) -> str:

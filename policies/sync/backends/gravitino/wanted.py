@@ -70,7 +70,13 @@ class _Mirror:
         for holder in self.holders:
             for role, name in self._roles_of(holder.pk):
                 key = f"role:{role}"
-                roles[key], labels[key] = self._rights(role), role_label(name)
+                rights = frozenset(
+                    Right(target.kind, target.path, code if allow else DENY + code)
+                    for securable, code, allow, window, *_ in self.facts.grants.get(role, ())
+                    if self._holds(window) and code not in HERE and (target := self.targets.get(securable))
+                    if not (allow and securable in self.off)
+                )
+                roles[key], labels[key] = rights, role_label(name)
                 members[key].add(_name_there(holder))
         for owner, owned in self._owned().items():
             key = owner_key(owner)
@@ -104,14 +110,6 @@ class _Mirror:
                 if role not in seen and role not in self._carried_here and self._holds(window):
                     seen.add(role)
                     yield role, name
-
-    def _rights(self, role: int) -> frozenset[Right]:
-        return frozenset(
-            Right(target.kind, target.path, code if allow else DENY + code)
-            for securable, code, allow, window, *_ in self.facts.grants.get(role, ())
-            if self._holds(window) and code not in HERE and (target := self.targets.get(securable))
-            if not (allow and securable in self.off)
-        )
 
     def _owned(self) -> dict[str, set[Right]]:
         """What has an owner here; the metalake itself belongs to this console's account over there."""

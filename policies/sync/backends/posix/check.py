@@ -34,7 +34,9 @@ def check(tree: PosixTree) -> Iterator[Finding]:
     yield from _keeps(tree)
     yield from _marks(tree)
     yield from _way(tree)
-    yield from _open(tree, found)
+    if found.st_mode & stat.S_IXOTH:
+        text = f"everybody may enter {tree.root}, so USE_CATALOG keeps nobody out: chmod o-rwx"
+        yield Finding(ok=False, text=text)
 
 
 def _power(tree: PosixTree, found: os.stat_result) -> Iterator[Finding]:
@@ -93,12 +95,6 @@ def _way(tree: PosixTree) -> Iterator[Finding]:
                 f"{above} is closed to others, so people come to {tree.root} only if it is opened: chmod o+x"
             )
             yield Finding(ok=False, text=text)
-
-
-def _open(tree: PosixTree, found: os.stat_result) -> Iterator[Finding]:
-    if found.st_mode & stat.S_IXOTH:
-        text = f"everybody may enter {tree.root}, so USE_CATALOG keeps nobody out: chmod o-rwx"
-        yield Finding(ok=False, text=text)
 
 
 def _capabilities() -> int:

@@ -106,7 +106,8 @@ class PosixTree:
         try:
             device, mounts = os.fstat(here).st_dev, self._mounts()
             for length, name in enumerate(path, 1):
-                _check_name(name)
+                if not name or name in (".", "..") or "/" in name or "\0" in name:
+                    raise Gone("there is no such folder")
                 with telling():
                     below = os.open(name, _FOLDER, dir_fd=here)
                 os.close(here)
@@ -316,11 +317,6 @@ def _number(read: Callable[[], int]) -> str | None:
         return str(read())
     except (KeyError, ValueError, OverflowError, UnicodeError):
         return None
-
-
-def _check_name(name: str) -> None:
-    if not name or name in (".", "..") or "/" in name or "\0" in name:
-        raise Gone("there is no such folder")
 
 
 def _plain(text: str) -> str:

@@ -41,8 +41,12 @@ def _findings(tx: Transaction, reader: Reader) -> Iterator[Finding]:
         yield Finding(ok=False, text="the server is a standby: connect to the primary", blocks=True)
     yield _may_create_roles(reader)
     yield from _owners(tx, reader)
-    yield from _shut_out(tx)
-    yield from _marks(reader)
+    # owners who may not enter the schema of their own objects, so cannot even name them in a GRANT
+    for row in tx.rows(_SHUT_OUT):
+        grant = f"GRANT USAGE ON SCHEMA {_quoted(row.schema)} TO {_quoted(row.owner)}"
+        yield Finding(ok=False, text=f"{row.owner} owns objects in {row.schema} and cannot enter it: {grant}")
+    for name in reader.unknown:
+        yield Finding(ok=False, text=f"role {name} looks like ours and does not carry our mark: left alone")
     yield from (Finding(ok=False, text=text) for text in crowded(reader))
     if Bypass("PUBLIC", "CONNECT", ()) in public_rights(reader):
         text = (
@@ -84,18 +88,6 @@ def _owners(tx: Transaction, reader: Reader) -> Iterator[Finding]:
         yield Finding(ok=False, text=f"cannot act as {owner}, who owns objects: {grant}", blocks=True)
     if owners <= reached:
         yield Finding(ok=True, text="can act as every owner")
-
-
-def _shut_out(tx: Transaction) -> Iterator[Finding]:
-    """Owners who may not enter the schema of their own objects, so cannot even name them in a GRANT."""
-    for row in tx.rows(_SHUT_OUT):
-        grant = f"GRANT USAGE ON SCHEMA {_quoted(row.schema)} TO {_quoted(row.owner)}"
-        yield Finding(ok=False, text=f"{row.owner} owns objects in {row.schema} and cannot enter it: {grant}")
-
-
-def _marks(reader: Reader) -> Iterator[Finding]:
-    for name in reader.unknown:
-        yield Finding(ok=False, text=f"role {name} looks like ours and does not carry our mark: left alone")
 
 
 def _quoted(name: str) -> str:

@@ -182,9 +182,12 @@ def _connect(url: str, network: Network) -> psycopg.Connection[Any]:
     if "\0" in url:
         raise Misconfigured("the connection URL holds a NUL")
     try:
+        said = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
+        own = {name: value for name, value in _NOTHING_OF_OURS.items() if name not in said}
+        judged: dict[str, Any] = {**own, **network.libpq(said)}
         connection = Connection.connect(
             url,
-            **_judged(url, network),
+            **judged,
             autocommit=True,
             prepare_threshold=None,
             connect_timeout=_CONNECT_SECONDS,
@@ -194,27 +197,17 @@ def _connect(url: str, network: Network) -> psycopg.Connection[Any]:
             client_encoding="UTF8",
             application_name="lakewarden",
         )
-        _settle(connection)
+        settings = dict(_SETTINGS)
+        if connection.info.server_version >= 160000:
+            settings["createrole_self_grant"] = ""
+        for name, value in settings.items():
+            connection.execute("SELECT pg_catalog.set_config(%s, %s, false)", (name, value))
     except psycopg.ProgrammingError:
         # the reason quotes parts of the URL, and the password is one of them
         raise Misconfigured("the connection URL cannot be read") from None
     except psycopg.Error as error:
         raise _translated(error) from error
     return connection
-
-
-def _judged(url: str, network: Network) -> dict[str, Any]:
-    said = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
-    own = {name: value for name, value in _NOTHING_OF_OURS.items() if name not in said}
-    return {**own, **network.libpq(said)}
-
-
-def _settle(connection: psycopg.Connection[Any]) -> None:
-    settings = dict(_SETTINGS)
-    if connection.info.server_version >= 160000:
-        settings["createrole_self_grant"] = ""
-    for name, value in settings.items():
-        connection.execute("SELECT pg_catalog.set_config(%s, %s, false)", (name, value))
 
 
 @contextmanager
@@ -228,7 +221,9 @@ def _in_our_words() -> Iterator[None]:
 
 
 def _translated(error: psycopg.Error) -> BackendError:
-    return _kind_of(error)(_words_of(error))
+    parts = [error.diag.message_primary, error.diag.message_detail]
+    words = "; ".join(part for part in parts if part) or str(error).strip()
+    return _kind_of(error)(words)
 
 
 def _kind_of(error: psycopg.Error) -> type[BackendError]:
@@ -251,8 +246,3 @@ def _collided(error: psycopg.Error) -> bool:
     if error.sqlstate == "23505":
         return error.diag.schema_name == "pg_catalog"
     return error.sqlstate == "XX000" and "concurrently" in str(error)
-
-
-def _words_of(error: psycopg.Error) -> str:
-    parts = [error.diag.message_primary, error.diag.message_detail]
-    return "; ".join(part for part in parts if part) or str(error).strip()

@@ -30,18 +30,16 @@ def _take(tx: Transaction, step: Step) -> None:
         if right.kind == "role":
             _leave(tx, right, step)
         else:
-            _revoke(tx, right, step)
-
-
-def _revoke(tx: Transaction, right: Right, step: Step) -> None:
-    name = sql.Identifier(*(right.path or (tx.rows(catalog.SERVER)[0].name,)))
-    columns = _on_columns(tx, right, step)
-    with _as_grantor(tx, step.grantor):
-        for statement in revocations([right.right], KEYWORD[right.kind], name, sql.Identifier(step.person)):
-            tx.run(statement)
-        for column in columns:
-            # what is taken on a table is taken on its columns too, where it was given by itself
-            tx.run(_given_on(column, right, name, step))
+            name = sql.Identifier(*(right.path or (tx.rows(catalog.SERVER)[0].name,)))
+            columns = _on_columns(tx, right, step)
+            with _as_grantor(tx, step.grantor):
+                for statement in revocations(
+                    [right.right], KEYWORD[right.kind], name, sql.Identifier(step.person)
+                ):
+                    tx.run(statement)
+                for column in columns:
+                    # what is taken on a table is taken on its columns too, where it was given by itself
+                    tx.run(_given_on(column, right, name, step))
 
 
 def _on_columns(tx: Transaction, right: Right, step: Step) -> list[Any]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from lakewarden.backends.base import Bypass, Column, Foreign, FoundObject, Observation, Right
 from policies.sync.backends.postgresql.bypass import bypasses
@@ -27,6 +26,13 @@ def observe(tx: Transaction, identity: Identity) -> Observation:
     reader = Reader(tx, identity)
     roles, amiss_rights = _roles(reader)
     members, amiss_members = _members(reader)
+    # who gave or owns something, and in whose name our account may not act
+    givers = {entry.grantor for _, _, entry in reader.granted}
+    if reader.version >= 16:
+        givers |= {row.grantor for row in reader.memberships} - {BOOTSTRAP}
+    owners = {place.owner for place in reader.places.values()}
+    known = (reader.roles[oid] for oid in givers | owners if oid in reader.roles)
+    barred = frozenset(row.name for row in known if not row.usable)
     return Observation(
         # a standby lags behind: what it does not show may be there
         complete=not reader.server.standby,
@@ -41,18 +47,8 @@ def observe(tx: Transaction, identity: Identity) -> Observation:
         amiss_rights=amiss_rights,
         amiss_members=amiss_members,
         groups=_groups(reader),
-        barred=_barred(reader),
+        barred=barred,
     )
-
-
-def _barred(reader: Reader) -> frozenset[str]:
-    """Who gave or owns something, and in whose name our account may not act."""
-    givers = {entry.grantor for _, _, entry in reader.granted}
-    if reader.version >= 16:
-        givers |= {row.grantor for row in reader.memberships} - {BOOTSTRAP}
-    owners = {place.owner for place in reader.places.values()}
-    known = (reader.roles[oid] for oid in givers | owners if oid in reader.roles)
-    return frozenset(row.name for row in known if not row.usable)
 
 
 def _awake(reader: Reader) -> Iterator[str]:
@@ -78,6 +74,10 @@ def _objects(reader: Reader) -> Iterator[FoundObject]:
         )
     columns = _columns(reader)
     for row in sorted(reader.relations, key=lambda row: (row.schema, row.name)):
+        detail: dict[str, object] = {"form": _FORMS[row.form]}
+        whole = reader.places.get(("relation", row.partition_of))
+        if whole is not None:
+            detail["partition_of"] = list(whole.path)
         yield FoundObject(
             KINDS[row.form],
             (row.schema, row.name),
@@ -85,7 +85,7 @@ def _objects(reader: Reader) -> Iterator[FoundObject]:
             owner=reader.name(row.owner),
             comment=row.comment or "",
             columns=tuple(columns[row.oid]),
-            detail=_detail(reader, row),
+            detail=detail,
         )
 
 
@@ -96,14 +96,6 @@ def _columns(reader: Reader) -> dict[int, list[Column]]:
             Column(row.name, row.type, nullable=row.nullable, comment=row.comment or "")
         )
     return columns
-
-
-def _detail(reader: Reader, row: Any) -> dict[str, object]:
-    detail: dict[str, object] = {"form": _FORMS[row.form]}
-    whole = reader.places.get(("relation", row.partition_of))
-    if whole is not None:
-        detail["partition_of"] = list(whole.path)
-    return detail
 
 
 def _roles(reader: Reader) -> tuple[dict[str, frozenset[Right]], dict[str, frozenset[Right]]]:

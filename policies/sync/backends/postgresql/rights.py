@@ -58,7 +58,7 @@ def _change(
     try:
         session.write(lambda tx: _in_one(tx, session, step, chunk, also))
     except Misconfigured as error:
-        return [_explained(error, chunk[0].owner)]
+        return [Misconfigured(f"{error} (acting as {chunk[0].owner}, who owns it)")]
     except BackendError as error:
         if len(chunk) == 1 or not session.connected:
             return [error]
@@ -89,7 +89,9 @@ def _located(tx: Transaction, session: Session, step: Step) -> tuple[list[_Targe
     if unsafe:
         raise Rejected("a name holds a NUL")
     owners = _owners(tx, wanted)
-    sequences = _sequences(tx, wanted)
+    sequences: dict[tuple[str, ...], list[sql.Identifier]] = defaultdict(list)
+    for row in tx.rows(catalog.OWNED_SEQUENCES, _relations(wanted)):
+        sequences[row.table_schema, row.table_name].append(sql.Identifier(row.schema, row.name))
     targets, errors = [], list[BackendError]()
     for (kind, path), words in sorted(wanted.items()):
         if (kind, path) not in owners:
@@ -121,15 +123,6 @@ def _relations(wanted: Iterable[tuple[ObjectKind, tuple[str, ...]]]) -> dict[str
         {path for kind, path in wanted if kind in ("table", "view", "sequence") and len(path) == 2}
     )
     return {"parents": [path[0] for path in paths], "names": [path[1] for path in paths]}
-
-
-def _sequences(
-    tx: Transaction, wanted: Iterable[tuple[ObjectKind, tuple[str, ...]]]
-) -> dict[tuple[str, ...], list[sql.Identifier]]:
-    found: dict[tuple[str, ...], list[sql.Identifier]] = defaultdict(list)
-    for row in tx.rows(catalog.OWNED_SEQUENCES, _relations(wanted)):
-        found[row.table_schema, row.table_name].append(sql.Identifier(row.schema, row.name))
-    return found
 
 
 def _chunks(targets: Iterable[_Target]) -> Iterator[list[_Target]]:
@@ -183,7 +176,3 @@ def _privilege(word: str) -> tuple[sql.Composable, bool]:
     if match["column"] is not None:
         privilege = sql.SQL("{} ({})").format(privilege, sql.Identifier(match["column"]))
     return privilege, match["option"] is not None
-
-
-def _explained(error: Misconfigured, owner: str) -> Misconfigured:
-    return Misconfigured(f"{error} (acting as {owner}, who owns it)")

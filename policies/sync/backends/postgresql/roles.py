@@ -93,27 +93,20 @@ def _drop(tx: Transaction, identity: Identity, key: str) -> None:
     if any(row.sets or row.inherits for row in tx.rows(catalog.members_of(tx.version), (oid, server.me))):
         raise Transient(f"role {name} still has members")
     dependencies = tx.rows(catalog.DEPENDENCIES, (oid,))
-    _refuse_to_lose(name, dependencies)
-    if dependencies:
-        _drop_owned(tx, sql.Identifier(name))
-    tx.run(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))
-
-
-def _refuse_to_lose(name: str, dependencies: Iterable[object]) -> None:
     for row in dependencies:
-        if row.kind == "o":  # type: ignore[attr-defined]
+        if row.kind == "o":
             raise Rejected(f"role {name} owns objects: give them to somebody else first")
-        if not row.here:  # type: ignore[attr-defined]
-            raise Rejected(f"role {name} holds rights in database {row.database}")  # type: ignore[attr-defined]
-
-
-def _drop_owned(tx: Transaction, role: sql.Identifier) -> None:
-    """Take what is left, on functions or types perhaps; what others granted stays and keeps the role."""
-    if not tx.rows(catalog.SERVER)[0].superuser:
-        # only who has the role's rights may, and the membership goes with the role
-        options = sql.SQL(" WITH INHERIT TRUE, SET FALSE" if tx.version >= 16 else "")
-        tx.run(sql.SQL("GRANT {} TO CURRENT_USER{}").format(role, options))
-    try:
-        tx.run(sql.SQL("DROP OWNED BY {} RESTRICT").format(role))
-    except Misconfigured as error:
-        raise Rejected(f"rights are left that others gave: {error}") from error
+        if not row.here:
+            raise Rejected(f"role {name} holds rights in database {row.database}")
+    if dependencies:
+        # take what is left, on functions or types perhaps; what others granted stays and keeps the role
+        role = sql.Identifier(name)
+        if not tx.rows(catalog.SERVER)[0].superuser:
+            # only who has the role's rights may, and the membership goes with the role
+            options = sql.SQL(" WITH INHERIT TRUE, SET FALSE" if tx.version >= 16 else "")
+            tx.run(sql.SQL("GRANT {} TO CURRENT_USER{}").format(role, options))
+        try:
+            tx.run(sql.SQL("DROP OWNED BY {} RESTRICT").format(role))
+        except Misconfigured as error:
+            raise Rejected(f"rights are left that others gave: {error}") from error
+    tx.run(sql.SQL("DROP ROLE {}").format(sql.Identifier(name)))

@@ -68,7 +68,10 @@ class Writer:
         """
         which, member = _member(step.person)
         if which == "users":
-            self._check_place(step, member)
+            current = {name for name in self.session.roles_of(member) if self.identity.calls_role(name)}
+            known = {self.identity.role_name(key) for key in (*step.joins, *step.leaves, *step.keeps)}
+            if current - known:
+                raise Transient(f"the memberships of {member} changed since they were read")
         joins = [self._needed(self.identity.role_name(key)) for key in step.joins]
         for role in joins:
             self._put_role(role, which, member, inside=True)
@@ -91,12 +94,6 @@ class Writer:
         except Transient:
             if self._own_role(role["name"]) is not None:
                 raise
-
-    def _check_place(self, step: Step, person: str) -> None:
-        current = {name for name in self.session.roles_of(person) if self.identity.calls_role(name)}
-        known = {self.identity.role_name(key) for key in (*step.joins, *step.leaves, *step.keeps)}
-        if current - known:
-            raise Transient(f"the memberships of {person} changed since they were read")
 
     def _own_role(self, name: str) -> dict[str, Any] | None:
         role = self.session.role_named(name)
@@ -227,16 +224,13 @@ class Writer:
         if not left and not self.identity.faults(before, single_values(before)):
             self._drop(before)
         elif not same(before, after):
-            self._put_foreign(before, after)
-
-    def _put_foreign(self, before: Policy, after: dict[str, Any]) -> None:
-        try:
-            self.session.put_policy(before["id"], after)
-        except Transient:
-            self.session.close()
-        except Gone:
-            raise missing(Step("take_foreign", grantor=f"policy {before['name']}")) from None
-        self._proved(after)
+            try:
+                self.session.put_policy(before["id"], after)
+            except Transient:
+                self.session.close()
+            except Gone:
+                raise missing(Step("take_foreign", grantor=f"policy {before['name']}")) from None
+            self._proved(after)
 
 
 def _edit(which: str, holder: str, wanted: Wanted, *, gives: bool) -> Edit:

@@ -22,8 +22,18 @@ _CONFIGS = {
 
 def bypasses(reader: Reader) -> Iterator[Bypass]:
     """Each such power, with the object it is about where there is one."""
-    yield from _administrators(reader)
-    yield from _by_service(reader)
+    for row in reader.user_rows:
+        if "ROLE_SYS_ADMIN" in (row.get("userRoleList") or ()) and row["name"] != reader.me:
+            yield Bypass(row["name"], "is an administrator of Ranger: may change every policy and role")
+    configs = reader.service.get("configs") or {}
+    for name, (begins, what) in _CONFIGS.items():
+        for holder in filter(None, (item.strip() for item in str(configs.get(name) or "").split(","))):
+            yield Bypass(begins + holder, what)
+    if reader.service.get("tagService"):
+        yield Bypass(
+            f"tag service {reader.service['tagService']}",
+            "its policies are asked first, and are not read here",
+        )
     for policy in reader.others:
         if policy.get("isEnabled", True) and concerns(policy, reader.type, reader.fixed):
             yield from _by_policy(reader, policy)
@@ -35,24 +45,6 @@ def denies_work(definition: Mapping[str, Any]) -> bool:
     """Whether the service's type knows denials at all."""
     option = (definition.get("options") or {}).get("enableDenyAndExceptionsInPolicies", "true")
     return str(option).lower() != "false"
-
-
-def _administrators(reader: Reader) -> Iterator[Bypass]:
-    for row in reader.user_rows:
-        if "ROLE_SYS_ADMIN" in (row.get("userRoleList") or ()) and row["name"] != reader.me:
-            yield Bypass(row["name"], "is an administrator of Ranger: may change every policy and role")
-
-
-def _by_service(reader: Reader) -> Iterator[Bypass]:
-    configs = reader.service.get("configs") or {}
-    for name, (begins, what) in _CONFIGS.items():
-        for holder in filter(None, (item.strip() for item in str(configs.get(name) or "").split(","))):
-            yield Bypass(begins + holder, what)
-    if reader.service.get("tagService"):
-        yield Bypass(
-            f"tag service {reader.service['tagService']}",
-            "its policies are asked first, and are not read here",
-        )
 
 
 def _by_policy(reader: Reader, policy: Mapping[str, Any]) -> Iterator[Bypass]:

@@ -56,7 +56,7 @@ class Identity:
     def policy_name(self, values: Mapping[str, str]) -> str:
         """The name of the policy on these resources; readable as far as every server keeps letters."""
         readable = re.sub(r"[^A-Za-z0-9._-]+", "_", ".".join(values.values()))
-        return f"{self._begins}{self._place(values)} {readable}"[:LONGEST].rstrip()
+        return f"{self._begins}{_digest(self.service, _canonical(values))} {readable}"[:LONGEST].rstrip()
 
     def calls_policy(self, name: str) -> bool:
         return name.startswith(self._begins)
@@ -86,9 +86,6 @@ class Identity:
     @property
     def _begins(self) -> str:
         return f"lakewarden {self.short} "
-
-    def _place(self, values: Mapping[str, str]) -> str:
-        return _digest(self.service, _canonical(values))
 
 
 def _canonical(values: Mapping[str, str]) -> str:

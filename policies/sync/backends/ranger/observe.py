@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 from typing import Any
 
-from lakewarden.backends.base import Bypass, Foreign, Observation, Right
+from lakewarden.backends.base import Bypass, Observation, Right
 from lakewarden.backends.decisions import PERSON
 from policies.sync.backends.ranger import bypass, foreign
 from policies.sync.backends.ranger.state import Reader, names_in
@@ -24,6 +24,8 @@ def observe(reader: Reader) -> Observation:
         if not straight:
             amiss[key].add(right)
     members, bent = _people(roles) if reader.type.by_person else _members(reader)
+    found = foreign.foreign(reader)
+    sorted_foreign = tuple(sorted(set(found), key=lambda one: (one.right, one.holder, one.grantor)))
     return Observation(
         complete=reader.is_admin and reader.steady,
         position=str(reader.service.get("policyVersion") or ""),
@@ -32,7 +34,7 @@ def observe(reader: Reader) -> Observation:
         people=reader.people | frozenset(name for who in members.values() for name in who),
         roles={key: frozenset(rights) for key, rights in roles.items()},
         members=members,
-        foreign=_sorted_foreign(reader),
+        foreign=sorted_foreign,
         bypasses=_sorted_bypasses(reader),
         unknown=tuple(sorted(reader.unknown())),
         amiss_rights={key: frozenset(rights) for key, rights in amiss.items()},
@@ -59,11 +61,6 @@ def _members(reader: Reader) -> tuple[dict[str, frozenset[str]], dict[str, froze
             frozenset(user["name"] for user in role.get("users") or () if user.get("isAdmin")) | guests
         )
     return members, {key: who for key, who in bent.items() if who}
-
-
-def _sorted_foreign(reader: Reader) -> tuple[Foreign, ...]:
-    found = foreign.foreign(reader)
-    return tuple(sorted(set(found), key=lambda one: (one.right, one.holder, one.grantor)))
 
 
 def _sorted_bypasses(reader: Reader) -> tuple[Bypass, ...]:

@@ -141,10 +141,6 @@ class _InUse:
         return self.in_use
 
 
-def _socket(pool: HTTPConnectionPool) -> Any:
-    return getattr(getattr(pool, "in_use", None), "sock", None)
-
-
 class Reply(NamedTuple):
     status: int
     kind: str
@@ -233,7 +229,17 @@ class Rest:
         headers = {"Accept": self._accept, "Content-Type": kind}
         if authorization := self._authorize():
             headers["Authorization"] = authorization
-        return self._read(self._answered(method, path, content, headers), path)
+        reply = self._answered(method, path, content, headers)
+        if 300 <= reply.status < 400:
+            raise Misconfigured(f"{self.at.place} redirects; name the address that it points to")
+        value, whole = _json(reply.content)
+        if 200 <= reply.status < 300:
+            if not whole:
+                # without its query, where a token may stand
+                asked = path.partition("?")[0]
+                raise Misconfigured(f"{self.at.place} answers {asked} with something that is no JSON")
+            return value
+        raise self._refusal(reply, value)
 
     def close(self) -> None:
         """Let go of the connection; the next call makes a new one."""
@@ -271,7 +277,9 @@ class Rest:
             raise self._trouble(error) from None
 
     def _send(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> Reply:
-        with answered_within(TIMEOUT + GRACE, lambda: _socket(self._pool), self.at.place):
+        with answered_within(
+            TIMEOUT + GRACE, lambda: getattr(getattr(self._pool, "in_use", None), "sock", None), self.at.place
+        ):
             return self._sent(method, path, content, headers)
 
     def _sent(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> Reply:
@@ -293,25 +301,15 @@ class Rest:
         return Reply(answer.status, _type_of(answer.headers), b"".join(parts))
 
     def _trouble(self, error: HTTPError) -> BackendError:
-        cause = _cause(error)
+        # what is behind the library's own words, which name its objects
+        inner = (cause for cause in reversed(error.args) if isinstance(cause, Exception))
+        cause = error.__cause__ or next(inner, error)
         if isinstance(cause, ssl.SSLCertVerificationError):
             return Misconfigured(f"{self.at.place} is not trusted: {cause.verify_message}")
         kind = (
             NotAnswering if isinstance(error, TimeoutError_) or isinstance(cause, TimeoutError) else Transient
         )
         return kind(f"{self.at.place} does not answer: {str(cause) or type(cause).__name__}")
-
-    def _read(self, reply: Reply, path: str) -> Any:
-        if 300 <= reply.status < 400:
-            raise Misconfigured(f"{self.at.place} redirects; name the address that it points to")
-        value, whole = _json(reply.content)
-        if 200 <= reply.status < 300:
-            if not whole:
-                # without its query, where a token may stand
-                asked = path.partition("?")[0]
-                raise Misconfigured(f"{self.at.place} answers {asked} with something that is no JSON")
-            return value
-        raise self._refusal(reply, value)
 
     def _refusal(self, reply: Reply, value: Any) -> BackendError:
         body = value if isinstance(value, dict) else {}
@@ -330,12 +328,6 @@ class Rest:
     def _tidy(self, text: str) -> str:
         hidden = text.replace(self.at.secret, "******") if self.at.secret else text
         return "".join(letter if letter.isprintable() else " " for letter in hidden)[:_SAID]
-
-
-def _cause(error: HTTPError) -> BaseException:
-    """What is behind the library's own words, which name its objects."""
-    inner = (cause for cause in reversed(error.args) if isinstance(cause, Exception))
-    return error.__cause__ or next(inner, error)
 
 
 def _type_of(headers: Mapping[str, str]) -> str:

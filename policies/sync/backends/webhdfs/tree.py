@@ -159,7 +159,11 @@ class HdfsTree:
     def attribute(self, node: Node, name: str) -> str:
         for attribute in self._get(node.path, "GETXATTRS", "XAttrs", encoding="base64"):
             if attribute.get("name") == name:
-                return _decoded(str(attribute.get("value") or ""))
+                value = str(attribute.get("value") or "")
+                try:
+                    return base64.b64decode(value.removeprefix("0s"), validate=True).decode()
+                except (binascii.Error, ValueError):
+                    return value
         return ""
 
     def set_attribute(self, node: Node, name: str, text: str) -> None:
@@ -236,13 +240,6 @@ def _explained(body: Mapping[str, Any], plain: str) -> str:
     if not isinstance(said, dict):
         return plain
     return f"{said.get('exception', '')}: {said.get('message', '')}".split("\n")[0]
-
-
-def _decoded(value: str) -> str:
-    try:
-        return base64.b64decode(value.removeprefix("0s"), validate=True).decode()
-    except (binascii.Error, ValueError):
-        return value
 
 
 # lists as WebHDFS writes them
