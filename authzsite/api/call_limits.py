@@ -36,19 +36,16 @@ class CallLimits:
             return self.get_response(request)
         now = time.time()
         window = int(now) // WINDOW
-        left = most - counter.count(_caller(request, header), window)
+        # whose calls are counted together: a token's, however it is written; else those of an address
+        secret = credentials.read(header).secret
+        named = secret if secret.startswith(PREFIX) else f"address:{address_of(request)}"
+        caller = hashlib.sha256(named.encode(errors="replace")).hexdigest()[:32]
+        left = most - counter.count(caller, window)
         rest = (window + 1) * WINDOW - int(now)
         response = self.get_response(request) if left >= 0 else _refused(request, rest)
         response.headers["RateLimit-Policy"] = f'"token";q={most};w={WINDOW}'
         response.headers["RateLimit"] = f'"token";r={max(left, 0)};t={rest}'
         return response
-
-
-def _caller(request: HttpRequest, header: str) -> str:
-    """Whose calls are counted together: a token's, however it is written; else those of an address."""
-    secret = credentials.read(header).secret
-    named = secret if secret.startswith(PREFIX) else f"address:{address_of(request)}"
-    return hashlib.sha256(named.encode(errors="replace")).hexdigest()[:32]
 
 
 def _refused(request: HttpRequest, rest: int) -> HttpResponse:

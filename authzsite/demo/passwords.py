@@ -45,7 +45,11 @@ def load(var: Path) -> Passwords:
     """Read `var/demo.json`, made when absent.  Raises ValueError when somebody broke it."""
     place = var / "demo.json"
     if not place.exists():
-        put_new(place, json.dumps(_made(), indent=2))
+        made = {
+            "console": {user: _password() for user, _, _ in PEOPLE},
+            "database": {user: _password() for user in LOGINS},
+        }
+        put_new(place, json.dumps(made, indent=2))
     kept = json.loads(place.read_text())
     try:
         return Passwords(
@@ -61,13 +65,6 @@ def load(var: Path) -> Passwords:
 def users(var: Path) -> tuple[str, ...]:
     """Who may sign in to the demo; nobody where there is none."""
     return tuple(user for user, _, _ in PEOPLE) if (var / "demo.json").exists() else ()
-
-
-def _made() -> dict[str, dict[str, str]]:
-    return {
-        "console": {user: _password() for user, _, _ in PEOPLE},
-        "database": {user: _password() for user in LOGINS},
-    }
 
 
 def _password() -> str:

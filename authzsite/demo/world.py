@@ -8,7 +8,7 @@ from datetime import timedelta
 from django.utils import timezone
 
 from accounts import people
-from accounts.models import Principal, User
+from accounts.models import User
 from catalog.nodes import Node
 from catalog.queries import find, realm_named, root
 from lakewarden.law.objects import ObjectRef
@@ -127,14 +127,11 @@ def realm() -> Node:
             comment="The demo: a web shop's data.",
         )
     )
-    for item in _everybody():
+    named = [*(("user", name) for name in PEOPLE), *(("service", name) for name in SERVICES)]
+    everybody = [people.ensure(kind, name) for kind, name in (*named, *(("group", name) for name in GROUPS))]
+    for item in everybody:
         members.add(place, item, by=BY, authority=of_operator(BY))
     return place
-
-
-def _everybody() -> list[Principal]:
-    named = [*(("user", name) for name in PEOPLE), *(("service", name) for name in SERVICES)]
-    return [people.ensure(kind, name) for kind, name in (*named, *(("group", name) for name in GROUPS))]
 
 
 def connection(place: Node, url: str) -> Backend:

@@ -40,10 +40,13 @@ def write(target: IO[bytes], question: Question, *, name: str) -> Evidence:
     given = applied.backend_states(question.node, question.past, made)
     asked = _question(question, made)
     objects = evidence.objects_named(found)
+    # what those who made the changes are called; who was erased is not among them
+    actors = {entry["change"]["actor"] for entry in found.changes}
+    names = {row.pseudonym: str(row) for row in Principal.objects.filter(pseudonym__in=actors)}
     access = {
         "rows": found.rows,
         "objects": objects,
-        "names": _names(found),
+        "names": names,
         "mode": found.mode,
         "place": found.place,
         "drawn_from": found.drawn_from,
@@ -60,12 +63,6 @@ def write(target: IO[bytes], question: Question, *, name: str) -> Evidence:
     }
     signed_archives.write(target, "evidence", files, {"question": asked, "population": _population(found)})
     return found
-
-
-def _names(found: Evidence) -> dict[str, str]:
-    """What those who made the changes are called; who was erased is not among them."""
-    actors = {entry["change"]["actor"] for entry in found.changes}
-    return {row.pseudonym: str(row) for row in Principal.objects.filter(pseudonym__in=actors)}
 
 
 def _question(asked: Question, made: datetime) -> dict[str, Any]:

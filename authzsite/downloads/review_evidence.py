@@ -34,6 +34,17 @@ def write(target: IO[bytes], review: Review, *, name: str) -> Evidence:
     """Gather the evidence of a review and write the archive; its rows stream."""
     found = evidence.gather(review)
     with tempfile.TemporaryDirectory() as folder:
+        paces = [
+            {
+                "reviewer": pace.reviewer.pseudonym,
+                "decided": pace.decided,
+                "seconds": pace.seconds,
+                "quick": pace.quick,
+                "kept": pace.kept,
+                "together": pace.together,
+            }
+            for pace in found.paces
+        ]
         files: dict[str, bytes | Path] = {
             POPULATION: _lines(Path(folder) / POPULATION, evidence.population_lines(review)),
             ROWS: _lines(Path(folder) / ROWS, evidence.row_lines(review)),
@@ -43,7 +54,7 @@ def write(target: IO[bytes], review: Review, *, name: str) -> Evidence:
                 (chain.canonical(change).encode() + b"\n" for change in found.changes),
             ),
             "checkpoints.txt": found.checkpoint.note.encode(),
-            "names.json": chain.canonical({"names": found.names, "paces": _paces(found)}).encode(),
+            "names.json": chain.canonical({"names": found.names, "paces": paces}).encode(),
             "report.html": _report(found).encode(),
             "README.txt": (signed_archives.CHECKED.format(name=name) + FILES).encode(),
         }
@@ -73,20 +84,6 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict):
         return " ".join(f"{name}={one}" for name, one in value.items())
     return " ".join(map(str, value)) if isinstance(value, list) else value
-
-
-def _paces(found: Evidence) -> list[dict[str, Any]]:
-    return [
-        {
-            "reviewer": pace.reviewer.pseudonym,
-            "decided": pace.decided,
-            "seconds": pace.seconds,
-            "quick": pace.quick,
-            "kept": pace.kept,
-            "together": pace.together,
-        }
-        for pace in found.paces
-    ]
 
 
 def _report(found: Evidence) -> str:

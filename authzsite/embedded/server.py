@@ -91,10 +91,23 @@ class Server:
         """
         if self.held and self.accepts():
             return
-        self._hold()
+        self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if not self.held:
+            self._held = keeper.open_lock(str(self.home), "users.lock")
+            self._holder = os.getpid()
+            fcntl.flock(self._held, fcntl.LOCK_SH)
         with self._starting():
             if not (self.running and self.answers()):
-                self._await()
+                deadline = time.monotonic() + START_WAIT
+                while not self.answers():
+                    if not self.running:  # or not any more: a keeper that was just leaving when we came
+                        self.prepare()
+                        self._start_keeper()
+                    if time.monotonic() > deadline:
+                        raise CannotStart(
+                            f"the embedded server in {self.home} does not start; its log is {self.log}"
+                        )
+                    time.sleep(0.03)
                 self.settle()
             else:
                 self.refresh()
@@ -120,13 +133,6 @@ class Server:
         finally:
             os.close(lock)
         return True
-
-    def _hold(self) -> None:
-        self.home.mkdir(mode=0o700, parents=True, exist_ok=True)
-        if not self.held:
-            self._held = keeper.open_lock(str(self.home), "users.lock")
-            self._holder = os.getpid()
-            fcntl.flock(self._held, fcntl.LOCK_SH)
 
     @contextmanager
     def _starting(self) -> Iterator[None]:
@@ -182,16 +188,6 @@ class Server:
             stderr=subprocess.DEVNULL,
             check=True,
         )
-
-    def _await(self) -> None:
-        deadline = time.monotonic() + START_WAIT
-        while not self.answers():
-            if not self.running:  # or not any more: a keeper that was just leaving when we came
-                self.prepare()
-                self._start_keeper()
-            if time.monotonic() > deadline:
-                raise CannotStart(f"the embedded server in {self.home} does not start; its log is {self.log}")
-            time.sleep(0.03)
 
 
 def package(name: str) -> Path:

@@ -40,16 +40,8 @@ def _configured(realm: str, table: Any) -> Configured:
     numbers = all(isinstance(value, int | float) and value > 0 for value in (refresh, ttl))
     if not isinstance(config, dict) or not numbers:
         raise ValueError(f"{where}: refresh and ttl are seconds above zero, config is a table")
-    _look_in(where, table.get("path", []))
-    try:
-        authorizers.make(table["extension"], config)
-    except authorizers.BadConfiguration as error:
-        raise ValueError(f"{where}: {error}") from None
-    return Configured(table["extension"], config, float(refresh), float(ttl))
-
-
-def _look_in(where: str, folders: Any) -> None:
-    """Folders in which extensions may be installed beside the console's own packages."""
+    # folders in which extensions may be installed beside the console's own packages
+    folders = table.get("path", [])
     usable = isinstance(folders, list) and all(isinstance(item, str) for item in folders)
     if not usable or not all(Path(item).is_absolute() and Path(item).is_dir() for item in folders):
         raise ValueError(f"{where}: path must list folders that are there, by their absolute paths")
@@ -57,3 +49,8 @@ def _look_in(where: str, folders: Any) -> None:
     sys.path.extend(new)
     if new:
         authorizers.forget()
+    try:
+        authorizers.make(table["extension"], config)
+    except authorizers.BadConfiguration as error:
+        raise ValueError(f"{where}: {error}") from None
+    return Configured(table["extension"], config, float(refresh), float(ttl))

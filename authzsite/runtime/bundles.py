@@ -97,21 +97,17 @@ def serve_bundles(get_response: Callable[[HttpRequest], HttpResponseBase]) -> Ca
         name = f"{asked['stem']}.{asked['kind']}" if asked else ""
         if asked is None or name not in TYPES or request.method not in ("GET", "HEAD"):
             return get_response(request)
-        return _served(request, name, asked["digest"])
+        # the file as it is now, also under the name of another release, which is then not kept
+        file = bundle(name)
+        zipped = "gzip" in request.headers.get("Accept-Encoding", "")
+        response = HttpResponse(file.compressed if zipped else file.content, content_type=TYPES[name])
+        response["Cache-Control"] = FOR_EVER if asked["digest"] == file.digest else "no-store"
+        if zipped:
+            response["Content-Encoding"] = "gzip"
+        patch_vary_headers(response, ("Accept-Encoding",))
+        return response
 
     return answer
-
-
-def _served(request: HttpRequest, name: str, digest: str) -> HttpResponse:
-    """The file as it is now, also under the name of another release, which is then not kept."""
-    file = bundle(name)
-    zipped = "gzip" in request.headers.get("Accept-Encoding", "")
-    response = HttpResponse(file.compressed if zipped else file.content, content_type=TYPES[name])
-    response["Cache-Control"] = FOR_EVER if digest == file.digest else "no-store"
-    if zipped:
-        response["Content-Encoding"] = "gzip"
-    patch_vary_headers(response, ("Accept-Encoding",))
-    return response
 
 
 class CompressedPages(GZipMiddleware):

@@ -98,7 +98,8 @@ class Part:
         self.deaths.append(now)
         self.process = None
         self.due = now + len(recent)
-        say(f"{self.name} ended ({_ending(code)}); starting it again")
+        ending = f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit {code}"
+        say(f"{self.name} ended ({ending}); starting it again")
 
     def signal(self, number: int) -> None:
         if self.process is not None and self.process.poll() is None:
@@ -109,10 +110,6 @@ class Part:
         if self.process is not None:
             with suppress(ProcessLookupError):
                 os.killpg(self.process.pid, signal.SIGKILL)
-
-
-def _ending(code: int) -> str:
-    return f"killed by {signal.Signals(-code).name}" if code < 0 else f"exit {code}"
 
 
 class Run:
@@ -136,21 +133,24 @@ class Run:
         self._await_web()
         for part in self.parts[1:]:
             part.start()
-        self._greet()
+        say()
+        say(f"Lakewarden runs: {self.address}")
+        say()
+        for person in passwords.load(self.environment.var).console:
+            say(f"  {person.user:<8} {person.password}   {person.name}: {person.about}")
+        say()
+        say("Ctrl-C stops everything; the data stays.")
 
     def watch(self) -> None:
         while True:
             for part in self.parts:
                 part.look()
-            self._mind_servers()
+            # a keeper starts its server again; a killed keeper needs us
+            for name, server in self.servers:
+                if not server.running:
+                    say(f"{name} ended with its keeper; starting it again")
+                    server.start()
             time.sleep(0.2)
-
-    def _mind_servers(self) -> None:
-        """A keeper starts its server again; a killed keeper needs us."""
-        for name, server in self.servers:
-            if not server.running:
-                say(f"{name} ended with its keeper; starting it again")
-                server.start()
 
     def stop(self) -> None:
         for part in self.parts:
@@ -190,7 +190,16 @@ class Run:
     def _start_servers(self) -> None:
         var = self.environment.var
         if self.environment.database:
-            say(f"  database  {_try_database(self.environment)} from DATABASE_URL")
+            # its version in words. Raises Failed.
+            try:
+                with psycopg.connect(**dict(self.environment.database), connect_timeout=5) as connection:  # type: ignore[arg-type]
+                    version = connection.info.server_version
+            except psycopg.Error as refused:
+                raise Failed(f"DATABASE_URL: {' '.join(str(refused).split())}") from None
+            if version < OLDEST_POSTGRESQL:
+                raise Failed(f"DATABASE_URL: PostgreSQL {version // 10000} is too old; 14 or newer is needed")
+            try_database = f"PostgreSQL {version // 10000}"
+            say(f"  database  {try_database} from DATABASE_URL")
         else:
             self._start_server("database", "PostgreSQL 18", embedded.console_database(var))
         if self.environment.redis_url:
@@ -226,15 +235,6 @@ class Run:
                 return
             time.sleep(0.1)
         raise Failed(f"the web server does not answer at {self.address}")
-
-    def _greet(self) -> None:
-        say()
-        say(f"Lakewarden runs: {self.address}")
-        say()
-        for person in passwords.load(self.environment.var).console:
-            say(f"  {person.user:<8} {person.password}   {person.name}: {person.about}")
-        say()
-        say("Ctrl-C stops everything; the data stays.")
 
 
 def _manage(*words: str) -> subprocess.CompletedProcess[str]:
@@ -279,18 +279,6 @@ def _answers(address: str) -> bool:
     return True
 
 
-def _try_database(environment: Environment) -> str:
-    """Its version in words.  Raises Failed."""
-    try:
-        with psycopg.connect(**dict(environment.database), connect_timeout=5) as connection:  # type: ignore[arg-type]
-            version = connection.info.server_version
-    except psycopg.Error as refused:
-        raise Failed(f"DATABASE_URL: {' '.join(str(refused).split())}") from None
-    if version < OLDEST_POSTGRESQL:
-        raise Failed(f"DATABASE_URL: PostgreSQL {version // 10000} is too old; 14 or newer is needed")
-    return f"PostgreSQL {version // 10000}"
-
-
 def _try_redis(url: str) -> None:
     from redis import Redis, RedisError
 
@@ -305,27 +293,12 @@ def _shown(place: Path) -> Path:
     return place.relative_to(CHECKOUT) if place.is_relative_to(CHECKOUT) else place
 
 
-def _port() -> int:
-    text = os.environ.get("PORT", "") or "8000"
-    if not text.isdigit() or not 0 < int(text) < 65536:
-        refuse(f"PORT={text!r} is not a port (1 to 65535)")
-    return int(text)
-
-
 def _stop_on_signals() -> None:
     def stop(number: int, _frame: object) -> None:
         raise Stopped(signal.Signals(number).name)
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)
-
-
-def _adopt_orphans() -> None:
-    """Keepers of servers become our children, so that none of them is left unburied at the end."""
-    if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
-    if os.environ.get("MAKELEVEL"):
-        keeper.die_with_parent(signal.SIGTERM)  # a killed `make` takes its run along
 
 
 def _bury_orphans() -> None:
@@ -345,8 +318,16 @@ def _make_private(var: Path) -> None:
 
 
 def main() -> int:
-    run = Run(read_or_exit(), _port())
-    _adopt_orphans()
+    text = os.environ.get("PORT", "") or "8000"
+    if not text.isdigit() or not 0 < int(text) < 65536:
+        refuse(f"PORT={text!r} is not a port (1 to 65535)")
+    port = int(text)
+    run = Run(read_or_exit(), port)
+    # keepers of servers become our children, so that none of them is left unburied at the end
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    if os.environ.get("MAKELEVEL"):
+        keeper.die_with_parent(signal.SIGTERM)  # a killed `make` takes its run along
     _stop_on_signals()
     code = 0
     try:

@@ -141,20 +141,17 @@ def _check_denials(body: Body, caller: Mapping[str, str]) -> None:
         denial = bodies.part_of(item, "denial") or bodies.part_of(body, "denial")
         token = bodies.text(denial, "binding_token")
         if token:
-            _check_denial(token, read_question({"subject": caller, **body, **item}), alone=len(items) == 1)
-
-
-def _check_denial(token: str, question: Question, *, alone: bool) -> None:
-    try:
-        bound = signing.loads(token, salt=DENIAL, max_age=FRESH)
-    except signing.SignatureExpired:
-        raise DraftProblem(
-            400, "expired_denial", "The denial is too old; ask again whether it is allowed."
-        ) from None
-    except signing.BadSignature:
-        raise DraftProblem(400, "invalid_denial_binding", "The denial was not made here.") from None
-    if alone and bound != _bound(question):
-        raise DraftProblem(400, "invalid_denial_binding", "The denial is one of another question.")
+            question = read_question({"subject": caller, **body, **item})
+            try:
+                bound = signing.loads(token, salt=DENIAL, max_age=FRESH)
+            except signing.SignatureExpired:
+                raise DraftProblem(
+                    400, "expired_denial", "The denial is too old; ask again whether it is allowed."
+                ) from None
+            except signing.BadSignature:
+                raise DraftProblem(400, "invalid_denial_binding", "The denial was not made here.") from None
+            if (len(items) == 1) and bound != _bound(question):
+                raise DraftProblem(400, "invalid_denial_binding", "The denial is one of another question.")
 
 
 def _task(seen: VisibleRequest, request: Request) -> dict[str, Any]:

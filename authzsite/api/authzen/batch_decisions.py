@@ -117,7 +117,12 @@ class Inquiry:
                 return Refusal(case, slice_, len(case.places), slice_.revision, switched_off=stopped.ref)
             if answer:
                 return Answer(True, {"revision": slice_.revision})
-        seen = self._deepest_seen(case, slice_)
+        # how many of the places along the name the subject or the asker may know of
+        if slice_ is None:
+            seen = 0
+        else:
+            viewers = (slice_, self._slices[case.places[0].realm_id, self.asker.pk])
+            seen = resolve_path.seen(case.places, viewers, now=self.now)
         return Refusal(case, slice_, seen, slice_.revision if slice_ else self._counter, self.inside(case))
 
     def inside(self, case: Case) -> Sequence[Lineage] | None:
@@ -216,13 +221,6 @@ class Inquiry:
             mode=beside.mode,
             now=self.now.timestamp(),
         )
-
-    def _deepest_seen(self, case: Case, slice_: Slice | None) -> int:
-        """How many of the places along the name the subject or the asker may know of."""
-        if slice_ is None:
-            return 0
-        viewers = (slice_, self._slices[case.places[0].realm_id, self.asker.pk])
-        return resolve_path.seen(case.places, viewers, now=self.now)
 
     @cached_property
     def _counter(self) -> int:

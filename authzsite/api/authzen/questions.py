@@ -87,20 +87,15 @@ def read_batch(body: Body) -> Batch | Question:
         return read_question(body)
     if len(items) > MOST_ITEMS:
         raise BadQuestion(f"evaluations holds more than {MOST_ITEMS} items")
-    defaults = _defaults(body)
-    return Batch(tuple(_item(defaults, each) for each in items), semantic)
-
-
-def _defaults(body: Body) -> Body:
-    found = {name: body[name] for name in DEFAULTS if name in body}
-    for name in found:
+    defaults = {name: body[name] for name in DEFAULTS if name in body}
+    for name in defaults:
         if name == "action":
             _action(_object(body, name))
         elif name == "context":
             _optional_object(body, name)
         else:
             _entity(body, name)
-    return found
+    return Batch(tuple(_item(defaults, each) for each in items), semantic)
 
 
 def _item(defaults: Body, item: object) -> Question | BadQuestion:

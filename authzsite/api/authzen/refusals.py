@@ -71,8 +71,15 @@ def contexts(refusals: Sequence[Refusal], link: Link, *, now: datetime) -> Itera
     owners = _owners({key for each in lacks for lack in each for key in lack.owned_through})
     for refusal, lacking in zip(refusals, lacks, strict=True):
         missing = [_wire(lack, owners) for lack in lacking]
+        subject, action, resource = refusal.case.question
+        parts = [
+            _WORDS.get(lack.kind, lack.kind).format(privilege=lack.privilege, object=_short(str(lack.ref)))
+            for lack in lacking
+        ]
+        who, what, where = _short(subject.id), _short(action.name), _short(f"{resource.type} {resource.id}")
+        sentence = f"{who} may not {what} {where}: {', '.join(parts)}."
         yield {
-            "reason_user": _sentence(refusal.case, lacking),
+            "reason_user": sentence,
             "missing": missing,
             "revision": refusal.revision,
             "request_url": link(refusal.case.question),
@@ -109,17 +116,15 @@ def _lacks(refusal: Refusal, now: float) -> list[Lack]:
         return [Lack("membership", ref=root) if root else Lack("object")]
     if case.operation is None:
         return [Lack("action", ref=case.ref)]
-    return _by_law(refusal, refusal.slice, case.ref, case.operation, now)
-
-
-def _by_law(refusal: Refusal, slice_: Slice, ref: ObjectRef, operation: str, now: float) -> list[Lack]:
+    slice_ = refusal.slice
+    ref = case.ref
     lineage, names = way(refusal, ref)
     if not refusal.whole and _would_be_seen(slice_, lineage, now):
         return [Lack("object", ref=ref)]
     also, inside = refusal.case.also, refusal.inside
-    lacks = missing(slice_, operation, lineage, now=now, also=also, inside=inside)
+    lacks = missing(slice_, case.operation, lineage, now=now, also=also, inside=inside)
     if not lacks:
-        decision = decide(slice_, operation, lineage, now=now, also=also, inside=inside)
+        decision = decide(slice_, case.operation, lineage, now=now, also=also, inside=inside)
         return [Lack(decision.reason, ref=ref)]
     return list(_named(lacks, lineage, names))
 
@@ -192,16 +197,6 @@ _WORDS = {
     "realm": "there is no such realm, or it does not admit the service account that asks",
     "incomplete": "it is about two objects, and only one was named",
 }
-
-
-def _sentence(case: Case, lacks: Sequence[Lack]) -> str:
-    subject, action, resource = case.question
-    parts = [
-        _WORDS.get(lack.kind, lack.kind).format(privilege=lack.privilege, object=_short(str(lack.ref)))
-        for lack in lacks
-    ]
-    who, what, where = _short(subject.id), _short(action.name), _short(f"{resource.type} {resource.id}")
-    return f"{who} may not {what} {where}: {', '.join(parts)}."
 
 
 def _short(text: str) -> str:

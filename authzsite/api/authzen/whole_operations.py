@@ -32,12 +32,19 @@ def expanded(question: Question) -> WholeQuestion | None:
         raise BadQuestion(f"{action.name} is asked for a user, about a {whole.about} of a CDAP")
     impersonated = _text(action.properties, "executing_user")
     about = of(resource.type, *split(resource.type, name))
-    named = [_named(item, realm) for item in _items(action.properties)]
+    items = action.properties.get("parts", [])
+    if not isinstance(items, list) or any(not isinstance(item, dict) for item in items):
+        raise BadQuestion("action.properties.parts must be a list of objects")
+    if len(items) > MOST_PARTS:
+        raise BadQuestion(f"action.properties.parts holds more than {MOST_PARTS} items")
+    named = [_named(item, realm) for item in items]
     try:
         asked = parts(action.name, about, named, impersonated=impersonated)
     except BadPart as problem:
         raise BadQuestion(str(problem)) from None
-    master = _master(realm)
+    # whom programs run as where nobody is impersonated; never told, only asked about
+    known = realm_named(realm)
+    master = str(known.settings.get("master_user", "")) if known else ""
     who = {
         item.subject: user_of(item.subject, requesting=subject.id, impersonated=impersonated, master=master)
         for item in asked
@@ -79,21 +86,6 @@ def _question(part: PartQuestion, who: str, realm: str) -> Question:
 
 def _id(entity: Authorizable) -> str:
     return ".".join(entity.parts)
-
-
-def _master(realm: str) -> str:
-    """Whom programs run as where nobody is impersonated; never told, only asked about."""
-    known = realm_named(realm)
-    return str(known.settings.get("master_user", "")) if known else ""
-
-
-def _items(properties: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    items = properties.get("parts", [])
-    if not isinstance(items, list) or any(not isinstance(item, dict) for item in items):
-        raise BadQuestion("action.properties.parts must be a list of objects")
-    if len(items) > MOST_PARTS:
-        raise BadQuestion(f"action.properties.parts holds more than {MOST_PARTS} items")
-    return items
 
 
 def _named(item: Mapping[str, Any], realm: str) -> Named:

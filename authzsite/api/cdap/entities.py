@@ -234,15 +234,12 @@ class Entity(EntityCall):
         try:
             self.make(kind, entity, body)
         except AlreadyExists as problem:
-            self._again(kind, entity, body, problem)
+            # applications are deployed over, keys written over, streams left; all else is a conflict
+            if kind.type in ("application", "securekey"):
+                self.change(kind, entity, body)
+            elif kind.type != "stream":
+                raise Problem(409, str(problem)) from None
         return self.text("Deploy Complete" if kind.type == "application" else "")
-
-    def _again(self, kind: Kind, entity: Authorizable, body: Mapping[str, Any], problem: Exception) -> None:
-        """Applications are deployed over, keys written over, streams left; all else is a conflict."""
-        if kind.type in ("application", "securekey"):
-            self.change(kind, entity, body)
-        elif kind.type != "stream":
-            raise Problem(409, str(problem)) from None
 
     def post(self, request: Request, ns: str, place: str, name: str) -> HttpResponse:
         kind = kind_at(place)
@@ -315,7 +312,11 @@ class ArtifactVersion(EntityCall):
 
     def get(self, request: Request, ns: str, name: str, version: str) -> HttpResponse:
         kind = KINDS["artifacts"]
-        return respond(kind.whole(self._of_version(kind.entity(ns, name), version)))
+        entity = kind.entity(ns, name)
+        shown = self.read_one(entity)
+        if shown.value("version", SNAPSHOT) != version:
+            raise Problem(404, f"'{entity}.{version}' was not found.")
+        return respond(kind.whole(shown))
 
     def delete(self, request: Request, ns: str, name: str, version: str) -> HttpResponse:
         entity = KINDS["artifacts"].entity(ns, name)
@@ -324,12 +325,6 @@ class ArtifactVersion(EntityCall):
         if Shown(entity, self.row(entity)).value("version", SNAPSHOT) != version:
             raise Problem(404, f"'{entity}.{version}' was not found.")
         return self.delete_one(entity)
-
-    def _of_version(self, entity: Authorizable, version: str) -> Shown:
-        shown = self.read_one(entity)
-        if shown.value("version", SNAPSHOT) != version:
-            raise Problem(404, f"'{entity}.{version}' was not found.")
-        return shown
 
 
 class KeyMetadata(EntityCall):

@@ -261,21 +261,17 @@ def _read_stream(_: str, body: Mapping[str, Any]) -> Description:
     kept: dict[str, Any] = {}
     for key in ("ttl", "notification.threshold.mb"):
         if key in body:
-            kept[key] = _number(body, key)
+            value = body[key]
+            if isinstance(value, str) and value.isascii() and value.isdigit():
+                value = int(value)
+            if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 63:
+                raise Problem(400, f"{key} must be a number that is not negative")
+            kept[key] = value
     if body.get("format") is not None:
         if not isinstance(body["format"], dict):
             raise Problem(400, "format must be a JSON object")
         kept["format"] = {"name": text(body["format"], "name")}
     return Description(_comment(body), text(body, "principal"), content=kept)
-
-
-def _number(body: Mapping[str, Any], key: str) -> int:
-    value = body[key]
-    if isinstance(value, str) and value.isascii() and value.isdigit():
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 1 << 63:
-        raise Problem(400, f"{key} must be a number that is not negative")
-    return value
 
 
 def _stream(shown: Shown) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from django.http import HttpResponse
@@ -82,12 +81,6 @@ class Enforce(Execute):
         there = find(ObjectRef(asked.entity.type, self.root.name, asked.entity.parts))
         slice_ = self.asked_about(asked.holder, now=now, entity=there)
         lacking = [action for action in asked.actions if not ask.answer(slice_, action, place, now=now)]
-        self._record(asked, lacking)
-        if lacking:
-            raise Problem(403, str(denied(asked.holder, self.policy, lacking, str(asked.entity))))
-        return self.done()
-
-    def _record(self, asked: bodies.Enforcement, lacking: Sequence[str]) -> None:
         subject, name = self._subject(asked.holder), f"{self.root.name}/{asked.entity}"
         if lacking and subject.pk:
             access_log.refused_all([Refusal(subject, item, None, name) for item in lacking], via=self.via)
@@ -96,6 +89,9 @@ class Enforce(Execute):
                 AccessLookup(self.caller.principal, f"why {action}", self.root) for action in asked.actions
             ]
             access_log.looked_all(looks, via=self.via)
+        if lacking:
+            raise Problem(403, str(denied(asked.holder, self.policy, lacking, str(asked.entity))))
+        return self.done()
 
 
 class IsVisible(Execute):

@@ -154,16 +154,12 @@ def drop(call: Call) -> Wire:
         if call.connected:
             raise unsupported("This catalog is connected; disconnect it before it is dropped")
         if not call.asks("force"):
-            _refuse_used(call)
+            if object_details.in_use(call.detail):
+                raise in_use("catalog", call.node.name)
+            own = {"default"} if call.detail.properties.get("type") == "messaging" else set()
+            if below(call.node, "schema").exclude(name__in=own).exists():
+                raise non_empty("catalog", f"Catalog {call.node.name} has schemas, drop them first")
     return altering.drop(call)
-
-
-def _refuse_used(call: Call) -> None:
-    if object_details.in_use(call.detail):
-        raise in_use("catalog", call.node.name)
-    own = {"default"} if call.detail.properties.get("type") == "messaging" else set()
-    if below(call.node, "schema").exclude(name__in=own).exists():
-        raise non_empty("catalog", f"Catalog {call.node.name} has schemas, drop them first")
 
 
 def test_new(call: Call) -> Wire:

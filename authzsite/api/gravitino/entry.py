@@ -41,7 +41,12 @@ def answer(request: HttpRequest) -> HttpResponse:
         call = _call(request)
         return respond({"code": 0, **_work(call)})
     except Refusal as refusal:
-        return _refused(request, call, refusal)
+        assert call is not None  # noqa: S101 - only a call is refused
+        try:
+            access_log.refused(call.principal, refusal.operation, refusal.node, name=refusal.name, via=VIA)
+        except Exception:
+            log.exception("a refusal could not be recorded")
+        return respond(refusal.body, refusal.status)
     except Problem as problem:
         return respond(problem.body, problem.status)
     except OURS as error:
@@ -108,15 +113,6 @@ def _work(call: Call) -> Mapping[str, Any]:
         again.admit()
         done = again.route.handle(again)
     return done() if callable(done) else done
-
-
-def _refused(request: HttpRequest, call: Call | None, refusal: Refusal) -> HttpResponse:
-    assert call is not None  # noqa: S101 - only a call is refused
-    try:
-        access_log.refused(call.principal, refusal.operation, refusal.node, name=refusal.name, via=VIA)
-    except Exception:
-        log.exception("a refusal could not be recorded")
-    return respond(refusal.body, refusal.status)
 
 
 def outside(get_response: Callable[[HttpRequest], HttpResponse]) -> Callable[[HttpRequest], HttpResponse]:

@@ -42,10 +42,6 @@ def place(root: Node, types: Sequence[str], names: Sequence[str]) -> Place:
     found = find_all([ObjectRef(type, root.name, tuple(names[: at + 1])) for at, type in enumerate(types)])
     if found[-1] is not None:
         return Place(found[-1])
-    return _absent(root, types, names, found)
-
-
-def _absent(root: Node, types: Sequence[str], names: Sequence[str], found: Sequence[Node | None]) -> Place:
     there = sum(1 for node in found if node is not None)
     node = found[there - 1] if there else root
     assert node is not None  # noqa: S101 - the ones found come first

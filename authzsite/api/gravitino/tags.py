@@ -269,7 +269,13 @@ def weigh_put(kind: Kind) -> Callable[[Call], None]:
 def associate(kind: Kind) -> Handler:
     def handle(call: Call) -> Later:
         _need_column(call)
-        node, column = _bearer(call), call.place.column
+        # the node that keeps the marks: a column's are with its table
+        if not call.place.column:
+            bearer = call.node
+        else:
+            *above, _ = (*call.node.above(), call.node)
+            bearer = above[-1]
+        node, column = bearer, call.place.column
         gone = _found(call, kind, call.body.get(f"{kind.many}ToRemove", ()), needed=False)
         new = _found(call, kind, call.body.get(f"{kind.many}ToAdd", ()), needed=True)
         tags.take(node, gone, column=column, **call.by)
@@ -277,14 +283,6 @@ def associate(kind: Kind) -> Handler:
         return lambda: _borne_now(call, kind)
 
     return handle
-
-
-def _bearer(call: Call) -> Node:
-    """The node that keeps the marks: a column's are with its table."""
-    if not call.place.column:
-        return call.node
-    *above, _ = (*call.node.above(), call.node)
-    return above[-1]
 
 
 def _found(call: Call, kind: Kind, names: Sequence[str], *, needed: bool) -> list[Node]:

@@ -85,7 +85,16 @@ class Authorization(HerdCall):
     def put(self, request: Request, user_id: str, namespace: str) -> HttpResponse:
         with self.changing(GRANT_ADDED) as office:
             named = _named(office, "GRANT", user_id, namespace)
-            entry = _update(office, named, self.read(bodies.UPDATE)["namespacePermissions"])
+            codes = checks.permissions(self.read(bodies.UPDATE)["namespacePermissions"])
+            node, found = _existing(office, *named)
+            held = {code for item in found for code in item.privileges}
+            if entries.drops_own_grant(office.actor, named[-1], held, codes):
+                raise Problem(400, OWN_GRANT)
+            authority = office.authority(GRANTING, node)
+            _take(office, found[1:])
+            holder = Principal.objects.get(pk=found[0].holder)
+            entries.replace(node, holder, codes, by=office.actor, authority=authority)
+            entry = office.entries_of(holder.name, node)[0]
         return self.respond(bodies.ENTRY, wire(entry))
 
     def delete(self, request: Request, user_id: str, namespace: str) -> HttpResponse:
@@ -109,19 +118,6 @@ def _existing(office: Office, node: Node | None, code: str, user: str) -> tuple[
     if node is None or not found:
         raise no_entry(user, code)
     return node, found
-
-
-def _update(office: Office, named: tuple[Node | None, str, str], asked: list[str] | None) -> Entry:
-    codes = checks.permissions(asked)
-    node, found = _existing(office, *named)
-    held = {code for item in found for code in item.privileges}
-    if entries.drops_own_grant(office.actor, named[-1], held, codes):
-        raise Problem(400, OWN_GRANT)
-    authority = office.authority(GRANTING, node)
-    _take(office, found[1:])
-    holder = Principal.objects.get(pk=found[0].holder)
-    entries.replace(node, holder, codes, by=office.actor, authority=authority)
-    return office.entries_of(holder.name, node)[0]
 
 
 def _take(office: Office, found: Iterable[Entry]) -> None:

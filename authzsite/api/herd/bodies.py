@@ -110,7 +110,18 @@ _BARE_LISTS = (ENTRIES, NAMESPACE_KEYS, JOB_KEYS, NOTIFICATION_KEYS)
 def read(shape: Record, request: HttpRequest) -> dict[str, Any]:
     """The body, as either of the two types.  Raises BadBody."""
     if request.content_type == XML:
-        return _read_xml(shape, _bytes(request))
+        content = _bytes(request)
+        if _is_deep(content):
+            raise BadBody("the body has too many elements in one another")
+        try:
+            root = fromstring(content, forbid_dtd=True)
+        except DefusedXmlException:
+            raise BadBody("the body has a document type or entities, which are not read") from None
+        except (ParseError, ValueError, LookupError) as error:
+            raise BadBody(f"the body is no XML that can be read: {type(error).__name__}") from None
+        if root.tag != shape.name:
+            raise BadBody(f"the outermost element must be {shape.name}")
+        return shape.from_xml(root)
     return shape.from_json(read_object(request))
 
 
@@ -142,20 +153,6 @@ def _is_deep(content: bytes) -> bool:
         if depth > DEEPEST:
             return True
     return False
-
-
-def _read_xml(shape: Record, content: bytes) -> dict[str, Any]:
-    if _is_deep(content):
-        raise BadBody("the body has too many elements in one another")
-    try:
-        root = fromstring(content, forbid_dtd=True)
-    except DefusedXmlException:
-        raise BadBody("the body has a document type or entities, which are not read") from None
-    except (ParseError, ValueError, LookupError) as error:
-        raise BadBody(f"the body is no XML that can be read: {type(error).__name__}") from None
-    if root.tag != shape.name:
-        raise BadBody(f"the outermost element must be {shape.name}")
-    return shape.from_xml(root)
 
 
 def write(shape: Record, value: dict[str, Any], media_type: str) -> bytes:

@@ -66,7 +66,10 @@ class DataKey:
 def of_body(body: Mapping[str, Any]) -> DataKey:
     """The key that a body gives, its version unsaid.  Raises Problem."""
     definition, usage, file_type = (checks.named(body[name], *words) for name, words in FIELDS.items())
-    subs = tuple(_sub_partition(value) for value in body["subPartitionValues"] or ())
+    subs = tuple(
+        checks.named(value, "A subpartition value", "Subpartition value")
+        for value in body["subPartitionValues"] or ()
+    )
     if len(subs) > SUB_PARTITIONS:
         raise Problem(400, f"Exceeded maximum number of allowed subpartitions: {SUB_PARTITIONS}.")
     if body["businessObjectFormatVersion"] is None:
@@ -111,10 +114,6 @@ def of_query(parts: Mapping[str, str], request: HttpRequest) -> DataKey:
 
 def _of_format(parts: Mapping[str, str]) -> dict[str, str]:
     return dict(zip(FIELDS, (parts["definition"], parts["usage"], parts["file_type"]), strict=True))
-
-
-def _sub_partition(value: str) -> str:
-    return checks.named(value, "A subpartition value", "Subpartition value")
 
 
 def _number(text: str, what: str) -> int:

@@ -72,7 +72,15 @@ class Jobs(HerdCall):
         self.require_scope("request")
         body = self.read(bodies.JOB_START)
         office = Office(the_herd(), self.caller.actor(self._request_id), self.caller.principal)
-        job = _definition(office, body["namespace"], body["jobName"])
+        # the definition to start, for callers who have EXECUTE on its namespace. Raises Problem.
+        namespace = body["namespace"]
+        node = office.need("EXECUTE", namespace)
+        code, wanted = checks.namespace(namespace), checks.job_name(body["jobName"])
+        if node is None:
+            raise no_namespace(code)
+        job = office.job(node, wanted)
+        if job is None:
+            raise no_job(wanted, node.name)
         started = jobs.start(job, by=office.actor, lasting=LASTING)
         shown = StartedJob(started.run.id, job, started.expires - LASTING, started.expires).summary()
         answer = self.respond(bodies.JOB_RUN, {**shown, "parameters": body["parameters"] or []})
@@ -133,18 +141,6 @@ def _known(office: Office, id: str) -> StartedJob:
     if not known:
         raise Problem(404, f'Job with ID "{id[:100]}" doesn\'t exist.')
     return known[0]
-
-
-def _definition(office: Office, namespace: str, name: str) -> Node:
-    """The definition to start, for callers who have EXECUTE on its namespace.  Raises Problem."""
-    node = office.need("EXECUTE", namespace)
-    code, wanted = checks.namespace(namespace), checks.job_name(name)
-    if node is None:
-        raise no_namespace(code)
-    job = office.job(node, wanted)
-    if job is None:
-        raise no_job(wanted, node.name)
-    return job
 
 
 def _readable(office: Office, started: Iterable[StartedJob]) -> Iterable[StartedJob]:

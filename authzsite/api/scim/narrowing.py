@@ -23,18 +23,14 @@ def _condition(node: FilterNode) -> Q:
     if isinstance(node, LogicalExpr):
         parts = [_condition(item) for item in node.terms]
         if node.op == LogicalOperator.and_:
-            return _all(parts)
+            condition = Q()
+            for part in parts:
+                condition &= part
+            return condition
         return _any(parts) if all(parts) else Q()
     if isinstance(node, Comparison) and node.op == CompareOperator.eq and isinstance(node.value, str):
         return _equal(str(node.attr_path), node.value)
     return Q()
-
-
-def _all(parts: list[Q]) -> Q:
-    condition = Q()
-    for part in parts:
-        condition &= part
-    return condition
 
 
 def _any(parts: list[Q]) -> Q:

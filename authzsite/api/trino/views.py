@@ -61,20 +61,18 @@ class TrinoCall(Surface):
         target = action.get("targetResource") or {}
         if not isinstance(target, dict):
             raise BadBody("action.targetResource must be an object")
-        return Operation(name, user, {}, target, self._realm(), self._catalogs()), action
+        # `catalog=lake:shop` says that Trino's catalog lake is shop here
+        pairs = [item.partition(":") for item in self.request._request.GET.getlist("catalog")]
+        if not all(theirs and ours for theirs, _, ours in pairs):
+            raise BadBody("catalog in the address must be TRINO:OURS")
+        catalogs = {theirs: ours for theirs, _, ours in pairs}
+        return Operation(name, user, {}, target, self._realm(), catalogs), action
 
     def _realm(self) -> str:
         name = self.request._request.GET.get("realm", "") or _only_metalake()
         if not name:
             raise BadBody("the address must name a metalake: …/v1/data/trino/allow?realm=NAME")
         return name
-
-    def _catalogs(self) -> dict[str, str]:
-        """`catalog=lake:shop` says that Trino's catalog lake is shop here."""
-        pairs = [item.partition(":") for item in self.request._request.GET.getlist("catalog")]
-        if not all(theirs and ours for theirs, _, ours in pairs):
-            raise BadBody("catalog in the address must be TRINO:OURS")
-        return {theirs: ours for theirs, _, ours in pairs}
 
     def decide(self, operations: Sequence[Operation]) -> list[bool]:
         """Whether each is allowed.  Raises Forbidden for callers who may not ask about the person."""
@@ -90,15 +88,8 @@ class TrinoCall(Surface):
             for need in some or ()
         ]
         allowed = [some is not None for some in needs]
-        for (at, _), answer in zip(
-            asked, self._answers([item for _, item in asked], operations), strict=True
-        ):
-            allowed[at] = allowed[at] and answer
-        return allowed
-
-    def _answers(self, questions: Sequence[Question], operations: Sequence[Operation]) -> list[bool]:
         asker = self.caller.principal
-        inquiry = Inquiry(asker, cases(asker, questions), timezone.now(), self.caller.run)
+        inquiry = Inquiry(asker, cases(asker, [item for _, item in asked]), timezone.now(), self.caller.run)
         outcomes = [inquiry.outcome(case) for case in inquiry.cases]
         inquiry.note(via=VIA)
         for outcome in outcomes:
@@ -107,7 +98,10 @@ class TrinoCall(Surface):
         if not operations[0].name.startswith(FILTERS):
             refusals = [outcome for outcome in outcomes if isinstance(outcome, Refusal)]
             record(refusals, [inquiry.look(case) for case in inquiry.cases], via=VIA)
-        return [isinstance(outcome, Answer) and outcome.allowed for outcome in outcomes]
+        answers = [isinstance(outcome, Answer) and outcome.allowed for outcome in outcomes]
+        for (at, _), answer in zip(asked, answers, strict=True):
+            allowed[at] = allowed[at] and answer
+        return allowed
 
 
 class Allow(TrinoCall):

@@ -52,21 +52,18 @@ class Access(Ranged):
         if ("resource" in asked) == ("principal" in asked):
             raise BadBody("either resource or principal must be given")
         if "resource" in asked:
-            return respond(_of_object(viewer, asked, now))
+            node = named.the_object(asked)
+            if node is None or not _may_look(viewer, node, now):
+                raise Forbidden(MAY_NOT)
+            access_log.looked(viewer, "access", node, via="api")
+            people = AccessMap(node, now=now, as_of=named.whole(asked, "as_of"))
+            after, limit = _after(asked), named.limit(asked)
+            rows = (people.access_of(one) for pk, one in sorted(people.people.items()) if pk > after)
+            able = [row for row in rows if row.can]
+            more = [able[limit - 1].principal.pk] if len(able) > limit else None
+            of_object = named.listed([_holder(row, node) for row in able[:limit]], more, SALT)
+            return respond(of_object)
         return respond(_of_somebody(viewer, asked, now))
-
-
-def _of_object(viewer: Principal, asked: Asked, now: datetime) -> dict[str, Any]:
-    node = named.the_object(asked)
-    if node is None or not _may_look(viewer, node, now):
-        raise Forbidden(MAY_NOT)
-    access_log.looked(viewer, "access", node, via="api")
-    people = AccessMap(node, now=now, as_of=named.whole(asked, "as_of"))
-    after, limit = _after(asked), named.limit(asked)
-    rows = (people.access_of(one) for pk, one in sorted(people.people.items()) if pk > after)
-    able = [row for row in rows if row.can]
-    more = [able[limit - 1].principal.pk] if len(able) > limit else None
-    return named.listed([_holder(row, node) for row in able[:limit]], more, SALT)
 
 
 def _may_look(viewer: Principal, node: Node, now: datetime) -> bool:

@@ -70,7 +70,10 @@ class Audit(Ranged):
             return _whole(question, seen, asked)
         found = audit.trail(question, seen, after=_after(asked), limit=named.limit(asked))
         after = list(found.next) if found.next else None
-        return respond(named.listed(entry_rows(found.entries), _plain(after), SALT))
+        plain = (
+            [item.isoformat() if isinstance(item, datetime) else item for item in after] if after else None
+        )
+        return respond(named.listed(entry_rows(found.entries), plain, SALT))
 
 
 def _object(asked: Asked, top: Node, seen: Sight) -> Node | None:
@@ -99,10 +102,6 @@ def _after(asked: Asked) -> Position | None:
         return None
     at, stream, number, part = cast("tuple[str, int, int, int]", tuple(found))
     return Position(datetime.fromisoformat(at), stream, number, part)
-
-
-def _plain(after: list[object] | None) -> list[object] | None:
-    return [item.isoformat() if isinstance(item, datetime) else item for item in after] if after else None
 
 
 def _form(asked: Asked) -> str:

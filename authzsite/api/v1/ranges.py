@@ -170,7 +170,11 @@ class Ranged(Call):
                 raise Forbidden(ONLY_READS)
             return None
         view = VIEWS[self.view]
-        within = Range(_keys(sent), _number(sent, "upto"))
+        parts = sent.get("after", "0").split(".")
+        if len(parts) > 2 or not all(part.isascii() and part.isdigit() and len(part) <= 18 for part in parts):
+            raise BadBody("after must be what splits or next said")
+        keys = tuple(map(int, parts))
+        within = Range(keys, _number(sent, "upto"))
         revision = _number(sent, "revision")
         caller = self.caller if self.caller.reading else self.require_scope(view.scope)
         asked = _asked(caller, view, named.needed(sent, "realm"))
@@ -203,13 +207,6 @@ def _page(pin: Pin, asked: Asked, within: Range, request: HttpRequest) -> dict[s
 def _number(sent: named.Asked, name: str) -> int:
     named.needed(sent, name)
     return named.whole(sent, name) or 0
-
-
-def _keys(sent: named.Asked) -> Keys:
-    parts = sent.get("after", "0").split(".")
-    if len(parts) > 2 or not all(part.isascii() and part.isdigit() and len(part) <= 18 for part in parts):
-        raise BadBody("after must be what splits or next said")
-    return tuple(map(int, parts))
 
 
 def _text(keys: Keys) -> str:

@@ -65,26 +65,24 @@ class Resolve(Call):
                 {"names": dict.fromkeys(names, UNKNOWN), "locations": dict.fromkeys(places, UNKNOWN)}
             )
         top = root(realm)
+        # of the objects of a name the first that may be known
+        readings = {name: _readings(top, name) for name in names}
+        asked = [ref for refs in readings.values() for ref in refs]
+        nodes = dict(zip(asked, find_all(spelled(asked)), strict=True))
+        slice_ = slices.current(caller.principal, top, now=now)
+        found: Found = {}
+        for name, refs in readings.items():
+            there = (
+                node for node in map(nodes.get, refs) if node is not None and node.realm_id == top.realm_id
+            )
+            known = next((node for node in there if ask.may_see(slice_, node, now=now)), None)
+            found[name] = _told(known.ref if known else None)
         return respond(
             {
-                "names": _names(caller.principal, top, names, now),
+                "names": found,
                 "locations": _locations(caller.principal, top, places, now),
             }
         )
-
-
-def _names(caller: Principal, top: Node, names: list[str], now: datetime) -> Found:
-    """Of the objects of a name the first that may be known."""
-    readings = {name: _readings(top, name) for name in names}
-    asked = [ref for refs in readings.values() for ref in refs]
-    nodes = dict(zip(asked, find_all(spelled(asked)), strict=True))
-    slice_ = slices.current(caller, top, now=now)
-    found: Found = {}
-    for name, refs in readings.items():
-        there = (node for node in map(nodes.get, refs) if node is not None and node.realm_id == top.realm_id)
-        known = next((node for node in there if ask.may_see(slice_, node, now=now)), None)
-        found[name] = _told(known.ref if known else None)
-    return found
 
 
 def _readings(top: Node, name: str) -> list[ObjectRef]:

@@ -218,20 +218,19 @@ class Pass(_OfOne):
         caller = self.require_scope("manage")
         review, _ = self.found(id, caller.principal)
         body = HandOver.read(request)
-        to = _colleague(body["to"], review, caller.principal)
+        # whom a name means among the people of the review's realm and those the viewer may look up
+        text = body["to"]
+        found = named.somebody(text)
+        to = (
+            found
+            if found is not None and admitted(events.place_of(review)).filter(pk=found.pk).exists()
+            else named.somebody_known(text, caller.principal)
+        )
         if to is None:
             raise NotFound("Nobody has that name.")
         chosen = None if body["rows"] is None else worklist.keys(review, body["rows"]).values()
         many = delegation.pass_on(review, to, by=caller.actor(), rows=chosen, reason=body["reason"])
         return respond({"passed": many})
-
-
-def _colleague(text: str, review: Review, viewer: Principal) -> Principal | None:
-    """Whom a name means among the people of the review's realm and those the viewer may look up."""
-    found = named.somebody(text)
-    if found is not None and admitted(events.place_of(review)).filter(pk=found.pk).exists():
-        return found
-    return named.somebody_known(text, viewer)
 
 
 class Exceptions(_OfOne):

@@ -12,7 +12,6 @@ from rest_framework.request import Request
 
 from accounts.models import Principal
 from accounts.text import holdable
-from authzsite.api.authentication import Caller
 from authzsite.api.strictjson import BadBody
 from authzsite.api.surface import Forbidden, respond
 from authzsite.api.v1 import named
@@ -171,7 +170,10 @@ class Simulate(Call):
         caller, body = self.require_scope("check"), NewSimulation.read(request)
         top = visible_realm(body["realm"], caller.principal)
         changes = Reader(caller.principal, top).changes(body["changes"])
-        _permit(changes, top, caller)
+        # only people who could make every one of the changes learn what they would do. Raises Refused.
+        # many changes are about one role or object, and the right to change that is one
+        for change in {subject_of(change): change for change in changes}.values():
+            authority_for(change, top, caller.actor())
         questions = _questions(body["questions"], top, caller.principal)
         simulation = Simulation(
             top, changes, at=_moment(body["at"], changes), others=[who for who, _, _ in questions if who]
@@ -202,13 +204,6 @@ def visible_realm(name: str, caller: Principal) -> Node:
     if top is None or not ask.may_see(slices.current(caller, top), top, now=timezone.now()):
         raise NotFound(f"there is no realm {name}, or you may not know of it")
     return top
-
-
-def _permit(changes: Sequence[Change], top: Node, caller: Caller) -> None:
-    """Only people who could make every one of the changes learn what they would do.  Raises Refused."""
-    # many changes are about one role or object, and the right to change that is one
-    for change in {subject_of(change): change for change in changes}.values():
-        authority_for(change, top, caller.actor())
 
 
 def _moment(asked: datetime | None, changes: Sequence[Change]) -> datetime:

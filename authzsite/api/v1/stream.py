@@ -54,8 +54,15 @@ class Stream(Call):
     def get(self, request: Request) -> HttpResponseBase:
         caller = self.require_scope("check").principal
         top = _admitting(caller, named.needed(request._request.GET.dict(), "realm"))
+        # the revision to go on after; none to begin now
+        sent = request.headers.get("Last-Event-ID", "")
+        after = (
+            named.whole({"Last-Event-ID": sent}, "Last-Event-ID")
+            if sent
+            else named.whole(request._request.GET.dict(), "after")
+        )
         answer = StreamingHttpResponse(
-            _events(top.realm_id, _after(request), key_of(caller.name)), content_type="text/event-stream"
+            _events(top.realm_id, after, key_of(caller.name)), content_type="text/event-stream"
         )
         answer.headers["Cache-Control"] = "no-store"
         answer.headers["X-Accel-Buffering"] = "no"
@@ -72,14 +79,6 @@ def _admitting(caller: Principal, name: str) -> Node:
             return top
         access_log.refused(caller, inquiries.ASKS, top, via="stream")
     raise Forbidden(MAY_NOT)
-
-
-def _after(request: Request) -> int | None:
-    """The revision to go on after; none to begin now."""
-    sent = request.headers.get("Last-Event-ID", "")
-    if sent:
-        return named.whole({"Last-Event-ID": sent}, "Last-Event-ID")
-    return named.whole(request._request.GET.dict(), "after")
 
 
 def _events(realm: int, after: int | None, own: str) -> Iterator[str]:

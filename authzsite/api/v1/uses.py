@@ -134,7 +134,17 @@ class Uses(Ranged):
         sent_uses = [_use(each, caller.principal, now) for each in body["uses"]]
         if realm is None or not _takes_part(caller, realm):
             raise Forbidden(ELSEWHERE)
-        _permit(caller, realm, run, sent_uses)
+        # raise Forbidden unless the run, and everybody it speaks of, is the caller's to tell about
+        own = (caller.principal.kind, caller.principal.name)
+        alone = caller.run is not None or caller.principal.kind != Principal.Kind.SERVICE
+        if alone and any(each.who != own for each in sent_uses):
+            raise Forbidden(OWN_ONLY)
+        name = run.partition("#")[0]
+        if caller.run is not None:
+            if caller.run.id != name or caller.run.realm != realm.pk:
+                raise Forbidden(NOT_YOURS)
+        elif Token.objects.filter(run=name[:16]).exclude(principal=caller.principal).exists():
+            raise Forbidden(NOT_YOURS)
         uses.take(realm.pk, caller.principal, run, _known(sent_uses, realm))
         return respond({"run": run, "received": len(sent_uses)}, 202)
 
@@ -158,23 +168,12 @@ def _takes_part(caller: Caller, realm: Realm) -> bool:
     return any(top.realm_id == realm.pk for top in realms_of(caller.principal))
 
 
-def _permit(caller: Caller, realm: Realm, run: str, sent_uses: Sequence[SentUse]) -> None:
-    """Raise Forbidden unless the run, and everybody it speaks of, is the caller's to tell about."""
-    own = (caller.principal.kind, caller.principal.name)
-    alone = caller.run is not None or caller.principal.kind != Principal.Kind.SERVICE
-    if alone and any(each.who != own for each in sent_uses):
-        raise Forbidden(OWN_ONLY)
-    name = run.partition("#")[0]
-    if caller.run is not None:
-        if caller.run.id != name or caller.run.realm != realm.pk:
-            raise Forbidden(NOT_YOURS)
-    elif Token.objects.filter(run=name[:16]).exclude(principal=caller.principal).exists():
-        raise Forbidden(NOT_YOURS)
-
-
 def _known(sent_uses: Sequence[SentUse], realm: Realm) -> list[ReportedUse]:
     """Those of people, objects and actions that there are; of others nothing is said.  Three queries."""
-    people = _people({each.who for each in sent_uses})
+    wanted = {each.who for each in sent_uses}
+    names = {name for _, name in wanted if holdable(name)}
+    rows = Principal.objects.filter(name__in=names)
+    people = {(row.kind, row.name): row for row in rows if (row.kind, row.name) in wanted}
     asked = list(dict.fromkeys([each.ref for each in sent_uses if each.ref is not None]))
     nodes = dict(zip(asked, find_all(spelled(asked)), strict=True))
     found = []
@@ -190,9 +189,3 @@ def _known(sent_uses: Sequence[SentUse], realm: Realm) -> list[ReportedUse]:
 def _is_action(node: Node, action: str) -> bool:
     known = dialects.get(node.kind).action(node.type, action) is not None
     return known and len(action) <= uses.LONGEST_ACTION
-
-
-def _people(wanted: set[tuple[str, str]]) -> dict[tuple[str, str], Principal]:
-    names = {name for _, name in wanted if holdable(name)}
-    rows = Principal.objects.filter(name__in=names)
-    return {(row.kind, row.name): row for row in rows if (row.kind, row.name) in wanted}

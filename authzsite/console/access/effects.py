@@ -61,16 +61,14 @@ class Shown:
         return Diff(tuple(self._lines()))
 
     def _lines(self) -> Iterable[DiffLine]:
-        for effects in self._folded():
-            yield self._many(effects) if len(effects) > 1 else self._one(effects[0])
-
-    def _folded(self) -> list[list[Effect]]:
-        """People of one group with the same outcome are one line; each other person is one."""
+        # people of one group with the same outcome are one line; each other person is one
         folds: dict[tuple[Any, ...], list[Effect]] = {}
         for at, effect in enumerate(self.preview.effects):
             group = (effect.kind, effect.via.pk, effect.gains, effect.loses) if effect.via else (at,)
             folds.setdefault(group, []).append(effect)
-        return list(folds.values())
+        folded = list(folds.values())
+        for effects in folded:
+            yield self._many(effects) if len(effects) > 1 else self._one(effects[0])
 
     def _one(self, effect: Effect) -> DiffLine:
         person = effect.principal.label

@@ -104,16 +104,14 @@ class GrantForm(RecipientForm):
         super().__init__(data, node=places[0].node, **kwargs)
         self.places = places
         called = _("each of them") if len(places) > 1 else ""
-        self.fields["may"].offer_on(self.node, self._privileges(), called=called)
+        # what can be given on every one of the objects
+        kinds = {(place.node.type, place.node.names[1:2]): place.node for place in self.places}
+        first, *others = [privileges_for(node) for node in kinds.values()]
+        privileges = [privilege for privilege in first if all(privilege in other for other in others)]
+        self.fields["may"].offer_on(self.node, privileges, called=called)
         if "nonce" not in self.data and not self.fields["may"].to_python(self.data.getlist("may")):
             self.data = self.data.copy()
             self.data.setlist("may", self.fields["may"].initial)
-
-    def _privileges(self) -> list[Privilege]:
-        """What can be given on every one of the objects."""
-        kinds = {(place.node.type, place.node.names[1:2]): place.node for place in self.places}
-        first, *others = [privileges_for(node) for node in kinds.values()]
-        return [privilege for privilege in first if all(privilege in other for other in others)]
 
     @property
     def privileges(self) -> list[str]:

@@ -24,12 +24,17 @@ class PastHead(ObjectHeader):
 
     def context(self) -> dict[str, Any]:
         node = self.node
+        if self.ended is None:
+            end = []
+        else:
+            url = f"{reverse('console:history')}?revision={self.ended.revision}"
+            end = [Action(_("See how it went"), url, "")]
         return {
             "lineage": self.lineage(),
             "heading": node.name,
             "kind": terms.kind_of(node.type),
             "lead": self._lead(),
-            "actions": self._end(),
+            "actions": end,
             "facts": Facts(()),
             "tabs": self.tabs(),
             "there": None,
@@ -49,12 +54,6 @@ class PastHead(ObjectHeader):
             "when": when,
             "revision": words.number(self.ended.revision),
         }
-
-    def _end(self) -> list[Action]:
-        if self.ended is None:
-            return []
-        url = f"{reverse('console:history')}?revision={self.ended.revision}"
-        return [Action(_("See how it went"), url, "")]
 
     def lineage(self) -> Lineage:
         levels = zip(self.node.levels, self.node.names, strict=True)

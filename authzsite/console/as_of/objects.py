@@ -45,7 +45,7 @@ from policies.decisions.lookups.access import AccessMap
 from policies.decisions.lookups.visible_objects import owner_of
 from policies.errors import Invalid
 from policies.record import access_log, compare, revisions
-from policies.record.compare import Course, Difference, Spell
+from policies.record.compare import Course, Difference
 from policies.record.exports.evidence import Question
 from policies.record.revisions import Past
 
@@ -135,7 +135,15 @@ def object_as_of(request: Request, id: int) -> HttpResponse:
         return _page(request, head, {"hidden": hidden})
     asked = read(request)
     access_log.looked(place.asker, "access in the past", place.node, via="console")
-    return _page(request, head, {"asked": asked, **_form(asked, place), **_answer(asked, place)})
+    may = duties.has(place.asker, EXPORT, place.node)
+    form = {
+        "views": [Toggle(label, asked.url(show=code), code == asked.view) for code, label in VIEWS],
+        "zone": words.zone(),
+        "evidence": reverse("console:object_evidence", args=[place.node.id]),
+        "form": EvidenceForm(),
+        "evidence_reason": None if may else Reason(REASON, _whom_to_ask(place.node)),
+    }
+    return _page(request, head, {"asked": asked, **form, **_answer(asked, place)})
 
 
 def _page(
@@ -151,17 +159,6 @@ def _page(
         banner=head.banner(),
         status=status,
     )
-
-
-def _form(asked: AsOfQuery, place: ObjectAccess) -> dict[str, Any]:
-    may = duties.has(place.asker, EXPORT, place.node)
-    return {
-        "views": [Toggle(label, asked.url(show=code), code == asked.view) for code, label in VIEWS],
-        "zone": words.zone(),
-        "evidence": reverse("console:object_evidence", args=[place.node.id]),
-        "form": EvidenceForm(),
-        "evidence_reason": None if may else Reason(REASON, _whom_to_ask(place.node)),
-    }
 
 
 def _whom_to_ask(node: Node) -> str:
@@ -235,7 +232,10 @@ def _state(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> di
     }
     return {
         "mode": modes.banner_then(was.realm, mode_at(was.realm_id, then.revision)),
-        "rows": [_row(access, person, open_) for person in found[asked.after : asked.after + SHOWN]],
+        "rows": [
+            PersonThen(_who(person), *had_by(access, person, open_))
+            for person in found[asked.after : asked.after + SHOWN]
+        ],
         "pager": _pager(asked, text, len(found)),
         "empty": Empty(_("Nobody had access then"), _("No rule on it or above it reached anybody.")),
     }
@@ -254,10 +254,6 @@ def had_by(access: AccessMap, person: Principal, open_: Collection[int] = ()) ->
     labels: dict[Hashable, str] = {pk: row.label for pk, row in access.holders.items()}
     how = terms.paths((path.rule for path in had.paths), was, labels, open_=open_)
     return terms.can(had.can, was.type, owns=had.owns), how
-
-
-def _row(access: AccessMap, person: Principal, open_: Collection[int]) -> PersonThen:
-    return PersonThen(_who(person), *had_by(access, person, open_))
 
 
 def _pager(asked: AsOfQuery, text: str, many: int) -> Pager:
@@ -333,13 +329,8 @@ def _numbers(found: Iterable[Course], action: str, then: Past, until: Past) -> I
 
 def _times(course: Course, type_: str) -> Iterator[AccessPeriod]:
     for spell in course.spells:
-        yield AccessPeriod(
-            _who(course.principal), could(spell.actions, type_), _edge(spell.since), _until(spell)
-        )
-
-
-def _until(spell: Spell) -> str:
-    return _edge(spell.until) if spell.until else _("still active")
+        until = _edge(spell.until) if spell.until else _("still active")
+        yield AccessPeriod(_who(course.principal), could(spell.actions, type_), _edge(spell.since), until)
 
 
 def _edge(edge: Past) -> str:
@@ -420,7 +411,10 @@ def take_away(request: Request, id: int) -> HttpResponseBase:
     question = Question(was, then, asked["person"], asked["sample"], asked["seed"], reach)
     evidence.write(content, question, name=name)
     response = HttpResponse(content.getvalue(), content_type="application/zip")
-    response["Content-Disposition"] = f'attachment; filename="{_safe(name)}"'
+    safe = "".join(
+        letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "_" for letter in name
+    )
+    response["Content-Disposition"] = f'attachment; filename="{safe}"'
     return response
 
 
@@ -435,10 +429,4 @@ def _not_yours(place: ObjectAccess) -> Empty:
         _("Exporting the history takes a duty of its own"),
         _whom_to_ask(place.node) if place.may_look else owner,  # who has a duty is not for everybody
         actions=(Action(_("Back"), reverse("console:object_then", args=[place.node.id])),),
-    )
-
-
-def _safe(name: str) -> str:
-    return "".join(
-        letter if letter.isascii() and (letter.isalnum() or letter in "-_.") else "_" for letter in name
     )

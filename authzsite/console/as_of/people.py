@@ -128,11 +128,16 @@ def _answer(asked: AsOfQuery, circle: VisiblePrincipals, person: Principal) -> d
     sheet = reverse("console:person_then_csv", args=[person.pk]) + asked.url()
     shown = rows[asked.after : asked.after + SHOWN]
     open_ = leading(circle.asker, circle.sight, (row.node.lineage for row in shown))
+    many = len(rows)
+    following = asked.after + SHOWN
+    what = (gettext("object differs"), gettext("objects differ")) if asked.compares else ("object", "objects")
+    next_ = asked.url(after=following) if following < many else ""
+    pager = Pager(words.count(many, *what), asked.url() if asked.after else "", next_)
     return {
         "past": _said(asked, person),
         "rows": [replace(row, opens=row.node.id in open_) for row in shown],
         "heads": comparison_headings(asked, person),
-        "pager": replace(_pager(asked, len(rows)), csv=sheet),
+        "pager": replace(pager, csv=sheet),
         "empty": Empty(gettext("No difference"), gettext("Both have the same access, as far as you can see."))
         if asked.compares
         else Empty(gettext("No access then"), gettext("No rule that you can see gave access.")),
@@ -146,12 +151,11 @@ def answered(asked: AsOfQuery, circle: VisiblePrincipals, person: Principal) -> 
     left = ReachThen(circle, person, past=asked.left)
     if not asked.compares:
         return [ReachRow(item.node, item.words) for item in left.all]
-    return _compared(left, ReachThen(circle, asked.other or person, past=asked.right))
-
-
-def _compared(left: PersonReach, right: PersonReach) -> list[ReachRow]:
-    """Every object on which the two differ, by name."""
-    one, two = ({reached.node.id: reached for reached in side.all} for side in (left, right))
+    # every object on which the two differ, by name
+    one, two = (
+        {reached.node.id: reached for reached in side.all}
+        for side in (left, ReachThen(circle, asked.other or person, past=asked.right))
+    )
     found = [_row(one.get(key), two.get(key)) for key in {**one, **two}]
     return sorted(
         (row for row in found if row.left != row.right), key=lambda row: (row.node.names, row.node.type)
@@ -190,10 +194,3 @@ def _side(person: Principal, text: str, at: Past | None) -> str:
         else "now"
     )
     return f"{person.label}, {when}"
-
-
-def _pager(asked: AsOfQuery, many: int) -> Pager:
-    following = asked.after + SHOWN
-    what = (gettext("object differs"), gettext("objects differ")) if asked.compares else ("object", "objects")
-    next_ = asked.url(after=following) if following < many else ""
-    return Pager(words.count(many, *what), asked.url() if asked.after else "", next_)

@@ -69,12 +69,17 @@ def entity_list(request: Request, id: int) -> HttpResponse:
     start = number_in(request.GET.get("after", "")) or 0
     window = list(asked.rows[start : start + SHOWN + 1])
     more = asked.url(after=str(start + SHOWN)) if len(window) > SHOWN else ""
+    begun = f"dataset:{node.names[1]}." if inside else ""
+    register = Action(
+        _("Register an entity"), desk.url("cdap_register", **({"entity": begun} if begun else {}))
+    )
+    actions = [register, *([Action(_("Who has access"), desk.text_url(text_of(node)))] if inside else [])]
     context = {
         "heading": node.name if inside else _("Entities of %(name)s") % {"name": node.name},
         "kind": terms.kind_of(node.type) if inside else "",
         "crumbs": desk.crumbs(*_way(desk, node)),
         "lead": _("Everything that is there.") if desk.looks else _("Lists show what you may see."),
-        "actions": _actions(desk, node, inside),
+        "actions": actions,
         "asked": text,
         "inside": inside,
         "rows": [_row(desk, entity) for entity in desk.entities(window[:SHOWN])],
@@ -84,14 +89,6 @@ def entity_list(request: Request, id: int) -> HttpResponse:
         "empty": _empty(node, text),
     }
     return desk.show(request, "console/cdap/entities.html", context)
-
-
-def _actions(desk: InstanceContext, node: Node, inside: str) -> list[Action]:
-    begun = f"dataset:{node.names[1]}." if inside else ""
-    register = Action(
-        _("Register an entity"), desk.url("cdap_register", **({"entity": begun} if begun else {}))
-    )
-    return [register, *([Action(_("Who has access"), desk.text_url(text_of(node)))] if inside else [])]
 
 
 def _container(desk: InstanceContext, text: str) -> Node:

@@ -93,19 +93,17 @@ class Name:
         able = [code for code in self.desk.actions if ask.answer(slice_, code, node, now=now)]
         found = [Fact(_("Kind"), terms.kind_of(self.target.type))]
         if self.desk.looks or self.target.is_pattern:
-            found.append(
-                Fact(_("Matches now") if self.target.is_pattern else _("There"), state=self._state())
+            state = (
+                self.reach.state(noun_of(self.target))
+                if self.target.is_pattern or not self.reach.now
+                else State("ok", _("Yes"))
             )
+            found.append(Fact(_("Matches now") if self.target.is_pattern else _("There"), state=state))
         if not self.target.is_pattern:
             found.append(Fact(_("You may"), self.desk.labels(able) or _("Nothing")))
         if self.reach.warning and self.reach.now:
             found.append(Fact(_("When given"), words.count(self.reach.then, noun_of(self.target))))
         return Facts(tuple(found))
-
-    def _state(self) -> State:
-        if self.target.is_pattern or not self.reach.now:
-            return self.reach.state(noun_of(self.target))
-        return State("ok", _("Yes"))
 
     def warning(self) -> Note | None:
         if not self.held or not self.reach.warning:

@@ -49,14 +49,11 @@ class EntryEffects:
     def tally(self) -> Tally:
         told = []
         for kind in ("lose", "gain"):
-            number = self._count(kind)
+            found = (outcome.loses if kind == "lose" else outcome.gains for outcome in self.outcomes)
+            number = sum(map(bool, found))
             if number:
                 told.append(Count(words.number(number), words.outcome(kind, number), kind))
         return Tally(tuple(told))
-
-    def _count(self, kind: str) -> int:
-        found = (outcome.loses if kind == "lose" else outcome.gains for outcome in self.outcomes)
-        return sum(map(bool, found))
 
     def sum(self) -> str:
         told = [f"{count.number} {count.words}" for count in self.tally().counts]

@@ -124,22 +124,21 @@ class Grid:
         if not name:
             return None
         try:
-            return self._holder(name)
+            # the holder of an entry under that name in any case; else the user, or the pattern, of that name
+            if "/" in name or "\\" in name:
+                raise BadName(gettext("a user id has no slashes"))
+            known = bearers(checked_name(name), KINDS)
+            given = Grant.objects.open().filter(securable=self.desk.node.id, holder__in=known)
+            entered = {pk for (pk,) in given.values_list("holder")}
+            kind = "pattern" if name.startswith("*") else "user"
+            ordered = sorted(
+                known, key=lambda one: (one.pk not in entered, one.name != name, one.kind != kind)
+            )
+            fitting = [item for item in ordered if item.pk in entered or item.kind == kind]
+            return fitting[0] if fitting else Principal(kind=kind, name=name)
         except BadName as problem:
             self.no_holder = f"{str(problem)[:1].upper()}{str(problem)[1:]}."
             return None
-
-    def _holder(self, name: str) -> Principal:
-        """The holder of an entry under that name in any case; else the user, or the pattern, of that name."""
-        if "/" in name or "\\" in name:
-            raise BadName(gettext("a user id has no slashes"))
-        known = bearers(checked_name(name), KINDS)
-        given = Grant.objects.open().filter(securable=self.desk.node.id, holder__in=known)
-        entered = {pk for (pk,) in given.values_list("holder")}
-        kind = "pattern" if name.startswith("*") else "user"
-        ordered = sorted(known, key=lambda one: (one.pk not in entered, one.name != name, one.kind != kind))
-        fitting = [item for item in ordered if item.pk in entered or item.kind == kind]
-        return fitting[0] if fitting else Principal(kind=kind, name=name)
 
     @cached_property
     def sent(self) -> list[Principal]:
@@ -235,10 +234,8 @@ class Grid:
             else ""
         )
         note = "; ".join(filter(None, (note_of(holder), also)))
-        return GridRow(code, terms.who(holder, note, self._url(holder)), cells, new)
-
-    def _url(self, holder: Principal) -> str:
-        return user_url(self.desk, holder.name) if self.desk.is_data_owner else ""
+        url = user_url(self.desk, holder.name) if self.desk.is_data_owner else ""
+        return GridRow(code, terms.who(holder, note, url), cells, new)
 
     @property
     def problem(self) -> str:

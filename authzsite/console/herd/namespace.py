@@ -95,7 +95,18 @@ class NamespaceView(HerdChangeView):
         if not turns:
             return Plan(empty=_("Change a permission, and the preview shows who gains and who loses."))
         if not self.desk.may_review:
-            return Plan(diff=_blind(form.grid))
+            # for viewers who may give but not review: what is given, without what anybody has
+            name = form.grid.desk.node.name
+            lines = (
+                DiffLine(
+                    "gain",
+                    turn.holder.label,
+                    _("gets %(gives)s on %(name)s") % {"gives": labels(turn.gives), "name": name},
+                )
+                for turn in form.grid.turns
+            )
+            blind = Diff(tuple(lines))
+            return Plan(diff=blind)
         told = EntryEffects(self.desk, turns, of_turns(self.desk.node, turns, now=self.desk.place.now))
         return Plan(tally=told.tally(), diff=told.diff(), sum=told.sum())
 
@@ -160,12 +171,24 @@ class NamespaceView(HerdChangeView):
             return {}
         post, grid = self.request.method == "POST", form.grid
         preview = reverse("console:namespace_preview", args=[self.desk.node.id])
+        kept_ = {"q": grid.text, "after": grid.place_in_list.get("after", "")[:300]}
+        listing = urlencode({name: value for name, value in kept_.items() if value})
+        desk = self.desk
+        steps = Steps(desk)
+        asked = Filter(object=desk.node, kinds=timeline.ABOUT_ACCESS)
+        latest = history.page(asked, history.sight(desk.place.asker, [desk.herd]), limit=4).entries
+        below = {
+            "steps": steps.rows(),
+            "steps_done": steps.done,
+            "latest": timeline.timeline(timeline.rows(latest)[:6]),
+            "history_url": reverse("console:namespace_history", args=[desk.node.id]),
+        }
         return {
             **head(self.desk, "namespace"),
             "here": self.request.get_full_path() if post else self.get_success_url(),
-            "preview_url": f"{preview}?{_listing(grid)}",
+            "preview_url": f"{preview}?{listing}",
             **_grid(grid),
-            **_below(self.desk),
+            **below,
             "own": _own(self.desk),
         }
 
@@ -175,25 +198,6 @@ def _known(turn: Turn) -> Turn:
     if turn.holder.pk:
         return turn
     return Turn(people.ensure(turn.holder.kind, turn.holder.name), turn.gives, turn.takes)
-
-
-def _blind(grid: Grid) -> Diff:
-    """For viewers who may give but not review: what is given, without what anybody has."""
-    name = grid.desk.node.name
-    lines = (
-        DiffLine(
-            "gain",
-            turn.holder.label,
-            _("gets %(gives)s on %(name)s") % {"gives": labels(turn.gives), "name": name},
-        )
-        for turn in grid.turns
-    )
-    return Diff(tuple(lines))
-
-
-def _listing(grid: Grid) -> str:
-    kept_ = {"q": grid.text, "after": grid.place_in_list.get("after", "")[:300]}
-    return urlencode({name: value for name, value in kept_.items() if value})
 
 
 def _grid(grid: Grid) -> dict[str, Any]:
@@ -319,18 +323,6 @@ def _facts(desk: HerdContext, detail: Detail | None) -> Iterable[Fact]:
     charge = (detail.content or {}).get("charge_code") if detail else None
     if charge:
         yield Fact(_("Charge code"), charge)
-
-
-def _below(desk: HerdContext) -> dict[str, Any]:
-    steps = Steps(desk)
-    asked = Filter(object=desk.node, kinds=timeline.ABOUT_ACCESS)
-    latest = history.page(asked, history.sight(desk.place.asker, [desk.herd]), limit=4).entries
-    return {
-        "steps": steps.rows(),
-        "steps_done": steps.done,
-        "latest": timeline.timeline(timeline.rows(latest)[:6]),
-        "history_url": reverse("console:namespace_history", args=[desk.node.id]),
-    }
 
 
 @reads

@@ -95,15 +95,13 @@ class Steps:
         states = [DONE, *(DONE if item else OPEN for item in (role, first, on))]
         if OPEN in states:
             states[states.index(OPEN)] = NEXT
-        return [self._made(), self._role(states[1]), self._first(states[2]), self._on(states[3])]
-
-    # Each step
-
-    def _made(self) -> Step:
         told = self._told("object.registered", self.desk.node.id)
-        return Step(
+        made = Step(
             _("Make namespace %(name)s") % {"name": self.desk.node.name}, DONE, told or _("It is there.")
         )
+        return [made, self._role(states[1]), self._first(states[2]), self._on(states[3])]
+
+    # Each step
 
     def _role(self, state: str) -> Step:
         title, holders = _("Make somebody a data owner: assign the role DATA_OWNER"), self.role_holders

@@ -219,7 +219,17 @@ class RemoveUserView(HerdChangeView):
     def save(self, form: ConfirmForm, actor: Actor) -> None:
         herd, reason = self.desk.herd, form.cleaned_data["reason"]
         with authorized(GRANT_REMOVED, herd, ANY_DATA_OWNER, by=actor, reason=reason):
-            _take(self.object, actor)
+            # under the lock, so that what is checked is what is taken. Raises Refused.
+            user = self.object
+            fresh = User(user.desk, user.name)
+            for item in fresh.every:
+                node = fresh.places[item.object]
+                answer = ask(user.desk.place.asker, GRANTING, node)
+                authority = require(
+                    answer.decision, actor, otherwise=_("You lack Grant on %(name)s.") % {"name": node.name}
+                )
+                holder = Principal.objects.get(pk=item.holder)
+                entry_services.take(node, holder, by=actor, authority=authority)
 
     def success_message(self, form: ConfirmForm) -> str:
         return _("%(name)s has no entry left on %(many)s") % {"name": self.object.name, "many": self._many()}
@@ -241,16 +251,3 @@ class RemoveUserView(HerdChangeView):
 
     def back(self) -> str:
         return user_url(self.desk, self.object.name)
-
-
-def _take(user: User, actor: Actor) -> None:
-    """Under the lock, so that what is checked is what is taken.  Raises Refused."""
-    fresh = User(user.desk, user.name)
-    for item in fresh.every:
-        node = fresh.places[item.object]
-        answer = ask(user.desk.place.asker, GRANTING, node)
-        authority = require(
-            answer.decision, actor, otherwise=_("You lack Grant on %(name)s.") % {"name": node.name}
-        )
-        holder = Principal.objects.get(pk=item.holder)
-        entry_services.take(node, holder, by=actor, authority=authority)

@@ -49,8 +49,13 @@ def notice_list(request: Request) -> HttpResponse:
     before = number_in(request.GET.get("before", "")) or 0
     found = inbox.page(asker_of(request), unread=not everything, before=before)
     waiting = account_of(request).unread
+    if not waiting:
+        heading = _("Nothing new")
+    else:
+        text = ngettext("%(waiting)s new notice", "%(waiting)s new notices", waiting)
+        heading = text % {"waiting": words.spelled(waiting)}
     context: dict[str, Any] = {
-        "heading": _heading(waiting),
+        "heading": heading,
         "lead": _("Your notices, the newest first."),
         "actions": [Action(_("Notification settings"), reverse("console:inbox_settings"))],
         "toggles": [
@@ -64,13 +69,6 @@ def notice_list(request: Request) -> HttpResponse:
         "empty": _empty(everything),
     }
     return page(request, "console/inbox/list.html", context, section="inbox")
-
-
-def _heading(waiting: int) -> str:
-    if not waiting:
-        return _("Nothing new")
-    text = ngettext("%(waiting)s new notice", "%(waiting)s new notices", waiting)
-    return text % {"waiting": words.spelled(waiting)}
 
 
 def _empty(everything: bool) -> Empty:

@@ -9,7 +9,6 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib.auth.models import AnonymousUser
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -37,7 +36,17 @@ def login_required(view: View) -> View:
     def guarded(request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
         user: User | AnonymousUser = request.user
         if not isinstance(user, User):
-            return _outside(request)
+            if request.htmx and not form_resume.is_whole(request):
+                return note(request, "errors/part_signed_out.html", _on_from_here(request), status=401)
+            if request.method == "POST":
+                return sign_in_page(
+                    request,
+                    SignInForm(),
+                    next_=request.get_full_path(),
+                    packed=form_resume.pack(request),
+                    status=401,
+                )
+            return redirect(f"{reverse('console:sign_in')}?{urlencode({'next': request.get_full_path()})}")
         languages.speak(request, user)
         if user.principal_id is None:
             return page(request, "errors/unbound.html", status=403)
@@ -46,16 +55,14 @@ def login_required(view: View) -> View:
             try:
                 return view(request, *args, **kwargs)
             except Archived as past:
-                return _archived(request, past)
+                # a page of the past that can no longer be told from what is live says so
+                return show(
+                    request, 410, heading=_("That part of the past is in the archive"), text=str(past)
+                )
             except SeeHistory as past:
                 return redirect("console:object_history", id=past.id)
 
     return guarded
-
-
-def _archived(request: Request, past: Archived) -> HttpResponseBase:
-    """A page of the past that can no longer be told from what is live says so."""
-    return show(request, 410, heading=_("That part of the past is in the archive"), text=str(past))
 
 
 def _zone(name: str) -> Any:
@@ -63,16 +70,6 @@ def _zone(name: str) -> Any:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError):
         return timezone.get_default_timezone()
-
-
-def _outside(request: Request) -> HttpResponse:
-    if request.htmx and not form_resume.is_whole(request):
-        return note(request, "errors/part_signed_out.html", _on_from_here(request), status=401)
-    if request.method == "POST":
-        return sign_in_page(
-            request, SignInForm(), next_=request.get_full_path(), packed=form_resume.pack(request), status=401
-        )
-    return redirect(f"{reverse('console:sign_in')}?{urlencode({'next': request.get_full_path()})}")
 
 
 def _on_from_here(request: Request) -> dict[str, object]:

@@ -154,7 +154,23 @@ class _Known:
             at, when, doors = self.by_person.get(person.pk, (-1, 0.0, NOBODYS))
         if at == revision and time.monotonic() - when < LASTS:
             return doors
-        doors = _look(person)
+        circle = VisiblePrincipals(person)
+        owed = sum(item.open for item in worklist.owing(person))
+        waiting = visibility.waiting_for(person).order_by().values("pk")[: MOST_COUNTED + 1].count()
+        places = {place.code for place in EVERY}
+        rooms = EVERY_ROOM if circle.runs_the_site else EVERY_ROOM - FOR_ADMINS
+        # whether anything is theirs to give, to watch or to run
+        if circle.runs_the_site or circle.gives_access:
+            looks_after = True
+        else:
+            by = Actor(circle.asker, "console")
+            looks_after = any(overview.may_look(by, realm) for realm in circle.realms)
+        if not looks_after:
+            places, rooms = places - FOR_CARERS, rooms - FOR_CARERS
+            if not owed and not worklist.reviews_for(person).exists():
+                places.discard("reviews")
+        counts = {"requests": counted(waiting), "reviews": words.number(owed) if owed else ""}
+        doors = Doors(frozenset(places), rooms, counts)
         with self.lock:
             self.by_person[person.pk] = (revision, time.monotonic(), doors)
             self.by_person.move_to_end(person.pk)
@@ -178,28 +194,6 @@ def doors_of(person: Principal | None, revision: int | None = None) -> Doors:
     if person is None:
         return NOBODYS
     return known.of(person, revision_now() if revision is None else revision)
-
-
-def _look(person: Principal) -> Doors:
-    circle = VisiblePrincipals(person)
-    owed = sum(item.open for item in worklist.owing(person))
-    waiting = visibility.waiting_for(person).order_by().values("pk")[: MOST_COUNTED + 1].count()
-    places = {place.code for place in EVERY}
-    rooms = EVERY_ROOM if circle.runs_the_site else EVERY_ROOM - FOR_ADMINS
-    if not _looks_after(circle):
-        places, rooms = places - FOR_CARERS, rooms - FOR_CARERS
-        if not owed and not worklist.reviews_for(person).exists():
-            places.discard("reviews")
-    counts = {"requests": counted(waiting), "reviews": words.number(owed) if owed else ""}
-    return Doors(frozenset(places), rooms, counts)
-
-
-def _looks_after(circle: VisiblePrincipals) -> bool:
-    """Whether anything is theirs to give, to watch or to run."""
-    if circle.runs_the_site or circle.gives_access:
-        return True
-    by = Actor(circle.asker, "console")
-    return any(overview.may_look(by, realm) for realm in circle.realms)
 
 
 Groups = tuple[tuple[StrOrPromise, tuple[tuple[str, StrOrPromise], ...]], ...]

@@ -63,7 +63,12 @@ def section(viewer: Principal, proposals: Iterable[Proposal]) -> ReplaySection |
     reported, objects = (sum(column) for column in zip(*covered, strict=True)) if covered else (0, 0)
     if not objects and not refused and not allowed:
         return None
-    return ReplaySection(Diff(tuple(_lines(refused, allowed))), _coverage(reported, objects))
+    which = words.count(objects, "object")
+    coverage = _("Jobs report their use of %(reported)s of %(which)s with data that this is about.") % {
+        "reported": words.number(reported),
+        "which": which,
+    }
+    return ReplaySection(Diff(tuple(_lines(refused, allowed))), coverage)
 
 
 def root_of(node: Node) -> Node:
@@ -105,12 +110,4 @@ def _when(use: ReplayedUse) -> str:
         "times": words.count(use.times, "run"),
         "last": words.ago(use.last),
         "jobs": jobs,
-    }
-
-
-def _coverage(reported: int, objects: int) -> str:
-    which = words.count(objects, "object")
-    return _("Jobs report their use of %(reported)s of %(which)s with data that this is about.") % {
-        "reported": words.number(reported),
-        "which": which,
     }

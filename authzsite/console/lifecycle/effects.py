@@ -46,7 +46,12 @@ def what(entitlement: Entitlement) -> Who:
     if entitlement.kind in ("group", "keep") and entitlement.other is not None:
         return terms.who(entitlement.other, entitlement.other.name)
     if entitlement.kind in ICONS:
-        return Who(_called(entitlement), Face("thing", ICONS[entitlement.kind]), _short(entitlement))
+        short = (
+            entitlement.node.realm
+            if entitlement.kind in ("request", "seat") and entitlement.node is not None
+            else {"token": _("token"), "account": _("to sign in with")}.get(entitlement.kind, _("realm"))
+        )
+        return Who(_called(entitlement), Face("thing", ICONS[entitlement.kind]), short)
     if entitlement.node is None:
         return Who(entitlement.text, Face("thing", "table"))
     if entitlement.kind == "text":
@@ -67,12 +72,6 @@ def _called(entitlement: Entitlement) -> str:
     if entitlement.kind == "token":
         return f"{entitlement.text}…"
     return entitlement.node.name if entitlement.node else entitlement.text
-
-
-def _short(entitlement: Entitlement) -> str:
-    if entitlement.kind in ("request", "seat") and entitlement.node is not None:
-        return entitlement.node.realm
-    return {"token": _("token"), "account": _("to sign in with")}.get(entitlement.kind, _("realm"))
 
 
 MAY = {

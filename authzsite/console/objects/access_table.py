@@ -131,20 +131,18 @@ class AccessTable:
 
     def _fits(self, row: Access, how: str) -> bool:
         group = row.principal.kind == Principal.Kind.GROUP
+        end = ends_of(row)
+        ends_soon = end is not None and end < (timezone.now() + SOON).timestamp()
         fits = {
             "": True,
             "direct": any(path.direct for path in row.paths),
             "group": group,
             "denied": row.denied,
-            "soon": self._ends_soon(row),
+            "soon": ends_soon,
             "later": False,
             "foreign": False,
         }
         return fits.get(how, True)
-
-    def _ends_soon(self, row: Access) -> bool:
-        end = ends_of(row)
-        return end is not None and end < (timezone.now() + SOON).timestamp()
 
     def _named(self, row: Access) -> bool:
         return self._matches(row.principal) or any(map(self._matches, self.map.in_group(row.principal)))
@@ -167,12 +165,14 @@ class AccessTable:
         yield from self._inside(access.principal, people, open_=open_)
 
     def _line(self, access: Access) -> AccessRow:
+        opened = min((path.rule.opened for path in access.paths if path.rule.opened), default=0)
+        since = words.day(self.since[opened]) if opened in self.since else ""
         return AccessRow(
             who=terms.who(access.principal, self._note(access.principal)),
             can=terms.can(access.can, self.node.type, owns=access.owns),
             how=terms.paths((path.rule for path in access.paths), self.node, self.labels),
             ends=terms.ends_chip(ends_of(access)),
-            since=self._since(access),
+            since=since,
             action=self._action(access),
             applied=self.applied.get(access.principal.pk),
         )
@@ -244,10 +244,6 @@ class AccessTable:
             % {"first_seen": words.when_in_words(words.day(finding.first_seen))},
             action=Action(gettext("Look"), reverse("console:object_sync", args=[self.node.id]), "mini"),
         )
-
-    def _since(self, access: Access) -> str:
-        opened = min((path.rule.opened for path in access.paths if path.rule.opened), default=0)
-        return words.day(self.since[opened]) if opened in self.since else ""
 
     @cached_property
     def _told(self) -> list[Access]:

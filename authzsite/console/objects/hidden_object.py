@@ -47,8 +47,14 @@ def answer(asker: Principal, action: str, what: str, type_: str, request: Reques
     when = gettext("Answered at revision %(context)s.") % {"context": words.number(found.context["revision"])}
     values = {"label": asker.label, "action": action, "name": name}
     heading = str(CANNOT.get(action, CANNOT[""])) % values
+    many = len(lacks)
+    count = (
+        gettext("One thing is lacking.")
+        if many == 1
+        else gettext("%(many)s things are lacking.") % {"many": words.spelled(many)}
+    )
     text = gettext("%(lacks)s If you cannot see an object, we do not say whether it exists. %(when)s") % {
-        "lacks": _count(lacks),
+        "lacks": count,
         "when": when,
     }
     return {
@@ -56,15 +62,6 @@ def answer(asker: Principal, action: str, what: str, type_: str, request: Reques
         "beside_heading": gettext("What would allow it"),
         "cases": [_case(lacks, asking([(type_, what, action)]))],
     }
-
-
-def _count(lacks: list[dict[str, Any]]) -> str:
-    many = len(lacks)
-    return (
-        gettext("One thing is lacking.")
-        if many == 1
-        else gettext("%(many)s things are lacking.") % {"many": words.spelled(many)}
-    )
 
 
 def _case(lacks: list[dict[str, Any]], url: str) -> Case:

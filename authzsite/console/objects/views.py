@@ -70,7 +70,18 @@ def access(request: Request, id: int) -> HttpResponse:
         return redirect(terms.page_of(id, place.node.type))
     head = ObjectHeader(place, "object", _asked(request))
     if not place.may_look:
-        return _page(request, "console/objects/own.html", head, _own(head))
+        access_ = head.who_has.map.access_of(head.place.asker)
+        own = {
+            "can": terms.can(access_.can, head.node.type, owns=access_.owns),
+            "paths": terms.paths((path.rule for path in access_.paths), head.node, head.who_has.labels),
+            "others": Reason(
+                "others",
+                _("Who else has access is shown to those who may grant it: %(owner_words)s.")
+                % {"owner_words": head.owner_words()},
+            ),
+            **_beside(head),
+        }
+        return _page(request, "console/objects/own.html", head, own)
     access_log.looked(place.asker, "access", place.node, via="console")
     return _page(request, "console/objects/access.html", head, _access(head))
 
@@ -142,20 +153,6 @@ def _nobody(head: ObjectHeader) -> Empty:
     )
 
 
-def _own(head: ObjectHeader) -> dict[str, Any]:
-    access_ = head.who_has.map.access_of(head.place.asker)
-    return {
-        "can": terms.can(access_.can, head.node.type, owns=access_.owns),
-        "paths": terms.paths((path.rule for path in access_.paths), head.node, head.who_has.labels),
-        "others": Reason(
-            "others",
-            _("Who else has access is shown to those who may grant it: %(owner_words)s.")
-            % {"owner_words": head.owner_words()},
-        ),
-        **_beside(head),
-    }
-
-
 def _beside(head: ObjectHeader) -> dict[str, Any]:
     there = head.there
     return {
@@ -201,7 +198,12 @@ def rules_tab(request: Request, id: int) -> HttpResponse:
         return redirect(terms.page_of(id, place.node.type))
     head = ObjectHeader(place, "object_rules")
     if not place.may_look:
-        return _page(request, "console/objects/hidden.html", head, {"hidden": _hidden(head, _("The rules"))})
+        hidden = Empty(
+            _("%(what)s of %(name)s are not yours to see") % {"what": _("The rules"), "name": head.node.name},
+            _("They are shown to those who may grant it: %(owner_words)s.")
+            % {"owner_words": head.owner_words()},
+        )
+        return _page(request, "console/objects/hidden.html", head, {"hidden": hidden})
     after = _asked(request).after
     grants = rules.grants_on(place.node)
     many, shown = len(grants), rules.rows(place.node, grants[after : after + rules.SHOWN])
@@ -217,13 +219,6 @@ def rules_tab(request: Request, id: int) -> HttpResponse:
         "empty": Empty(_("No rule touches it"), _("Only owners reach it.")),
     }
     return _page(request, "console/objects/rules.html", head, context)
-
-
-def _hidden(head: ObjectHeader, what: str) -> Empty:
-    return Empty(
-        _("%(what)s of %(name)s are not yours to see") % {"what": what, "name": head.node.name},
-        _("They are shown to those who may grant it: %(owner_words)s.") % {"owner_words": head.owner_words()},
-    )
 
 
 @reads

@@ -154,8 +154,16 @@ class JoinView(GroupChangeView):
             return Plan(empty=_("Name somebody: the preview shows what they gain, realm by realm."))
         moved = of_membership(self.object, who, joins=True)
         foretold = _foretold(self.asker, who, moved)
+        inside = Membership.objects.open().filter(group=self.object, member__in=who).values("member")
+        already = Principal.objects.filter(pk__in=inside).order_by("display_name", "name")
+        same = [
+            DiffLine("same", item.label, _("is in %(label)s already") % {"label": self.object.label})
+            for item in already
+        ]
+        new = [item for item in who if item not in already]
+        joining = Diff((*(_diff(foretold, moved, new, gains=True).lines if new else ()), *same))
         return Plan(
-            diff=_joining(self.object, who, foretold, moved),
+            diff=joining,
             tally=foretold.tally(),
             sum=foretold.sum(),
             warnings=tuple(warnings.of_joining(moved.realms, self.object, who, self.asker)),
@@ -191,17 +199,6 @@ class JoinView(GroupChangeView):
         many = len(form["who"].chosen)
         who = f"{words.count(many, 'person', 'people')} " if many else ""
         return _("Put %(who)sinto %(label)s") % {"who": who, "label": self.object.label}
-
-
-def _joining(group: Principal, who: Sequence[Principal], foretold: Foretold, moved: Moved) -> Diff:
-    inside = Membership.objects.open().filter(group=group, member__in=who).values("member")
-    already = Principal.objects.filter(pk__in=inside).order_by("display_name", "name")
-    same = [
-        DiffLine("same", item.label, _("is in %(label)s already") % {"label": group.label})
-        for item in already
-    ]
-    new = [item for item in who if item not in already]
-    return Diff((*(_diff(foretold, moved, new, gains=True).lines if new else ()), *same))
 
 
 def _foretold(asker: Principal, who: Sequence[Principal], moved: Moved, *, removal: bool = False) -> Foretold:

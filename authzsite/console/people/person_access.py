@@ -15,7 +15,7 @@ from django.utils.translation import gettext_noop as noop
 
 from accounts.models import Principal
 from authzsite.console.kit.display import words
-from authzsite.console.kit.display.parts import Action, Crumbs, Fact, Facts, Reason, StrOrPromise, Tab, Tabs
+from authzsite.console.kit.display.parts import Action, Crumbs, Fact, Facts, Reason, StrOrPromise, Tab
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of, realm_words
 from authzsite.console.kit.navigation import grouped
@@ -51,6 +51,11 @@ class PersonAccess:
 
     def page(self, request: Request, template: str, context: dict[str, Any]) -> HttpResponse:
         actions = self.actions()
+        groups = TABS
+        if self.person.kind == Principal.Kind.GROUP:
+            groups = (TABS[0], (noop("People and roles"), TABS[1][1]), TABS[2])
+        named = tuple((_(label), tuple((code, _(name)) for code, name in pages)) for label, pages in groups)
+        tabs = grouped(named, self.tab, self._tab)
         frame = {
             "crumbs": Crumbs(((_("People"), reverse("console:people")),)),
             "heading": self.person.label,
@@ -59,7 +64,7 @@ class PersonAccess:
             "actions": actions,
             "reasons": self.reasons(actions),
             "facts": self.facts(),
-            "tabs": self._tabs(),
+            "tabs": tabs,
             "person": self.person,
             "own": self.own,
         }
@@ -189,13 +194,6 @@ class PersonAccess:
                     _("Last used"), words.ago(use.at), note=f"{use.action} {known[use.securable_id].name}"
                 )
         return Fact(_("Last used"), _("Nothing told"))
-
-    def _tabs(self) -> Tabs:
-        groups = TABS
-        if self.person.kind == Principal.Kind.GROUP:
-            groups = (TABS[0], (noop("People and roles"), TABS[1][1]), TABS[2])
-        named = tuple((_(label), tuple((code, _(name)) for code, name in pages)) for label, pages in groups)
-        return grouped(named, self.tab, self._tab)
 
     def _tab(self, code: str, label: StrOrPromise) -> Tab:
         label = _("What you see") if code == "person_sees" and self.own else label

@@ -50,6 +50,12 @@ def membership_list(request: Request, id: int) -> HttpResponse:
     kept = group and directory.keeps(seen.person)
     after = number_in(request.GET.get("after", ""))
     shown, pager = _inside(seen, after, kept=kept) if group else (_around(seen), None)
+    # the button, for which the head says the reason; none on the own page of who gives nothing
+    gives = seen.circle.gives_access
+    url = reverse("console:person_roles", args=[seen.person.pk])
+    giving = (
+        None if seen.own and not gives else Action(_("Give roles"), url, reason="" if gives else NO_GIVING)
+    )
     return seen.page(
         request,
         "console/people/person_groups.html",
@@ -63,7 +69,7 @@ def membership_list(request: Request, id: int) -> HttpResponse:
             if group
             else _("In no group that you can see."),
             "roles": _roles(seen),
-            "roles_action": _giving(seen),
+            "roles_action": giving,
             "roles_empty": _("No role that you can see. What is given directly stands under Reach."),
         },
     )
@@ -108,13 +114,6 @@ def _no_joining(seen: PersonAccess, *, kept: bool) -> Reason | None:
         "admin_names": site_admins.admin_names()
     }
     return Reason("why-not-join", text)
-
-
-def _giving(seen: PersonAccess) -> Action | None:
-    """The button, for which the head says the reason; none on the own page of who gives nothing."""
-    gives = seen.circle.gives_access
-    url = reverse("console:person_roles", args=[seen.person.pk])
-    return None if seen.own and not gives else Action(_("Give roles"), url, reason="" if gives else NO_GIVING)
 
 
 def _leaving(seen: PersonAccess, member: Principal) -> Action | None:

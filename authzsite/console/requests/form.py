@@ -91,21 +91,18 @@ class RequestedObjects:
 
     def _asked(self) -> Iterator[WantedAction]:
         if {"nonce", "on"} & set(self.data):
-            yield from self._ticked()
+            on = [text.partition(" ") for text in self.data.getlist("on")]
+            for type_, _, name in on:
+                yield WantedAction(_told(type_, "type"), _told(name, "resource"), "")
+            for text in self.data.getlist("do"):
+                at, _, action = text.partition(" ")
+                if at.isdecimal() and len(at) < 4 and int(at) < len(on):
+                    type_, _, name = on[int(at)]
+                    yield WantedAction(_told(type_, "type"), _told(name, "resource"), _told(action, "action"))
         else:
             yield from self._linked()
         if self.named:
             yield self.named
-
-    def _ticked(self) -> Iterator[WantedAction]:
-        on = [text.partition(" ") for text in self.data.getlist("on")]
-        for type_, _, name in on:
-            yield WantedAction(_told(type_, "type"), _told(name, "resource"), "")
-        for text in self.data.getlist("do"):
-            at, _, action = text.partition(" ")
-            if at.isdecimal() and len(at) < 4 and int(at) < len(on):
-                type_, _, name = on[int(at)]
-                yield WantedAction(_told(type_, "type"), _told(name, "resource"), _told(action, "action"))
 
     def _linked(self) -> Iterator[WantedAction]:
         types, actions = self.data.getlist("type"), self.data.getlist("action")

@@ -45,7 +45,12 @@ def shown(form: RequestForm, seen: Foresight | None, problem: str) -> dict[str, 
     if seen is None:
         empty = problem or _("Name what you need and choose the access; the preview shows who is asked.")
         return {"foreseen_empty": empty, "foreseen_problem": bool(problem)}
-    found = _places(form, seen)
+    # where each decision is made, as far as that may be spoken of
+    ways = [_way(need.ref, seen) for need in seen.needs]
+    found = [
+        decision_places.of(need.kind, need.ref, form.holder.kind, way) if _is_whole(need, way) else None
+        for need, way in zip(seen.needs, ways, strict=True)
+    ]
     steps = _steps(form, seen, found)
     many = len(steps)
     return {
@@ -58,15 +63,6 @@ def shown(form: RequestForm, seen: Foresight | None, problem: str) -> dict[str, 
         "ends": _ends(form, seen),
         "lapses": _("If nobody decides, it lapses %(lapses)s.") % {"lapses": words.on(seen.lapses)},
     }
-
-
-def _places(form: RequestForm, seen: Foresight) -> list[decision_places.DecisionPlace | None]:
-    """Where each decision is made, as far as that may be spoken of."""
-    ways = [_way(need.ref, seen) for need in seen.needs]
-    return [
-        decision_places.of(need.kind, need.ref, form.holder.kind, way) if _is_whole(need, way) else None
-        for need, way in zip(seen.needs, ways, strict=True)
-    ]
 
 
 def _role(

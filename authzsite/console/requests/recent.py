@@ -35,14 +35,11 @@ def lately(asker: Principal) -> RecentRequest | None:
     if row is None:
         return None
     what = requests_rows.wants_words(list(row.wants.all()))
-    moments = [_state(row), *_there(row)]
-    return RecentRequest(f"{what[:1].upper()}{what[1:]}", requests_rows.url_of(row), Timeline(tuple(moments)))
-
-
-def _state(row: AccessRequest) -> Moment:
     word = str(requests_rows.state_of(row).word)
     kind = "gain" if row.state in GRANTED else "now" if row.open else "lose"
-    return Moment(word, words.when_in_words(words.moment(row.moved_at)), kind)
+    state = Moment(word, words.when_in_words(words.moment(row.moved_at)), kind)
+    moments = [state, *_there(row)]
+    return RecentRequest(f"{what[:1].upper()}{what[1:]}", requests_rows.url_of(row), Timeline(tuple(moments)))
 
 
 def _there(row: AccessRequest) -> list[Moment]:

@@ -139,23 +139,20 @@ def row(request: AccessRequest, viewer: Principal, *, deciding: bool = False) ->
     wants, parts = list(request.wants.all()), list(request.parts.all())
     asked = words.when_in_words(words.moment(request.asked_at))
     end = max((want.valid_until for want in wants if want.valid_until), default=None)
+    ticket = f", {request.ticket}" if request.ticket else ""
     return RequestRow(
         id=request.pk,
         who=terms.who(request.asker, gettext("you") if request.asker == viewer else ""),
         text=gettext("asks to %(wants)s%(request)s %(request2)s")
         % {"wants": wants_words(wants), "request": for_words(request), "request2": lasts_words(request)},
         note=gettext("Request %(pk)s, %(asked)s · “%(reason)s”%(request)s")
-        % {"pk": request.pk, "asked": asked, "reason": cut(request.reason), "request": _ticket(request)},
+        % {"pk": request.pk, "asked": asked, "reason": cut(request.reason), "request": ticket},
         state=state_of(request),
         decisions=_decisions(parts),
         ends=terms.ends_chip(end),
         url=reverse("console:request_decide", args=[request.pk]) if deciding else url_of(request),
         action=gettext("Decide") if deciding else gettext("Open"),
     )
-
-
-def _ticket(request: AccessRequest) -> str:
-    return f", {request.ticket}" if request.ticket else ""
 
 
 def cut(text: str) -> str:

@@ -245,18 +245,13 @@ def to_decide(asker: Principal) -> Waits:
     many = board.waiting + len(asked_back)
     url = reverse("console:requests")
     step = Action(_("Decide requests"), url, "primary") if rows else None
-    return Waits(tuple(items), many, step, _lead(rows))
+    lead = "" if not rows else _("The oldest came %(when)s.") % {"when": words.on(rows[0].asked_at)}
+    return Waits(tuple(items), many, step, lead)
 
 
 def _asked_back(asker: Principal) -> Sequence[AccessRequest]:
     rows = visibility.made_by(asker).filter(state="asked_back").select_related("asker", "holder", "realm")
     return list(rows.prefetch_related("wants", "parts").order_by("pk")[:ON_HOME])
-
-
-def _lead(rows: Sequence[AccessRequest]) -> str:
-    if not rows:
-        return ""
-    return _("The oldest came %(when)s.") % {"when": words.on(rows[0].asked_at)}
 
 
 def _item(access_request: AccessRequest) -> Item:

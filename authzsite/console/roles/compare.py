@@ -174,17 +174,15 @@ class ComparisonQuery:
         if not text:
             return None
         if text in self.roles:
-            return self._of_role(text, self.roles[text])
+            role = self.roles[text]
+            given: Given = {}
+            for row in Grant.objects.open().filter(role=role.id, securable__isnull=False):
+                given.setdefault(row.securable_id or 0, {})[row.privilege] = row.effect
+            url = reverse("console:role", args=[role.id])
+            who = Who(role.name, Face("thing", "role"), _("role of %(realm)s") % {"realm": role.realm}, url)
+            return Side(text, who, given)
         meant = self.circle.meant(text)
         return self._of_person(text, meant[0]) if len(meant) == 1 else None
-
-    def _of_role(self, text: str, role: Node) -> Side:
-        given: Given = {}
-        for row in Grant.objects.open().filter(role=role.id, securable__isnull=False):
-            given.setdefault(row.securable_id or 0, {})[row.privilege] = row.effect
-        url = reverse("console:role", args=[role.id])
-        who = Who(role.name, Face("thing", "role"), _("role of %(realm)s") % {"realm": role.realm}, url)
-        return Side(text, who, given)
 
     def _of_person(self, text: str, principal: Principal) -> Side:
         given: Given = {}

@@ -184,14 +184,12 @@ class RolePrivilegesView(RoleChangeView):
     def save(self, form: StatesForm, actor: Actor) -> None:
         role, node, reason = self.role.node, self.place.node, form.cleaned_data["reason"]
         with authorized(GRANT_ADDED, node, GRANT, by=actor, reason=reason) as authority:
-            self._check_unchanged(form.sent_seen or 0)
+            since = form.sent_seen or 0
+            rows = Grant.objects.filter(role=self.role.node.id, securable=self.place.node.id)
+            if since and rows.filter(Q(opened__gt=since) | Q(closed__gt=since)).exists():
+                raise Conflict(_("Somebody changed this role since you opened this page."))
             roles.remove_privileges(role, node, form.removes, by=actor, authority=authority)
             roles.add_privileges(role, node, form.adds, by=actor, authority=authority)
-
-    def _check_unchanged(self, since: int) -> None:
-        rows = Grant.objects.filter(role=self.role.node.id, securable=self.place.node.id)
-        if since and rows.filter(Q(opened__gt=since) | Q(closed__gt=since)).exists():
-            raise Conflict(_("Somebody changed this role since you opened this page."))
 
     def note_of(self, form: StatesForm, problem: Exception) -> Note:
         form.look_again = True

@@ -197,16 +197,14 @@ class VisibleRole:
 
     def holders(self) -> list[Holder]:
         found = self.assigned
-        people = self._people([row.holder for row in found])
-        return [self._holder(row, people.get(row.holder_id, [])) for row in found]
-
-    def _people(self, holders: list[Principal]) -> dict[int, list[str]]:
-        groups = [holder.pk for holder in holders if holder.kind == Principal.Kind.GROUP]
+        groups = [
+            holder.pk for holder in [row.holder for row in found] if holder.kind == Principal.Kind.GROUP
+        ]
         rows = Membership.objects.open().within(self.place.now).filter(group__in=groups)
-        inside: dict[int, list[str]] = {}
+        people: dict[int, list[str]] = {}
         for row in rows.select_related("member").order_by("member__display_name", "member__name"):
-            inside.setdefault(row.group_id, []).append(row.member.label)
-        return inside
+            people.setdefault(row.group_id, []).append(row.member.label)
+        return [self._holder(row, people.get(row.holder_id, [])) for row in found]
 
     def _holder(self, row: Assignment, people: list[str]) -> Holder:
         holder = row.holder

@@ -57,6 +57,11 @@ def search_page(request: Request) -> HttpResponse:
     text, after = sought.text, after_in(request.GET.get("after", ""))
     hits = sought.objects(SHOWN + 1, after=after) if text else []
     places, people = [node for node, _ in hits], _people(sought, after)
+    people_words = (
+        gettext("More than %(shown)s people and groups") % {"shown": SHOWN}
+        if len(people) > SHOWN
+        else words.count(len(people), "person or group", "people and groups")
+    )
     context = {
         "heading": f"“{text}”" if text else gettext("Find"),
         "lead": "" if text else gettext("Type a name, or a part of one, into the field above."),
@@ -64,7 +69,7 @@ def search_page(request: Request) -> HttpResponse:
         **ticking(found_rows(sought, places[:SHOWN]), "objects"),
         "objects_words": _object_words(places, after),
         "people": [_person(row) for row in people[:SHOWN]],
-        "people_words": _people_words(people),
+        "people_words": people_words,
         "others": [item for item in sought.rest(places, people) if item.options] if not after else [],
         "pager": _pager(text, hits, after),
         "csv": f"{reverse('console:search_csv')}?{urlencode({'q': text})}" if places else "",
@@ -108,12 +113,6 @@ def _object_words(rows: Sequence[object], after: After | None) -> str:
     if more:
         return gettext("More than %(shown)s objects") % {"shown": SHOWN}
     return words.count(len(rows), "object")
-
-
-def _people_words(rows: Sequence[object]) -> str:
-    if len(rows) > SHOWN:
-        return gettext("More than %(shown)s people and groups") % {"shown": SHOWN}
-    return words.count(len(rows), "person or group", "people and groups")
 
 
 @reads

@@ -8,7 +8,6 @@ from django.http.response import HttpResponseBase
 from django.utils.translation import gettext as _
 
 from authzsite.console.kit.auth import login_required
-from authzsite.console.kit.display.parts import Path
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.methods import reads
 from authzsite.console.separation.context import desk_at, path_of, refused, rule_at
@@ -49,10 +48,8 @@ def _conflicts(rule: SeparationRule, book: Book, found: list[OpenViolation]) -> 
     seen = Sight(book.places)
     for item in found:
         who, let = item.clash.person, item.clash.exception
-        ways = [_way(path_of(way, seen)) for way in item.clash.both.pairs[0]]
+        ways = [
+            " > ".join(chip.text for chip in path_of(way, seen).chips) for way in item.clash.both.pairs[0]
+        ]
         until = (csv_file.moment(let.valid_until), let.owner) if let else ("", "")
         yield [rule.name, who, who.label, *ways, csv_file.moment(item.since), *until]
-
-
-def _way(path: Path) -> str:
-    return " > ".join(chip.text for chip in path.chips)

@@ -135,15 +135,12 @@ class RemoveMemberView(MemberChangeView):
         kind = asked.partition(":")[0]
         if not self.object.may(REMOVES.get(kind, REMOVES["user"])):
             return refused(self.request, self.object, "create_user")
-        self.member = self._member(asked)
-        return None
-
-    def _member(self, asked: str) -> Principal:
         found = somebody(asked) if ":" in asked else None
         inside = RealmMember.objects.open().filter(realm=self.object.node.realm_id, principal=found)
         if found is None or not inside.exists():
             raise Http404
-        return found
+        self.member = found
+        return None
 
     @cached_property
     def inside(self) -> list[str]:

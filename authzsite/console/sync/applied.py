@@ -115,7 +115,17 @@ def _counted(found: SyncStatus, row: Backend) -> State:
     if found.whole:
         return State("ok", _many(found))
     if found.of == 1:
-        return _of_one(found, row)
+        if found.refused:
+            return refused(row.get_kind_display())
+        if found.without_login:
+            return State(
+                "unknown",
+                gettext("No login"),
+                gettext("in %(get_kind_display)s") % {"get_kind_display": row.get_kind_display()},
+            )
+        if row.does == Backend.Policy.REPORT:
+            return State("behind", gettext("Not applied"), gettext("only watched"))
+        return _on_its_way(row)
     watched = row.does == Backend.Policy.REPORT
     parts = (
         (found.refused, "refused"),
@@ -125,20 +135,6 @@ def _counted(found: SyncStatus, row: Backend) -> State:
     why = [f"{words.number(len(names))} {word}" for names, word in parts if names]
     mark = "failed" if found.refused else "behind" if found.waiting else "unknown"
     return State(mark, _many(found), words.listed(why))
-
-
-def _of_one(found: SyncStatus, row: Backend) -> State:
-    if found.refused:
-        return refused(row.get_kind_display())
-    if found.without_login:
-        return State(
-            "unknown",
-            gettext("No login"),
-            gettext("in %(get_kind_display)s") % {"get_kind_display": row.get_kind_display()},
-        )
-    if row.does == Backend.Policy.REPORT:
-        return State("behind", gettext("Not applied"), gettext("only watched"))
-    return _on_its_way(row)
 
 
 def _many(found: SyncStatus) -> str:

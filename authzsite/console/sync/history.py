@@ -49,11 +49,13 @@ def runs(request: Request, id: int) -> HttpResponse:
     asked, rows = _runs(request, one)
     found, pager = _page(rows, request, asked, "run")
     csv = reverse("console:sync_runs_csv", args=[id]) + (f"?{urlencode({'s': asked})}" if asked else "")
+    every = Toggle(gettext("All"), "?", not asked)
+    toggles = (every, *(Toggle(word, f"?s={code}", asked == code) for code, (word, _) in FILTERS.items()))
     context = {
         "heading": gettext("Runs of %(name)s") % {"name": one.name},
         "lead": gettext("Each comparison: what was read, planned, done, and proved by reading again."),
         "crumbs": Crumbs(((gettext("Sync"), reverse("console:sync")), (one.name, _backend(one.row)))),
-        "toggles": _toggles(asked),
+        "toggles": toggles,
         "runs": lines_of(found),
         "health": _health(one.row),
         "runs_pager": replace(pager, csv=csv),
@@ -111,11 +113,6 @@ def _told(name: str, rows: Iterable[SyncRun]) -> Iterator[list[object]]:
 
 def _backend(row: Backend) -> str:
     return reverse("console:sync_backend", args=[row.pk])
-
-
-def _toggles(asked: str) -> tuple[Toggle, ...]:
-    every = Toggle(gettext("All"), "?", not asked)
-    return (every, *(Toggle(word, f"?s={code}", asked == code) for code, (word, _) in FILTERS.items()))
 
 
 def _page(rows: QuerySet[Any], request: Request, asked: str, what: str) -> tuple[list[Any], Pager]:

@@ -10,7 +10,7 @@ from lakewarden.law.objects import BadName
 from policies.models import Backend
 from policies.sync.connections import registration
 from policies.sync.connections.opening import check_allowed, filled_in
-from policies.sync.connections.trial import Trial, tried
+from policies.sync.connections.trial import tried
 
 
 class Command(OperatorCommand):
@@ -37,7 +37,12 @@ class Command(OperatorCommand):
         real_url = filled_in(url)
         check_allowed(known, real_url)
         root = realm_root(realm)
-        found = self._tried(kind, real_url, realm, share)
+        # what a try of the connection found; ends the command when it does not answer
+        found = tried(kind, real_url, realm=realm, beside_us=bool(share))
+        if not found.reached:
+            self.fail(
+                f"nothing is connected: {'; '.join(finding.text for finding in found.findings)}", code=1
+            )
         for finding in found.findings:
             self.stdout.write(f"{'ok' if finding.ok else 'look'}: {finding.text}")
         row = registration.connect(
@@ -53,12 +58,3 @@ class Command(OperatorCommand):
             reason=share,
         )
         self.stdout.write(f"connected {place} to {row} in {mode} mode")
-
-    def _tried(self, kind: str, url: str, realm: str, share: str) -> Trial:
-        """What a try of the connection found; ends the command when it does not answer."""
-        found = tried(kind, url, realm=realm, beside_us=bool(share))
-        if not found.reached:
-            self.fail(
-                f"nothing is connected: {'; '.join(finding.text for finding in found.findings)}", code=1
-            )
-        return found

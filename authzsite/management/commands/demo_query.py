@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 from typing import Any
 
 import psycopg
@@ -29,7 +28,12 @@ class Command(BaseCommand):
         try:
             self.ask(shop.ensure(settings.VAR).url_for(user), query)
         except psycopg.Error as refused:
-            self.refuse(f"{user}: {_in_one_line(refused)}")
+            in_one_line = (
+                f"{refused.diag.message_primary} ({refused.sqlstate})"
+                if refused.diag.message_primary
+                else str(refused).split("FATAL:")[-1].strip().splitlines()[0]
+            )
+            self.refuse(f"{user}: {in_one_line}")
         except (CannotStart, ValueError) as failed:
             self.refuse(str(failed))
 
@@ -41,28 +45,19 @@ class Command(BaseCommand):
                 return
             rows = asked.fetchmany(MOST_ROWS)
             names = [column.name for column in asked.description]
-            self.stdout.write(_table(names, rows))
+            cells = [list(names), *([_cell(value) for value in row] for row in rows)]
+            widths = [max(len(line[place]) for line in cells) for place in range(len(names))]
+            lines = [
+                "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
+                for line in cells
+            ]
+            table = "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
+            self.stdout.write(table)
             self.stdout.write(_count(len(rows), asked.rowcount))
 
     def refuse(self, line: str) -> None:
         self.stderr.write(line)
         sys.exit(1)
-
-
-def _in_one_line(error: psycopg.Error) -> str:
-    if error.diag.message_primary:
-        return f"{error.diag.message_primary} ({error.sqlstate})"
-    return str(error).split("FATAL:")[-1].strip().splitlines()[0]  # a refused connection has no diagnosis
-
-
-def _table(names: Sequence[str], rows: Sequence[Sequence[object]]) -> str:
-    cells = [list(names), *([_cell(value) for value in row] for row in rows)]
-    widths = [max(len(line[place]) for line in cells) for place in range(len(names))]
-    lines = [
-        "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
-        for line in cells
-    ]
-    return "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
 
 
 def _cell(value: object) -> str:

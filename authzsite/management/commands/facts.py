@@ -48,11 +48,24 @@ class Command(OperatorCommand):
             if confirm_name:
                 self._confirm(confirm_name)
             elif set_right:
-                self._set_right()
+                self._read_the_record()
+                done = seals.set_right()
+                for line in done:
+                    self.stdout.write(line)
+                self.stdout.write(f"{len(done)} facts set right")
             elif seal:
-                self._seal()
+                if wrong := self._seal_first():
+                    self.fail(f"{wrong} facts were not sealed and count for nothing; see above")
             elif not if_new:
-                self._look()
+                unsealed.sweep()
+                rows = list(unsealed.standing())
+                for row in rows:
+                    when = f" at {row.written:%Y-%m-%d %H:%M:%S %Z}" if row.written else ""
+                    self.stdout.write(f"{row}: written past the console by transaction {row.writer}{when}")
+                if rows:
+                    ways = "`manage.py facts --set-right` mends facts, `--confirm-name` names"
+                    self.fail(f"{len(rows)} facts count for nothing; {ways}")
+                self.stdout.write("every fact is as the console wrote it")
             elif seals.is_new():
                 self._seal_first()
         except ArchiveBroken as error:
@@ -62,21 +75,6 @@ class Command(OperatorCommand):
         kind, _, name = text.partition(":")
         many = seals.confirm_names([] if text == "all" else [(kind, name)])
         self.stdout.write(f"{many} names confirmed")
-
-    def _look(self) -> None:
-        unsealed.sweep()
-        rows = list(unsealed.standing())
-        for row in rows:
-            when = f" at {row.written:%Y-%m-%d %H:%M:%S %Z}" if row.written else ""
-            self.stdout.write(f"{row}: written past the console by transaction {row.writer}{when}")
-        if rows:
-            ways = "`manage.py facts --set-right` mends facts, `--confirm-name` names"
-            self.fail(f"{len(rows)} facts count for nothing; {ways}")
-        self.stdout.write("every fact is as the console wrote it")
-
-    def _seal(self) -> None:
-        if wrong := self._seal_first():
-            self.fail(f"{wrong} facts were not sealed and count for nothing; see above")
 
     def _seal_first(self) -> int:
         self._read_the_record()
@@ -91,10 +89,3 @@ class Command(OperatorCommand):
         verdict = verify(facts=False)
         if not verdict:
             self.fail(f"the record itself is broken: {verdict.broken}; nothing was sealed or set right")
-
-    def _set_right(self) -> None:
-        self._read_the_record()
-        done = seals.set_right()
-        for line in done:
-            self.stdout.write(line)
-        self.stdout.write(f"{len(done)} facts set right")

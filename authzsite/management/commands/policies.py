@@ -46,7 +46,17 @@ class Command(OperatorCommand):
         elif deed == "import":
             self._import(options)
         elif deed == "plan":
-            self._plan(Path(str(options["file"])), options["replay"])
+            days = options["replay"]
+            file = self._read(Path(str(options["file"])))
+            plan = Plan(realm_root(file.realm), file)
+            for title, steps in (("add", plan.adds), ("change", plan.changes), ("REMOVE", plan.removals)):
+                for step in steps:
+                    self.stdout.write(f"{title} {step}")
+            counts = f"{len(plan.adds)} to add, {len(plan.changes)} to change, {len(plan.removals)} to REMOVE"
+            self.stdout.write(f"{counts}\nplan {plan.digest}")
+            if isinstance(days, int):
+                self._replay(Effects(plan, days=days))
+            sys.exit(4 if plan.removals else 3 if plan.steps else 0)
         else:
             self._apply(Path(str(options["file"])), str(options["plan"]), str(options["reason"]))
 
@@ -74,18 +84,6 @@ class Command(OperatorCommand):
         for one in draft.added:
             self.stdout.write(f"added {one.what}: {one.why}")
         self.stdout.write(f"{len(draft.left_out)} left out, {len(draft.added)} added")
-
-    def _plan(self, path: Path, days: object) -> None:
-        file = self._read(path)
-        plan = Plan(realm_root(file.realm), file)
-        for title, steps in (("add", plan.adds), ("change", plan.changes), ("REMOVE", plan.removals)):
-            for step in steps:
-                self.stdout.write(f"{title} {step}")
-        counts = f"{len(plan.adds)} to add, {len(plan.changes)} to change, {len(plan.removals)} to REMOVE"
-        self.stdout.write(f"{counts}\nplan {plan.digest}")
-        if isinstance(days, int):
-            self._replay(Effects(plan, days=days))
-        sys.exit(4 if plan.removals else 3 if plan.steps else 0)
 
     def _replay(self, effects: Effects) -> None:
         reported, objects = effects.replay.coverage

@@ -37,7 +37,10 @@ class Command(OperatorCommand):
         if realm is not None and not owner:
             self.fail("name the new owner with --owner", code=2)
         if let_in:
-            self._let_in(let_in)
+            many = reset(username=let_in)
+            self.stdout.write(
+                f"{let_in} may try again at once" if many else f"{let_in} was not kept from trying"
+            )
         if realm is not None and owner:
             root, new = realm_root(realm), known(owner)
             realm_repair.set_owner_of_realm(root, new, by=self.by, reason=reason, authority=self.authority)
@@ -46,10 +49,6 @@ class Command(OperatorCommand):
             self._forget_second_factors(forget_second_factors)
         if realm is None and not let_in and not forget_second_factors:
             self._list()
-
-    def _let_in(self, name: str) -> None:
-        many = reset(username=name)
-        self.stdout.write(f"{name} may try again at once" if many else f"{name} was not kept from trying")
 
     def _forget_second_factors(self, name: str) -> None:
         account = User.objects.select_related("principal").filter(username=name).first()

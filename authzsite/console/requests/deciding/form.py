@@ -53,7 +53,10 @@ class DecisionForm(ConsoleForm):
         super().__init__(data, **kwargs)
         self.about = about
         self.fields["part"].choices = [(str(part.number), "") for part in self.mine]
-        self.fields["lasts"].choices = self._lengths()
+        asked = requests_rows.lasts_words(self.about.request)
+        known = [(ASKED, gettext("As asked, %(asked)s") % {"asked": asked})]
+        known += [(item, requests_rows.lasting_words(item)) for item in self.offered]
+        self.fields["lasts"].choices = [*known, ("date", gettext("A date"))]
 
     @property
     def sent(self) -> bool:
@@ -170,12 +173,6 @@ class DecisionForm(ConsoleForm):
             ],
             "question": part.state == "asked_back",
         }
-
-    def _lengths(self) -> list[tuple[str, str]]:
-        asked = requests_rows.lasts_words(self.about.request)
-        known = [(ASKED, gettext("As asked, %(asked)s") % {"asked": asked})]
-        known += [(item, requests_rows.lasting_words(item)) for item in self.offered]
-        return [*known, ("date", gettext("A date"))]
 
     def _role(self, proposal: Proposal) -> dict[str, Any]:
         held = (

@@ -121,7 +121,18 @@ class TypedConnection:
             asked = self.kind.parts(self._url_with(self.kind, secret))
         except BackendError:
             return ""
-        return secret if _alike(asked, kept, self.kind) else ""
+        # whether two URLs say the same in all their parts; what one leaves out is what is usual
+        usual = {
+            name: item.choices[0][0]
+            for item in self.kind.fields
+            if item.choices
+            for name in (item.name, READ_AS.get(item.name, ""))
+        }
+        alike = all(
+            asked.get(name, usual.get(name, "")) == kept.get(name, usual.get(name, ""))
+            for name in asked.keys() | kept.keys()
+        )
+        return secret if alike else ""
 
     @property
     def sealed(self) -> str:
@@ -136,10 +147,8 @@ class TypedConnection:
 
     def _url_with(self, kind: Kind, password: str) -> str:
         server = {name: self.said(name) for name in SERVER} if self.asks_server else {}
-        return self._with_kept(kind, kind.address({**server, **self.own(), "password": password}))
-
-    def _with_kept(self, kind: Kind, url: str) -> str:
-        """The URL with what was said of the same server by command, as an own authority, and no form asks."""
+        # the URL with what was said of the same server by command, as an own authority, and no form asks
+        url = kind.address({**server, **self.own(), "password": password})
         if self.before is None or self.before.kind != kind.code:
             return url
         parts = kept_parts(self.before)
@@ -270,20 +279,6 @@ def _whole(row: Backend) -> str:
         return decrypt(row.sealed_url)
     except BackendError:
         return ""
-
-
-def _alike(asked: Mapping[str, str], kept: Mapping[str, str], kind: Kind) -> bool:
-    """Whether two URLs say the same in all their parts; what one leaves out is what is usual."""
-    usual = {
-        name: item.choices[0][0]
-        for item in kind.fields
-        if item.choices
-        for name in (item.name, READ_AS.get(item.name, ""))
-    }
-    return all(
-        asked.get(name, usual.get(name, "")) == kept.get(name, usual.get(name, ""))
-        for name in asked.keys() | kept.keys()
-    )
 
 
 def _opened(sealed: str, ward: RealmAccess) -> str:

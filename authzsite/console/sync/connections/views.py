@@ -69,7 +69,16 @@ class ConnectView(ChangeView):
     def refusal(self) -> HttpResponse | None:
         ward = self.object
         if not registration.may_connect(Actor(self.asker, "console"), ward.root):
-            return _refused(self.request, ward)
+            access_log.refused(ward.asker, registration.DUTY, ward.root, via="console")
+            text = _("It takes the duty to connect backends, or %(owner_words)s.") % {
+                "owner_words": ward.owner_words()
+            }
+            verdict = Verdict(
+                "no", _("You cannot connect catalogs of %(name)s") % {"name": ward.root.name}, text, level=1
+            )
+            actions = (Action(_("Back to %(name)s") % {"name": ward.root.name}, ward.url),)
+            context = {"verdict": verdict, "actions": actions}
+            return show(self.request, "errors/refused.html", ward, context, status=403)
         if self.request.method != "POST" and self.resumed is None:
             self.data = QueryDict(urlencode(prefilled(self.request.GET, ward)))
         kind = TypedConnection(ward, self.data).kind
@@ -168,6 +177,12 @@ class ConnectView(ChangeView):
 
     def page_context(self, form: ConnectionForm) -> dict[str, Any]:
         typed, found = form.typed, self.found or ()
+        look = sum(not item.ok for item in found)
+        found_words = (
+            _("It answers; %(look)s to look at") % {"look": words.count(look, "thing")}
+            if look
+            else _("It answers; all is well")
+        )
         return {
             "kind": self.kind,
             "others": address(self.object.root),
@@ -175,7 +190,7 @@ class ConnectView(ChangeView):
             "policies": POLICIES,
             "sealed": typed.sealed if self.request.method == "POST" else "",
             "findings": found,
-            "found_words": _found_words(found),
+            "found_words": found_words,
             "tried": self.found is not None,
             "failed": self.failed,
             "here": address(self.object.root),
@@ -209,28 +224,6 @@ def _sentence(text: str) -> str:
     """What a system says, with a beginning and an end; a name that stands first stays as it is."""
     begins = text[:1].upper() if text.partition(" ")[0].isalpha() else text[:1]
     return f"{begins}{text[1:]}{'' if text[-1:] in ('.', '?', '!') else '.'}"
-
-
-def _refused(request: Request, ward: RealmAccess) -> HttpResponse:
-    access_log.refused(ward.asker, registration.DUTY, ward.root, via="console")
-    text = _("It takes the duty to connect backends, or %(owner_words)s.") % {
-        "owner_words": ward.owner_words()
-    }
-    verdict = Verdict(
-        "no", _("You cannot connect catalogs of %(name)s") % {"name": ward.root.name}, text, level=1
-    )
-    actions = (Action(_("Back to %(name)s") % {"name": ward.root.name}, ward.url),)
-    context = {"verdict": verdict, "actions": actions}
-    return show(request, "errors/refused.html", ward, context, status=403)
-
-
-def _found_words(found: Any) -> str:
-    look = sum(not item.ok for item in found)
-    return (
-        _("It answers; %(look)s to look at") % {"look": words.count(look, "thing")}
-        if look
-        else _("It answers; all is well")
-    )
 
 
 def address(root: Node, catalog: str = "", kind: str = "") -> str:

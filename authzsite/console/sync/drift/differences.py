@@ -361,10 +361,7 @@ def _there(row: BackendFinding) -> str:
 def _state(row: BackendFinding, order: ForeignOrder | None) -> State | Chip:
     if row.is_stuck or (order is not None and order.is_stuck):
         return State("failed", _("Stuck"), _("waits for somebody"))
-    return _mark(row.kind)
-
-
-def _mark(kind: str) -> State | Chip:
+    kind = row.kind
     if kind == "foreign":
         return Chip("foreign", _("Foreign"))
     return State({"missing": "behind", "extra": "failed"}.get(kind, "unknown"), _(KINDS[kind]))
