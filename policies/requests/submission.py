@@ -98,10 +98,10 @@ def foresee(asking: Asking, asker: Principal, *, now: datetime | None = None) ->
     end = asking.ends(now)
     worked = needs.work_out(asking.wanted, asking.holder, asker, now=now, end=end)
     _check_worked(worked, asking)
-    said = rules.strictest([rules.rules_along(shown) for shown in dict.fromkeys(worked.shown)])
-    said.check_end(asking.begins(now), end, asking.zone)
+    strictest = rules.strictest([rules.rules_along(shown) for shown in dict.fromkeys(worked.shown)])
+    strictest.check_end(asking.begins(now), end, asking.zone)
     return Foresight(
-        asking, worked.refs, worked.needs, worked.denials, said, end, said.lapses(now), worked.shown
+        asking, worked.refs, worked.needs, worked.denials, strictest, end, strictest.lapses(now), worked.shown
     )
 
 

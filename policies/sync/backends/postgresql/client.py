@@ -182,9 +182,9 @@ def _connect(url: str, network: Network) -> psycopg.Connection[Any]:
     if "\0" in url:
         raise Misconfigured("the connection URL holds a NUL")
     try:
-        said = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
-        own = {name: value for name, value in _NOTHING_OF_OURS.items() if name not in said}
-        judged: dict[str, Any] = {**own, **network.libpq(said)}
+        named = {name: str(value) for name, value in conninfo_to_dict(url).items() if value is not None}
+        own = {name: value for name, value in _NOTHING_OF_OURS.items() if name not in named}
+        judged: dict[str, Any] = {**own, **network.libpq(named)}
         connection = Connection.connect(
             url,
             **judged,
