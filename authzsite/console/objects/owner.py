@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -33,6 +33,13 @@ class OwnerForm(ConsoleForm):
 
     who = PrincipalField(at_most=1)
     reason = ReasonField(help_text=REASON_HELP)
+
+
+def owner_button(chosen: Sequence[Principal]) -> str:
+    """What the button says that makes somebody the owner, with their name once they are chosen."""
+    if not chosen:
+        return _("Set the owner")
+    return _("Make %(chosen)s the owner") % {"chosen": terms.principal_name(chosen[0])}
 
 
 class OwnerView(PlannedObjectView):
@@ -102,12 +109,7 @@ class OwnerView(PlannedObjectView):
         return _("Set the owner of %(name)s") % {"name": self.object.node.name}
 
     def button(self, form: OwnerForm) -> str:
-        chosen = form["who"].chosen
-        return (
-            _("Make %(chosen)s the owner") % {"chosen": terms.principal_name(chosen[0])}
-            if chosen
-            else _("Set the owner")
-        )
+        return owner_button(form["who"].chosen)
 
     def back(self) -> str:
         name = "role" if self.object.node.type == "role" else "object"

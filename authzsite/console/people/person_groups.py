@@ -17,7 +17,7 @@ from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms
 from authzsite.console.kit.display.keyset import keyset_page
 from authzsite.console.kit.display.lists import Pager
-from authzsite.console.kit.display.parts import Action, Chip, Face, Reason, Who
+from authzsite.console.kit.display.parts import Action, Chip, Empty, Face, Reason, Who
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads
 from authzsite.console.people.group_members import DIRECTORY_KEEPS
@@ -39,6 +39,18 @@ class MembershipRow:
     how: str
     ends: Chip | None
     action: Action | None = None
+
+
+def nothing_to_give(text: str) -> Empty:
+    """Where somebody looks for an object to give access to, by a name or at all, and has none."""
+    return Empty(
+        _("Nothing called “%(text)s” is yours to give") % {"text": text}
+        if text
+        else _("You cannot give access to anything"),
+        _("Its owner can give access to it."),
+        drawn=False,
+        level=2,
+    )
 
 
 @reads

@@ -31,7 +31,7 @@ from authzsite.console.kit.inputs.visible_principals import (
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.console.people.person_access import PersonAccess, get_person_or_404
-from authzsite.console.people.person_groups import MembershipRow
+from authzsite.console.people.person_groups import MembershipRow, nothing_to_give
 from authzsite.downloads.csv_file import CHUNK
 from catalog.nodes import Node
 from policies.decisions import ask, slices
@@ -241,14 +241,7 @@ def grant(request: Request, id: int) -> HttpResponse:
             ),
             "asked": text,
             "rows": found,
-            "empty": Empty(
-                _("Nothing called “%(text)s” is yours to give") % {"text": text}
-                if text
-                else _("You cannot give access to anything"),
-                _("Its owner can give access to it."),
-                drawn=False,
-                level=2,
-            ),
+            "empty": nothing_to_give(text),
         },
     )
 

@@ -20,7 +20,7 @@ from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.conflicts import changed_meanwhile, done_before
 from authzsite.console.kit.display import terms
-from authzsite.console.kit.display.parts import Crumbs, Empty, Face, Note, Who
+from authzsite.console.kit.display.parts import Crumbs, Face, Note, Who
 from authzsite.console.kit.forms import REASON_HELP, ConsoleForm, ReasonField, SegmentsField
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.inputs.visible_principals import circle_of, giveable
@@ -29,7 +29,7 @@ from authzsite.console.kit.page import page
 from authzsite.console.kit.refusal import refused
 from authzsite.console.kit.replay import Proposal
 from authzsite.console.objects.access import ObjectAccess, get_object_or_404
-from authzsite.console.people.person_groups import MembershipRow
+from authzsite.console.people.person_groups import MembershipRow, nothing_to_give
 from authzsite.console.roles.effects import Foretold
 from authzsite.console.roles.holders import RoleChangeView
 from authzsite.console.roles.role import VisibleRole, visit_role
@@ -66,14 +66,7 @@ def choose(request: Request, id: int) -> HttpResponse:
         "crumbs": Crumbs(((_("Roles"), reverse("console:roles")), (seen.node.name, _back(seen.node)))),
         "asked": text,
         "rows": [_choice(seen, item) for item in found if item.realm_id == seen.node.realm_id][:30],
-        "empty": Empty(
-            _("Nothing called “%(text)s” is yours to give") % {"text": text}
-            if text
-            else _("You cannot give access to anything"),
-            _("Its owner can give access to it."),
-            drawn=False,
-            level=2,
-        ),
+        "empty": nothing_to_give(text),
     }
     return role_page(request, "console/people/person_grant.html", seen, context)
 

@@ -12,8 +12,8 @@ from django.utils.translation import gettext_lazy
 from accounts.models import Principal
 from authzsite.console.accounts.admin_change import AdminChangeView, PrincipalForm
 from authzsite.console.kit.change_view import Plan
-from authzsite.console.kit.display import terms
 from authzsite.console.kit.display.parts import Diff, DiffLine
+from authzsite.console.objects.owner import owner_button
 from catalog.nodes import Node
 from policies.authority import Actor
 from policies.decisions.site import locked_out_realms
@@ -74,12 +74,7 @@ class RepairRealmView(AdminChangeView):
         }
 
     def button(self, form: PrincipalForm) -> str:
-        chosen = form["who"].chosen
-        return (
-            _("Make %(chosen)s the owner") % {"chosen": terms.principal_name(chosen[0])}
-            if chosen
-            else _("Set the owner")
-        )
+        return owner_button(form["who"].chosen)
 
     def back(self) -> str:
         return reverse("console:accounts")
