@@ -13,6 +13,7 @@ from tests.development.guides import ROOT, Step, TestRun, copied, followed, run_
 
 MOST = 4
 
+pytestmark = pytest.mark.timeout(900)  # another run of tests in a copy of the tree: long on a busy machine
 
 OF_THE_PAGE = (
     "tests/console/people/test_expiring.py",
