@@ -296,9 +296,8 @@ def _authenticators(env: Env) -> frozenset[str]:
 
 
 def _languages(env: Env) -> list[tuple[str, str]]:
-    """English, and those named besides; a language that is not translated as a whole yet is offered to nobody
-    unless it is named."""
-    codes = _listed(env, "LAKEWARDEN_LANGUAGES", "en", _NAME)
+    """English, and those named besides."""
+    codes = _listed(env, "LAKEWARDEN_LANGUAGES", "en,de", _NAME)
     for code in codes:
         if code not in LANGUAGES:
             raise WrongSetting(f"LAKEWARDEN_LANGUAGES: {code!r} is not one of {', '.join(LANGUAGES)}")

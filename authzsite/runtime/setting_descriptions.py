@@ -287,8 +287,8 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
         Description("LAKEWARDEN_CHAT_SECRET", "`whsec_…` signs the calls to chat systems", "", NONE),
         Description(
             "LAKEWARDEN_LANGUAGES",
-            "which languages people may choose for pages and mails, such as `en,de`. German is not complete "
-            "yet: what is missing appears in English. Programs always get English",
+            "which languages people may choose for pages and mails, such as `en,de`; until somebody chooses, "
+            "the browser says. `en` keeps all pages English. Programs always get English",
         ),
     ),
     "Realms, pipelines": (
