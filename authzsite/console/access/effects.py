@@ -146,10 +146,9 @@ class Shown:
 
     def _same(self, effect: Effect, many: int) -> tuple[str, str]:
         if self.removal:
-            keeps = "keep" if many > 1 else "keeps"
-            return f"{keeps} {self._acts(effect.after)}" if effect.after & set(SAID) else gettext(
-                "had nothing by it"
-            ), gettext("Through another path, which stays.")
+            keeps = ngettext("keeps %(acts)s", "keep %(acts)s", many) % {"acts": self._acts(effect.after)}
+            text = keeps if effect.after & set(SAID) else gettext("had nothing by it")
+            return text, gettext("Through another path, which stays.")
         return (
             "",
             gettext("Can %(after)s already; this changes nothing.") % {"after": self._acts(effect.after)}
@@ -167,12 +166,7 @@ class Shown:
     def _lack_words(self, lack: Lack) -> str:
         if lack.kind == "membership":
             return gettext("membership of %(realm)s") % {"realm": self.node.realm}
-        label = terms.right(lack.privilege, lack.object_type, self.node.kind)
-        return (
-            f"{label} {lack.name}"
-            if label.startswith("Use ")
-            else gettext("%(label)s on %(name)s") % {"label": label, "name": lack.name}
-        )
+        return terms.rights_on([lack.privilege], lack.object_type, lack.name, self.node.kind)
 
     def _deny(self, effect: Effect, many: int) -> tuple[str, str]:
         denial = next(lack for lack in effect.lacks if lack.kind == "denied")

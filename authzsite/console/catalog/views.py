@@ -169,7 +169,7 @@ def _row(place: ObjectAccess, row: Placement, owner: Principal | None, comment: 
     return CatalogRow(
         what=Who(row.name, Face("thing", icon), terms.kind_of(row.type), url),
         owner=owner.label if owner else "",
-        you=terms.can(able, row.type, owns="drop" in able).replace(_("Everything"), _("Own")),
+        you=_("Own") if "drop" in able else terms.can(able, row.type, owns=False),
         comment=comment[:200],
         id=row.securable_id,
         may_grant="grant" in able,

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils.text import format_lazy
 from django.utils.translation import gettext, gettext_lazy
 
-from authzsite.console.emergency.views import state_of
+from authzsite.console.emergency.views import state_code, state_of
 from authzsite.console.kit.change_view import ChangeView
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Crumbs, Empty, Fact, Facts, Note
@@ -110,7 +110,7 @@ class EmergencyView(ChangeView):
 
     def page_context(self, form: ReviewForm) -> dict[str, Any]:
         row, node = self.object
-        state = state_of(row)
+        is_open = state_code(row) == "open"
         own, governs = self.asker.pk == row.person_id, emergency_access.may_review(self.asker, row, node)
         return {
             "crumbs": Crumbs(((gettext("Emergency access"), self.back()),)),
@@ -123,12 +123,12 @@ class EmergencyView(ChangeView):
             ),
             "changes": _changes_words(traces.changes_of(row)),
             "history": f"{reverse('console:history')}?{urlencode({'person': str(row.person)})}",
-            "may_end": state.word == "Open" and (own or governs),
+            "may_end": is_open and (own or governs),
             "end_words": gettext("End it now for %(label)s") % {"label": row.person.label}
             if not own
             else gettext("End it now"),
-            "may_close": state.word != "Open" and governs,
-            "waits": _waits_words(row, own=own, governs=governs, open_=state.word == "Open"),
+            "may_close": not is_open and governs,
+            "waits": _waits_words(row, own=own, governs=governs, open_=is_open),
             "closed": row.state == "closed",
             "words": row.verdict,
             "closed_by": f"{row.reviewer.label}, {words.when_in_words(words.moment(row.reviewed))}"

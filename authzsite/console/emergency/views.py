@@ -265,9 +265,14 @@ def _told(rows: Iterable[Emergency]) -> Iterator[list[object]]:
             yield [row.person, row.person.label, *what, rights, row.reason, *times, state_of(row).word]
 
 
-def state_of(row: Emergency) -> State:
+def state_code(row: Emergency) -> str:
+    """open, ended or closed: it ends by itself, before anybody has written so."""
     over = row.state == "open" and row.until <= timezone.now()
-    return STATES["ended" if over else row.state]
+    return "ended" if over else row.state
+
+
+def state_of(row: Emergency) -> State:
+    return STATES[state_code(row)]
 
 
 # Home

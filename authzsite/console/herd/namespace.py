@@ -258,7 +258,7 @@ def _locked(desk: HerdContext) -> Reason | None:
     names = [owner.label for owner in desk.own_data_owners]
     admin = desk.administrator
     who = words.listed(names, 3) or (
-        _("the administrator, %(label)s") % {"label": admin.label} if admin else "nobody"
+        _("the administrator, %(label)s") % {"label": admin.label} if admin else _("nobody")
     )
     text = _("You cannot change this: you lack %(lacks)s. %(upper)s%(who)s can.") % {
         "lacks": lacks,

@@ -297,7 +297,7 @@ def _sentence(fold: EventGroup, actor: str) -> str:
     event = fold.first.event
     if event.kind == "object.registered" and len(fold.lines) > 1:
         names = [_place(line).rpartition(".")[2] for line in fold.lines]
-        values = {"many": words.count(len(names), event.object_type), "names": words.listed(names, 3)}
+        values = {"many": terms.count_of(len(names), event.object_type), "names": words.listed(names, 3)}
         return _("%(actor)s registered %(many)s: %(names)s") % {"actor": actor, **values}
     if "privilege" not in event.data:
         return said(fold.first, actor)

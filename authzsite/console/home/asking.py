@@ -30,5 +30,4 @@ def own_requests(asker: Principal) -> OwnRequests:
 
 
 def _line(request: AccessRequest, asker: Principal) -> RequestRow:
-    row = requests_rows.row(request, asker)
-    return replace(row, text=row.text.removeprefix("asks to "))
+    return replace(requests_rows.row(request, asker), text=requests_rows.wanted(request))

@@ -15,21 +15,23 @@ from authzsite.console.home.summary import HomeSummary
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Item
 from authzsite.console.kit.display.parts import Action, Face
+from authzsite.console.sync.backend_state import RESTORED, STUCK
 from catalog.nodes import Node
 from policies.decisions import ownership
 from policies.decisions.facts import is_service_admin
 from policies.decisions.ownership import GONE, OwnershipFilter
-from policies.models import BackendFinding
+from policies.models import Backend, BackendFinding
 from policies.record import verifications
 
 LATE = {
-    "Not reached": gettext_lazy("is not reached"),
-    "Not answering": gettext_lazy("does not answer"),
-    "Changes nothing": gettext_lazy("changes nothing until somebody looks at its plan"),
-    "Needs somebody": gettext_lazy("refuses changes and needs somebody"),
-    "Held": gettext_lazy("holds a plan that takes much until somebody looks at it"),
-    "Paused": gettext_lazy("is paused"),
+    Backend.State.FAILED: gettext_lazy("is not reached"),
+    Backend.State.SILENT: gettext_lazy("does not answer"),
+    RESTORED: gettext_lazy("changes nothing until somebody looks at its plan"),
+    STUCK: gettext_lazy("refuses changes and needs somebody"),
+    Backend.State.HELD: gettext_lazy("holds a plan that takes much until somebody looks at it"),
+    Backend.State.PAUSED: gettext_lazy("is paused"),
 }
+"""By the code of a backend's state."""
 
 
 @dataclass(frozen=True)
@@ -76,11 +78,9 @@ class Attention:
         telling = [ending for ending in self.desk.endings if not ending.code.startswith("USE_")]
         for item in telling[:3]:
             node, right = item.node, terms.lower(right_words(item))
-            left = words.ends_in(item.until)
-            note = _("Ends by itself %(until)s%(part)s") % {
-                "until": words.on(item.until),
-                "part": "" if left == "today" else f", {left}",
-            }
+            note = _("Ends by itself %(until)s") % {"until": words.on(item.until)}
+            if not words.is_today(item.until):
+                note = f"{note}, {words.ends_in(item.until)}"
             yield Item(
                 holder_of(item).face,
                 holder_of(item).name,
@@ -123,7 +123,7 @@ class Attention:
         for line in self.desk.backends if self.desk.owned else []:
             if line.state.kind in ("failed", "behind", "paused"):
                 look = Action(_("Look"), line.url, "mini", more=_("at %(name)s") % {"name": line.name})
-                text = str(LATE.get(line.state.word, _("has not caught up")))
+                text = str(LATE.get(line.code, _("has not caught up")))
                 note = f"{line.state.note} · {line.checked}" if line.state.note else line.checked
                 yield Item(Face("thing", "behind"), line.name, text, note, look)
 

@@ -41,7 +41,7 @@ class Numbers:
             spark=spark(changes, self.desk.now),
         )
         ends = self.desk.endings
-        first = _("next %(until)s") % {"until": words.on(ends[0].until)} if ends else "none"
+        first = _("next %(until)s") % {"until": words.on(ends[0].until)} if ends else _("none")
         yield Tile(_("Ends within 14 days"), words.number(len(ends)), first)
 
     def _changes(self) -> list[int]:

@@ -81,12 +81,7 @@ def tiles(found: Overview) -> list[Tile]:
 
 def _most_types(objects: Mapping[str, int]) -> str:
     first = sorted(objects.items(), key=lambda pair: (-pair[1], pair[0]))[:2]
-    return ", ".join(words.count(many, *_names_of(type_)) for type_, many in first)
-
-
-def _names_of(type_: str) -> tuple[str, str]:
-    one = terms.kind_of(type_).lower()
-    return one, f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
+    return ", ".join(terms.count_of(many, type_) for type_, many in first)
 
 
 def sorts(found: Overview) -> list[TypeFigures]:

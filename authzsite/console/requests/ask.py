@@ -60,11 +60,9 @@ class AskView(ChangeView):
 
     def form_refused(self, form: RequestForm, problem: Exception) -> HttpResponse:
         """Put it beside the field that it is about, where all else could be asked for."""
-        told = str(problem)
-        field = "reason" if told.startswith("Say why") else "ticket" if "ticket" in told else ""
         self.plan(form)
-        if field and isinstance(problem, Invalid) and self.foreseen is not None:
-            form.add_error(field, told)
+        if isinstance(problem, Invalid) and problem.field and self.foreseen is not None:
+            form.add_error(problem.field, str(problem))
             return self.show(form, 422)
         return super().form_refused(form, problem)
 

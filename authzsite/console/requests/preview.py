@@ -142,9 +142,7 @@ def words_of(kind: str, type_: str, name: str, privileges: Sequence[str], law: s
         return _("Membership of %(name)s") % {"name": name}
     if kind == "role":
         return _("Role %(name)s") % {"name": name}
-    labels = [terms.right(code, type_, law) for code in privileges]
-    on = "" if all(label.startswith("Use ") for label in labels) else "on "
-    return f"{terms.sentence_list(labels)} {on}{name}"
+    return terms.rights_on(privileges, type_, name, law)
 
 
 def _denied(seen: Foresight) -> Note | None:

@@ -134,17 +134,25 @@ class RequestRow:
     why_not: str = ""
 
 
+def wanted(request: AccessRequest) -> str:
+    """read orders for 30 days; read orders for group analysts until Fri 27 Nov, 18:00"""
+    return gettext("%(wants)s%(whom)s %(lasts)s") % {
+        "wants": wants_words(list(request.wants.all())),
+        "whom": for_words(request),
+        "lasts": lasts_words(request),
+    }
+
+
 def row(request: AccessRequest, viewer: Principal, *, deciding: bool = False) -> RequestRow:
     """The request as a line; `wants` and `parts` are there already."""
-    wants, parts = list(request.wants.all()), list(request.parts.all())
+    parts = list(request.parts.all())
     asked = words.when_in_words(words.moment(request.asked_at))
-    end = max((want.valid_until for want in wants if want.valid_until), default=None)
+    end = max((want.valid_until for want in request.wants.all() if want.valid_until), default=None)
     ticket = f", {request.ticket}" if request.ticket else ""
     return RequestRow(
         id=request.pk,
         who=terms.who(request.asker, gettext("you") if request.asker == viewer else ""),
-        text=gettext("asks to %(wants)s%(request)s %(request2)s")
-        % {"wants": wants_words(wants), "request": for_words(request), "request2": lasts_words(request)},
+        text=gettext("asks to %(wanted)s") % {"wanted": wanted(request)},
         note=gettext("Request %(pk)s, %(asked)s · “%(reason)s”%(request)s")
         % {"pk": request.pk, "asked": asked, "reason": cut(request.reason), "request": ticket},
         state=state_of(request),

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 
 from django.db.models import Count, F, Q
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, gettext_lazy
 
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import State
@@ -19,17 +19,20 @@ from policies.sync import items
 from policies.sync.status import differing_on
 
 RIGHTS = {
-    "SELECT": "Read",
-    "INSERT": "Write",
-    "UPDATE": "Write",
-    "DELETE": "Write",
-    "TRUNCATE": "Write",
-    "CREATE": "Create",
-    "CONNECT": "Connect",
-    "EXECUTE": "Execute",
+    "USAGE": gettext_lazy("Use"),
+    "CONNECT": gettext_lazy("Connect"),
+    "SELECT": gettext_lazy("Read"),
+    "INSERT": gettext_lazy("Write"),
+    "UPDATE": gettext_lazy("Write"),
+    "DELETE": gettext_lazy("Write"),
+    "TRUNCATE": gettext_lazy("Write"),
+    "CREATE": gettext_lazy("Create"),
+    "EXECUTE": gettext_lazy("Execute"),
 }
-
-PASSED_ON = ", and may pass it on"
+"""The backend's rights in our words, the plainest first."""
+OPTION = " WITH GRANT OPTION"
+RESTORED, STUCK, MOVING = "restored", "stuck", "moving"
+"""What a backend is at, besides the states of its row."""
 
 
 @dataclass(frozen=True)
@@ -66,25 +69,29 @@ class BackendState:
         """The same for viewers who may not know how many others it concerns."""
         return replace(self.state(), note="")
 
+    @property
+    def code(self) -> str:
+        """What its state is called in code: that of its row, or one of RESTORED, STUCK and MOVING."""
+        if self.row.restored and self.row.state != Backend.State.PAUSED:
+            return RESTORED
+        if self.row.state not in (Backend.State.IN_SYNC, Backend.State.BEHIND):
+            return self.row.state
+        if self.stuck or self.waiting:
+            return STUCK if self.stuck else MOVING
+        return Backend.State.IN_SYNC if self.differs == 0 else self.row.state
+
     def state(self) -> State:
         """How far what was decided has come: of one object what was decided about it, and nothing else."""
-        kind, word = _WORDS[Backend.State(self.row.state)]
-        if self.row.restored and self.row.state != Backend.State.PAUSED:
-            return State("paused", gettext("Changes nothing"), gettext("the database came back from a copy"))
-        moving = self.row.state in (Backend.State.IN_SYNC, Backend.State.BEHIND)
-        if self.stuck and moving:
-            return State("failed", gettext("Needs somebody"), self._note())
-        if self.waiting and moving:
-            return State(
-                "behind",
-                gettext("Catching up"),
-                gettext("%(waiting)s to go") % {"waiting": words.number(self.waiting)},
-            )
-        if self.differs == 0 and moving:
-            kind, word = _WORDS[Backend.State.IN_SYNC]
-        if kind == "ok" and self.row.compared_at:
-            return State(kind, word, words.ago(max(self.row.compared_at, self.row.proved_at or _EVER)))
-        return State(kind, word, self._note())
+        kind, word = _WORDS[self.code]
+        if self.code == RESTORED:
+            note = gettext("the database came back from a copy")
+        elif self.code == MOVING:
+            note = gettext("%(waiting)s to go") % {"waiting": words.number(self.waiting)}
+        elif kind == "ok" and self.row.compared_at:
+            note = words.ago(max(self.row.compared_at, self.row.proved_at or _EVER))
+        else:
+            note = self._note()
+        return State(kind, str(word), note)
 
     def _note(self) -> str:
         stuck = [gettext("%(stuck)s stuck") % {"stuck": words.number(self.stuck)}] if self.stuck else []
@@ -94,21 +101,25 @@ class BackendState:
                 [*([gettext("%(left)s differ") % {"left": words.number(left)}] if left > 0 else []), *stuck]
             )
         counts = self.row.counts
+        told = {"missing": gettext("%(number)s missing"), "extra": gettext("%(number)s extra")}
         parts = [
-            f"{words.number(counts.get(name, 0))} {name}" for name in ("missing", "extra") if counts.get(name)
+            text % {"number": words.number(counts[name])} for name, text in told.items() if counts.get(name)
         ]
         return ", ".join([*parts, *stuck])
 
 
 _EVER = datetime.min.replace(tzinfo=UTC)
 _WORDS = {
-    Backend.State.NEW: ("unknown", "Not yet compared"),
-    Backend.State.IN_SYNC: ("ok", "In sync"),
-    Backend.State.BEHIND: ("behind", "Behind"),
-    Backend.State.FAILED: ("failed", "Not reached"),
-    Backend.State.PAUSED: ("paused", "Paused"),
-    Backend.State.HELD: ("paused", "Held"),
-    Backend.State.SILENT: ("failed", "Not answering"),
+    Backend.State.NEW: ("unknown", gettext_lazy("Not yet compared")),
+    Backend.State.IN_SYNC: ("ok", gettext_lazy("In sync")),
+    Backend.State.BEHIND: ("behind", gettext_lazy("Behind")),
+    Backend.State.FAILED: ("failed", gettext_lazy("Not reached")),
+    Backend.State.PAUSED: ("paused", gettext_lazy("Paused")),
+    Backend.State.HELD: ("paused", gettext_lazy("Held")),
+    Backend.State.SILENT: ("failed", gettext_lazy("Not answering")),
+    RESTORED: ("paused", gettext_lazy("Changes nothing")),
+    STUCK: ("failed", gettext_lazy("Needs somebody")),
+    MOVING: ("behind", gettext_lazy("Catching up")),
 }
 
 
@@ -187,19 +198,22 @@ def _by_holder(rows: Iterable[BackendFinding], system: str, type_: str) -> Itera
         yield Foreign(holder, rights_of(mine, type_), system, min(row.first_seen for row in mine))
 
 
-def rights_of(rows: Iterable[BackendFinding], type_: str) -> tuple[str, ...]:
-    """The rights of findings in our words, the plainest first, each once."""
-    every = dict.fromkeys(right_word(row.what, type_) for row in rows)
-    found = [word for word in every if f"{word}{PASSED_ON}" not in every]
-    order = {word: at for at, word in enumerate(("Use", "Connect", "Read", "Write", "Create"))}
-    return tuple(sorted(found, key=lambda word: order.get(word.split()[0].strip(","), len(order))))
+def rights_of(rows: Iterable[BackendFinding], type_: str, *, with_type: bool = True) -> tuple[str, ...]:
+    """The rights of findings in our words, the plainest first, each once; passed on where one of them is."""
+    order = {what: at for at, what in enumerate(RIGHTS)}
+    found: dict[str, str] = {}
+    for row in sorted(rows, key=lambda row: order.get(row.what.removesuffix(OPTION), len(order))):
+        word = right_word(row.what.removesuffix(OPTION), type_, with_type=with_type)
+        if word not in found or row.what.endswith(OPTION):
+            found[word] = right_word(row.what, type_, with_type=with_type)
+    return tuple(found.values())
 
 
-def right_word(what: str, type_: str) -> str:
+def right_word(what: str, type_: str, *, with_type: bool = True) -> str:
     """SELECT -> Read, USAGE of a schema -> Use schema; an unusual right keeps its own name."""
-    base, option, _ = what.partition(" WITH GRANT OPTION")
-    if option:
-        return f"{right_word(base, type_)}{PASSED_ON}"
-    if what == "USAGE":
+    if what.endswith(OPTION):
+        word = right_word(what.removesuffix(OPTION), type_, with_type=with_type)
+        return gettext("%(right)s, and may pass it on") % {"right": word}
+    if what == "USAGE" and with_type:
         return terms.action("use", type_ or "schema")
-    return RIGHTS.get(what, what)
+    return str(RIGHTS.get(what, what))

@@ -59,15 +59,24 @@ class BackendRow:
     checked: str
     bars: tuple[Bar, ...]
     state: State
+    code: str
     note: Note | None
 
 
 def line(there: BackendState, name: str, url: str = "", *, whole: bool = False) -> BackendRow:
     """`whole`: for who runs its sync, with all that it counts and what it answered."""
     if not whole:
-        return BackendRow(name, url, _checked(there), (), there.plainly(), _note(there, whole=False))
+        return BackendRow(
+            name, url, _checked(there), (), there.plainly(), there.code, _note(there, whole=False)
+        )
     return BackendRow(
-        name, url, _checked(there), bars(there.row.counts), there.state(), _note(there, whole=True)
+        name,
+        url,
+        _checked(there),
+        bars(there.row.counts),
+        there.state(),
+        there.code,
+        _note(there, whole=True),
     )
 
 

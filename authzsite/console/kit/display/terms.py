@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterable, Mapping
+from collections.abc import Collection, Container, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from types import MappingProxyType
 from typing import Any
 
 from django.urls import reverse
 from django.utils import timezone
-from django.utils.translation import get_language, gettext_lazy, pgettext
+from django.utils.translation import get_language, gettext_lazy, ngettext, pgettext
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as noop
 
@@ -157,6 +157,25 @@ def type_of(type_: str) -> str:
     return pgettext("kind of object", type_.replace("_", " "))
 
 
+def plural_of(type_: str) -> str:
+    """table: tables; entity: entities; business object data: the same.  English, for the catalogues."""
+    if type_.endswith("data"):
+        return type_
+    return f"{type_[:-1]}ies" if type_.endswith("y") else f"{type_}s"
+
+
+def count_of(many: int, type_: str) -> str:
+    """1 table; 28 entities."""
+    one = type_.replace("_", " ")
+    return words.count(many, one, plural_of(one))
+
+
+def several(type_: str) -> str:
+    """tables; entities: what objects of a kind are called within a sentence."""
+    one = type_.replace("_", " ")
+    return ngettext(one, plural_of(one), 2)
+
+
 def icon_of(type_: str) -> str:
     return type_ if type_ in DRAWN else ICONS.get(type_, "table")
 
@@ -225,6 +244,13 @@ def right(code: str, type_: str, kind: str = "gravitino") -> str:
     leaf = next((bind for bind in known.binds if bind not in CONTAINERS), "")
     plain = known.category in ("create", "use", "manage") or type_ not in CONTAINERS or not leaf
     return _(known.label if plain else f"{known.label} {leaf}s")
+
+
+def rights_on(codes: Sequence[str], type_: str, name: str, kind: str = "gravitino") -> str:
+    """Read, write on orders; Use schema sales."""
+    values = {"rights": sentence_list([right(code, type_, kind) for code in codes]), "name": name}
+    leads = all(code.startswith("USE_") for code in codes)
+    return _("%(rights)s %(name)s") % values if leads else _("%(rights)s on %(name)s") % values
 
 
 def action(name: str, type_: str) -> str:

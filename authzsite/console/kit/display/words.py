@@ -45,8 +45,11 @@ def moment(when: datetime) -> str:
 def on(when: datetime) -> str:
     """A moment within a sentence: today, 09:14; on Fri 27 Nov, 18:00."""
     text = moment(when)
-    today = text.startswith(_("Today"))
-    return when_in_words(text) if today else pgettext("a day", "on %(day)s") % {"day": text}
+    return when_in_words(text) if is_today(when) else pgettext("a day", "on %(day)s") % {"day": text}
+
+
+def is_today(when: datetime) -> bool:
+    return timezone.localtime(when).date() == timezone.localtime().date()
 
 
 def when_in_words(text: str) -> str:

@@ -191,18 +191,12 @@ def _lead(backend_access: BackendAccess) -> str:
     types = dict.fromkeys(
         type_ for type_ in kind.discovers.values() if type_ != backend_access.place.node.type
     )
-    told = words.listed([_several(terms.kind_of(type_)) for type_ in types])
+    told = words.listed([terms.several(type_) for type_ in types])
     return _("%(upper)s%(told)s, read from %(system)s whenever you ask.") % {
         "upper": told[:1].upper(),
         "told": told[1:],
         "system": system,
     }
-
-
-def _several(kind: str) -> str:
-    """Table: tables; Dataset type: dataset types; Entity: entities."""
-    one = terms.lower(kind)
-    return f"{one[:-1]}ies" if one.endswith("y") else f"{one}s"
 
 
 def _logins(backend_access: BackendAccess) -> str:

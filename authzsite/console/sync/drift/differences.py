@@ -342,8 +342,7 @@ def _verb(rows: Sequence[BackendFinding], node: Node | None) -> str:
         if rows[0].kind == "missing":
             return _("is to be a member of %(role)s") % role
         return _("is a member of %(role)s") % role
-    type_ = node.type if node else ""
-    told = [word.removesuffix(f" {type_}") for word in rights_of(rows, type_)]
+    told = rights_of(rows, node.type if node else "", with_type=node is None)
     return _("may %(listed)s") % {"listed": words.listed([terms.lower(word) for word in told])}
 
 
