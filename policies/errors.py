@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from django.utils.translation import gettext
+
 if TYPE_CHECKING:
     from lakewarden.law.engine import Decision
 
@@ -21,7 +23,11 @@ class AlreadyExists(PolicyError):
 
 
 class Invalid(PolicyError):
-    """What was asked makes no sense in the law of this realm."""
+    """What was asked makes no sense in the law of this realm; `field` says which entry, where it is one."""
+
+    def __init__(self, message: str, field: str = ""):
+        super().__init__(message)
+        self.field = field
 
 
 class Conflict(PolicyError):
@@ -49,6 +55,9 @@ class Unsealed(Conflict):
 
     def __init__(self, code: str):
         super().__init__(
-            f"{code} was changed in the database past the console. It counts for nothing. A site admin can "
-            "set it right with `manage.py facts`."
+            gettext(
+                "%(code)s was changed in the database past the console. It counts for nothing. A site admin "
+                "can set it right with `manage.py facts`."
+            )
+            % {"code": code}
         )

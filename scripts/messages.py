@@ -62,13 +62,13 @@ def of_tables() -> Iterator[tuple[Text, str]]:
     """Texts that stand in tables of the law and of the services; a page looks them up when it draws them."""
     import authzsite.urls  # noqa: F401 (with it every module that fills a table)
     from authzsite.console.help import glossary
-    from authzsite.console.kit.display.terms import CONTAINERS
+    from authzsite.console.kit.display.terms import CONTAINERS, plural_of
     from catalog.models import Securable
     from lakewarden.law import dialects
-    from policies import events, notices
+    from policies import events, notices, sentences
     from policies.analytics import hint_kinds
     from policies.analytics.pipelines import known
-    from policies.models import pipelines, requests
+    from policies.models import emergencies, pipelines, requests, review_states
 
     for law in dialects.every():
         for right in law.privileges.values():
@@ -83,23 +83,27 @@ def of_tables() -> Iterator[tuple[Text, str]]:
         for type_ in law.types:
             name = type_.replace("_", " ")
             yield Text(name, "", "kind of object"), "lakewarden/law/dialects"
-            many = f"{name[:-1]}ies" if name.endswith("cy") else f"{name}s"
-            yield Text(name, many), "lakewarden/law/dialects"
+            yield Text(name, plural_of(name)), "lakewarden/law/dialects"
     for heading, some in glossary.GROUPS:
         yield Text(heading), "authzsite/console/help/glossary.py"
         for item in some:
             yield from ((Text(text), "authzsite/console/help/glossary.py") for text in (item.word, item.text))
     for sentence in events.SENTENCES.values():
         yield Text(f"{{actor}} {sentence}"), "policies/events.py"
+    for wording in sentences.WORDINGS.values():
+        yield Text(wording.one, wording.many), "policies/sentences.py"
     for kind in notices.KINDS.values():
         yield Text(kind.heading), "policies/notices/kinds.py"
     for kind in hint_kinds.KINDS.values():
         for text in (kind.label, kind.ground, kind.mends):
             yield Text(text), "policies/analytics/hint_kinds.py"
-    for word in (*requests.REQUEST.words.values(), *requests.PART.words.values()):
-        yield Text(word), "policies/models/requests.py"
-    for word in pipelines.RUNS.words.values():
-        yield Text(word), "policies/models/pipelines.py"
+    for states in (
+        *(emergencies.EMERGENCY, pipelines.RUNS, requests.PART, requests.REQUEST),
+        *(review_states.REVIEW, review_states.ROW),
+    ):
+        yield from (
+            (Text(text), "policies/models/states.py") for text in (states.name, *states.words.values())
+        )
     for pipeline in known.every():
         yield from ((Text(text), "policies/analytics/pipelines") for text in (pipeline.label, pipeline.about))
     for _, text in Securable._meta.permissions:

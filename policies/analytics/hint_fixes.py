@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Membership, Principal
 from catalog.models import Placement, Realm
@@ -38,7 +39,11 @@ def end(row: Grant, place: Node, role: Node | None, *, kind: str, by: Actor, rea
         if changed:
             what = "get something by it" if row.effect == "deny" else "lose something by it"
             raise Conflict(
-                f"Things have changed since the hint was found: {changed} would {what} now. Nothing was done."
+                gettext(
+                    "Things have changed since the hint was found: %(changed)s would %(what)s now. "
+                    "Nothing was done."
+                )
+                % {"changed": changed, "what": what}
             )
 
 
@@ -46,7 +51,7 @@ def _end(row: Grant, place: Node, role: Node | None, by: Actor, reason: str) -> 
     holder = row.holder or (_alone(row) if role and personal_role_names.is_personal(role.name) else None)
     bearer = row.holder or role
     if bearer is None:
-        raise Conflict("Who holds it is no longer there.")
+        raise Conflict(gettext("Who holds it is no longer there."))
     if row.pattern:
         patterns.revoke(place, parse(row.pattern, others=True), bearer, [row.privilege], by=by, reason=reason)
     elif holder is not None and row.effect == "allow":

@@ -14,6 +14,7 @@ from typing import Any
 
 from django.db.models import Count, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import Principal
 from catalog.nodes import Node, node, nodes
@@ -30,7 +31,7 @@ from policies.services import grants, realm_of
 
 LOOKED_AT = 2_000
 """So many hints at the most are gone through to find those about one role or person."""
-NO_REASON = "Say why it stays: the next reader will ask."
+NO_REASON = gettext_lazy("Say why it stays: the next reader will ask.")
 COUNTED = {"people": ("person", "people"), "objects": ("object", "objects")}
 """What a ground counts, in words."""
 Place = tuple[int, int]
@@ -153,7 +154,7 @@ def hint(number: int, by: Actor) -> HintView:
     root = _root_of(row) if row else None
     found = hint_views([row], [root]) if row and root else []
     if root is None or not _seen(by, found, [root]):
-        raise NotFound("There is no such hint.")
+        raise NotFound(gettext("There is no such hint."))
     return found[0]
 
 
@@ -163,13 +164,13 @@ def dismiss(number: int, *, by: Actor, reason: str) -> HintView:
     Raises NotFound, Refused, Invalid, and Conflict when somebody else has dismissed it.
     """
     if not reason.strip():
-        raise Invalid(NO_REASON)
+        raise Invalid(str(NO_REASON))
     about = hint(number, by)
     with change(HINT_DISMISSED, realm=realm_of(about.node), by=by, reason=reason) as current:
         authority = authority_over(about, by)
         rows = Hint.objects.filter(pk=number, dismissed__isnull=True)
         if not rows.update(dismissed=current.at, dismissed_by=by.decides_as, reason=reason.strip()):
-            raise Conflict("It is already dismissed.")
+            raise Conflict(gettext("It is already dismissed."))
         current.say(make_event(HINT_DISMISSED, about.node, hint=about.label), by=authority)
     about.row.refresh_from_db()
     return about
@@ -182,7 +183,7 @@ def bring_back(number: int, *, by: Actor, reason: str = "") -> HintView:
         authority = authority_over(about, by)
         rows = Hint.objects.filter(pk=number, dismissed__isnull=False)
         if not rows.update(dismissed=None, dismissed_by=None, reason=""):
-            raise Conflict("It is not dismissed.")
+            raise Conflict(gettext("It is not dismissed."))
         current.say(make_event(HINT_BROUGHT_BACK, about.node, hint=about.label), by=authority)
     about.row.refresh_from_db()
     return about
@@ -197,11 +198,11 @@ def mend(number: int, *, by: Actor, reason: str = "") -> HintView:
     about = hint(number, by)
     number_of_grant = about.row.grant
     if not about.at_once or number_of_grant is None:
-        raise Invalid(f"{about.mends}: that needs your choice.")
+        raise Invalid(gettext("%(mends)s: that needs your choice.") % {"mends": about.mends})
     row = Grant.objects.open().filter(pk=number_of_grant).select_related("holder").first()
     if row is None:
         Hint.objects.filter(pk=number).delete()
-        raise Conflict("It has ended meanwhile.")
+        raise Conflict(gettext("It has ended meanwhile."))
     reason = reason or f"{about.label}: {about.ground}"
     hint_fixes.end(row, about.node, about.role, kind=about.row.kind, by=by, reason=reason)
     Hint.objects.filter(realm=about.row.realm_id, grant=row.pk).delete()

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from catalog.nodes import ABSENT, Node
@@ -95,7 +96,7 @@ def entity_node(root: Node, entity: Authorizable) -> Node:
         levels = law.lineage(root.levels[0], entity.type, entity.parts)
         if levels:
             return Node(ABSENT, root.realm_id, root.kind, levels, tuple(level.name for level in levels))
-    raise Invalid(f"{entity} names nothing in {root.name}")
+    raise Invalid(gettext("%(entity)s names nothing in %(realm)s") % {"entity": entity, "realm": root.name})
 
 
 def answer(

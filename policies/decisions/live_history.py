@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from django.db.models import Max
+from django.utils.translation import gettext
 
 from policies.errors import Archived
 from policies.models import Archive
@@ -24,6 +25,9 @@ def check(revision: int, first: int) -> None:
     """The same where it is known from which revision on everything is live."""
     if revision < first:
         raise Archived(
-            f"What was true at revision {revision} is in the archive: the live history begins at revision "
-            f"{first}. Search the archive, or ask for a later date."
+            gettext(
+                "What was true at revision %(revision)s is in the archive: the live history begins "
+                "at revision %(first)s. Search the archive, or ask for a later date."
+            )
+            % {"revision": revision, "first": first}
         )

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from django.conf import settings
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import Keeping, Membership, Principal
 from accounts.seals import is_fact_sealed
@@ -18,7 +19,7 @@ from policies.decisions.facts import is_service_admin
 
 ADMIN, REALM, KEEPER, SWITCH = "service_admin", "realm_office", "keeper", "realm_switch"
 DIRECTORY = "directory"
-ONLY_ADMINS = "Only site admins may do this."
+ONLY_ADMINS = gettext_lazy("Only site admins may do this.")
 
 
 def ask_admin(principal: Principal | None) -> Decision:
@@ -58,7 +59,9 @@ def _is_inside(principal: Principal, keepers: Sequence[Principal]) -> bool:
 
 def of_keeper(actor: Actor, service: Principal) -> Authority:
     """The authority over a service account's tokens.  Raises Refused."""
-    said = f"Only who answers for {service.label} and site admins may do this."
+    said = gettext("Only who answers for %(service)s and site admins may do this.") % {
+        "service": service.label
+    }
     return require(ask_keeper(actor.decides_as, service), actor, otherwise=said)
 
 
@@ -68,7 +71,7 @@ def _decided(yes: bool, operation: str, revision: int) -> Decision:
 
 def of_admin(actor: Actor) -> Authority:
     """The authority of a site admin.  Raises Refused."""
-    return require(ask_admin(actor.decides_as), actor, otherwise=ONLY_ADMINS)
+    return require(ask_admin(actor.decides_as), actor, otherwise=str(ONLY_ADMINS))
 
 
 def is_operator(actor: Actor) -> bool:
@@ -86,7 +89,9 @@ def ask_directory(principal: Principal | None) -> Decision:
 
 def of_directory(actor: Actor) -> Authority:
     """The authority of who keeps people and groups for the directory.  Raises Refused."""
-    refusal = "This service account does not keep the directory: LAKEWARDEN_DIRECTORIES does not name it."
+    refusal = gettext(
+        "This service account does not keep the directory: LAKEWARDEN_DIRECTORIES does not name it."
+    )
     return require(ask_directory(actor.principal), actor, otherwise=refusal)
 
 
@@ -97,7 +102,7 @@ def of_operations(actor: Actor) -> Authority:
 
 def of_realm(actor: Actor, root: Node) -> Authority:
     """The authority of who owns the realm, or of a site admin.  Raises Refused."""
-    said = f"Only the owner of {root.name} and site admins may do this."
+    said = gettext("Only the owner of %(realm)s and site admins may do this.") % {"realm": root.name}
     return require(ask_realm(actor.decides_as, root), actor, otherwise=said)
 
 
@@ -113,5 +118,5 @@ def ask_switch(principal: Principal | None, root: Node, *, enforced: bool) -> De
 
 def of_switch(actor: Actor, root: Node, *, enforced: bool) -> Authority:
     """The authority to do that.  Raises Refused."""
-    said = f"Only the owner of {root.name} may do this."
+    said = gettext("Only the owner of %(realm)s may do this.") % {"realm": root.name}
     return require(ask_switch(actor.decides_as, root, enforced=enforced), actor, otherwise=said)

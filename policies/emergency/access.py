@@ -14,6 +14,7 @@ from datetime import datetime, timedelta
 from django.conf import settings
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Principal, User
 from accounts.record import Origin
@@ -41,6 +42,7 @@ from policies.models.emergencies import EMERGENCY
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.requests import parties
+from policies.sentences import say, sentence
 from policies.services import grant_holders, personal_roles, realm_of
 from policies.services.roles import catalog_kind, must_be_member
 
@@ -49,6 +51,9 @@ READ, WRITE = "read", "write"
 SHORTEST_REASON, SHORTEST_VERDICT, LONGEST, NAMED = 12, 12, 2000, 3
 OPENED = notices.kind("emergency.opened", "your data opened in an emergency")
 TO_REVIEW = notices.kind("emergency.review", "emergencies whose review waits for you")
+TO_READ = sentence("emergency.to_read", "{who} opened {name} in an emergency, to read: {reason}")
+TO_WRITE = sentence("emergency.to_write", "{who} opened {name} in an emergency, to read and write: {reason}")
+IS_OVER = sentence("emergency.over", "The emergency of {who} on {name} is over; review what was done.")
 
 
 @dataclass(frozen=True)
@@ -81,7 +86,7 @@ def open_for_oneself(wanted: EmergencyRequest, *, by: Actor) -> Emergency:
     person = _person(by)
     if wanted.key and (known := Emergency.objects.filter(person=person, request_id=wanted.key).first()):
         if known.securable_id != wanted.node.id:
-            raise Conflict("This key was used to open something else.")
+            raise Conflict(gettext("This key was used to open something else."))
         return known
     with change(EMERGENCY_OPENED, realm=realm_of(wanted.node), by=by, reason=wanted.reason) as current:
         authority = _authority(by, person, wanted.node, current.at)
@@ -119,7 +124,7 @@ def open_for_oneself(wanted: EmergencyRequest, *, by: Actor) -> Emergency:
 
 def _person(by: Actor) -> Principal:
     if by.principal is None or by.on_behalf_of is not None:
-        raise Refused("People open an emergency for themselves, and for nobody else.")
+        raise Refused(gettext("People open an emergency for themselves, and for nobody else."))
     return by.principal
 
 
@@ -128,30 +133,39 @@ def _authority(actor: Actor, person: Principal, node: Node, now: datetime) -> Au
         actor,
         DUTY,
         held=may(person, node, now=now),
-        otherwise="Only people with the duty for emergencies may open this.",
+        otherwise=gettext("Only people with the duty for emergencies may open this."),
     )
 
 
 def _check(wanted: EmergencyRequest, person: Principal, now: datetime) -> tuple[str, ...]:
     """What is to be given.  Raises Invalid, Conflict, Refused."""
     if not 1 <= wanted.hours <= longest():
-        raise Invalid(f"An emergency lasts 1 to {longest()} hours.")
+        raise Invalid(gettext("An emergency lasts 1 to %(most)s hours.") % {"most": longest()})
     if len(wanted.reason.strip()) < SHORTEST_REASON:
-        raise Invalid(f"Say what happened, in at least {SHORTEST_REASON} characters; the owners read it.")
+        raise Invalid(
+            gettext("Say what happened, in at least %(least)s characters; the owners read it.")
+            % {"least": SHORTEST_REASON}
+        )
     must_be_member(wanted.node, person)
     codes = privileges(wanted.node, wanted.action)
     if not codes:
-        raise Invalid("Nothing on such an object can be opened in an emergency.")
+        raise Invalid(gettext("Nothing on such an object can be opened in an emergency."))
     running = Emergency.objects.filter(person=person, securable=wanted.node.id, state="open", until__gt=now)
     if running.exists():
-        raise Conflict("You have opened this already; it is still open.")
+        raise Conflict(gettext("You have opened this already; it is still open."))
     if overlapping := _overlapping(person, wanted.node, now):
         name = overlapping.ref.full_name or overlapping.name
-        raise Conflict(f"You have opened {name} already; end that first, what you ask for overlaps it.")
+        raise Conflict(
+            gettext("You have opened %(name)s already; end that first, what you ask for overlaps it.")
+            % {"name": name}
+        )
     if why := barred(person, wanted.node, now):
         raise Conflict(why)
     if denied := denials(person, wanted.node, codes, now):
-        raise Refused(f"{denied} An emergency does not lift a denial; ask the author of the denial.")
+        raise Refused(
+            gettext("%(denied)s An emergency does not lift a denial; ask the author of the denial.")
+            % {"denied": denied}
+        )
     return codes
 
 
@@ -182,9 +196,11 @@ def barred(person: Principal, node: Node, now: datetime, *, inside: bool = True)
         item.principal for item in approvers.of(before, now=now) if _reviews(item.principal, row, before)
     ]
     names = list(dict.fromkeys(item.label for item in found))[:NAMED]
-    who = " or ".join(names) or "a site admin"
+    who = gettext(" or ").join(names) or gettext("a site admin")
     name = before.ref.full_name or before.name
-    return f"You opened {name} before, and that waits for its review: {who} can close it. Then open it again."
+    return gettext(
+        "You opened %(name)s before, and that waits for its review: %(who)s can close it. Then open it again."
+    ) % {"name": name, "who": who}
 
 
 def privileges(node: Node, action: str) -> tuple[str, ...]:
@@ -233,16 +249,20 @@ def denials(person: Principal, node: Node, codes: Sequence[str], now: datetime) 
     by = [
         station.name for station in mine[0].via if station.kind == "role" and not station.name.startswith("~")
     ]
-    through = f" by role {by[-1]}" if by else ""
-    return f"{mine[0].privilege} is denied to you{through}."
+    if not by:
+        return gettext("%(privilege)s is denied to you.") % {"privilege": mine[0].privilege}
+    return gettext("%(privilege)s is denied to you by role %(role)s.") % {
+        "privilege": mine[0].privilege,
+        "role": by[-1],
+    }
 
 
 def _tell(row: Emergency, node: Node) -> None:
-    name, action = node.ref.full_name or node.name, "read and write" if _writes(row) else "read"
+    code, name = TO_WRITE if _writes(row) else TO_READ, node.ref.full_name or node.name
     notices.tell(
         watchers(row, node),
         OPENED,
-        f"{{who}} opened {name} in an emergency, to {action}: {row.reason}",
+        say(code, name=name, reason=row.reason),
         key=f"emergency:{row.pk}",
         link=f"/emergency/{row.pk}",
         who=row.person,
@@ -281,7 +301,7 @@ def end(number: int, *, by: Actor, reason: str = "") -> Emergency:
     with change(EMERGENCY_ENDED, realm=realm_of(node), by=by, reason=reason) as current:
         own = by.principal is not None and by.principal.pk == row.person_id
         held = own or _governs(by.principal, row, node)
-        authority = authorities.of_duty(by, DUTY, held=held, otherwise="You cannot end it.")
+        authority = authorities.of_duty(by, DUTY, held=held, otherwise=gettext("You cannot end it."))
         EMERGENCY.move(Emergency.objects.filter(pk=row.pk), "end", ended=current.at)
         given = Grant.objects.open().filter(opened=row.revision, origin=Origin.EMERGENCY)
         for fact in given:
@@ -319,7 +339,7 @@ def _review_waits(row: Emergency, node: Node) -> None:
     notices.tell(
         watchers(row, node),
         TO_REVIEW,
-        f"The emergency of {{who}} on {node.ref.full_name or node.name} is over; review what was done.",
+        say(IS_OVER, name=node.ref.full_name or node.name),
         key=f"emergency-review:{row.pk}",
         link=f"/emergency/{row.pk}",
         who=row.person,
@@ -338,11 +358,13 @@ def close(number: int, verdict: str, *, by: Actor) -> Emergency:
     finish(row, timezone.now())
     with change(EMERGENCY_CLOSED, realm=realm_of(node), by=by) as current:
         held = _reviews(by.principal, row, node)
-        words = "Another approver of the object closes it; nobody reviews their own emergency."
+        words = gettext("Another approver of the object closes it; nobody reviews their own emergency.")
         authority = authorities.of_duty(by, "emergency_review", held=held, otherwise=words)
         verdict = recordable(verdict.strip(), LONGEST)
         if len(verdict) < SHORTEST_VERDICT:
-            raise Invalid(f"Say what you found, in at least {SHORTEST_VERDICT} characters.")
+            raise Invalid(
+                gettext("Say what you found, in at least %(least)s characters.") % {"least": SHORTEST_VERDICT}
+            )
         EMERGENCY.move(
             Emergency.objects.filter(pk=row.pk),
             "close",
@@ -388,7 +410,7 @@ def seen(number: int, by: Actor) -> tuple[Emergency, Node]:
     row = Emergency.objects.filter(pk=number).select_related("person", "reviewer").first()
     node = node_of(row.securable_id) if row else None
     if row is None or node is None or by.principal is None or not _sees(by.principal, row, node):
-        raise NotFound("There is no such emergency, or it is not for you to see.")
+        raise NotFound(gettext("There is no such emergency, or it is not for you to see."))
     return row, node
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 from accounts import tokens
 from accounts.models import Principal, Token, User
 from catalog.models import Realm
@@ -174,13 +176,13 @@ class _Doing:
     def node(self) -> Node:
         node = self.deed.holding.node
         if node is None:
-            raise Conflict("What it was about is no longer there.")
+            raise Conflict(gettext("What it was about is no longer there."))
         return node
 
     @property
     def other(self) -> Principal:
         if self.deed.holding.other is None:
-            raise Conflict("What it was about is no longer there.")
+            raise Conflict(gettext("What it was about is no longer there."))
         return self.deed.holding.other
 
     @property
@@ -273,7 +275,7 @@ def _request(it: _Doing) -> None:
 def _seat(it: _Doing) -> None:
     review = Review.objects.filter(pk=it.deed.holding.number).select_related("starter", "realm").first()
     if review is None or it.to is None:
-        raise Conflict("What it was about is no longer there.")
+        raise Conflict(gettext("What it was about is no longer there."))
     rows = worklist.rows_of(review, it.person).filter(worklist.OPEN).values_list("pk", flat=True)
     delegation.pass_on(review, it.to, by=it.by, rows=list(rows))
 
@@ -287,7 +289,10 @@ def _member(it: _Doing) -> None:
     authority = may(it.by, members.REMOVES[kind], it.node)
     owned = Ownership.objects.open().filter(owner=it.person, securable__realm=it.node.realm_id).count()
     if owned:
-        raise Conflict(f"{it.person.label} still owns something in {it.node.name}; hand it over first.")
+        raise Conflict(
+            gettext("%(person)s still owns something in %(name)s; hand it over first.")
+            % {"person": it.person.label, "name": it.node.name}
+        )
     members.remove(it.node, it.person, by=it.by, authority=authority)
 
 

@@ -14,17 +14,20 @@ from accounts.models import Principal
 from accounts.record import END, Origin
 from catalog.models import Placement
 from catalog.nodes import Node, nodes, on_or_below
-from lakewarden.law import dialects
 from policies import notices
 from policies.decisions import approvers
 from policies.models import Assignment, Change, Grant, Notice
 from policies.models.grants import Effect
+from policies.sentences import Right, Said, say, sentence
 from policies.services import scheduled_grants
 
 REMINDED = (timedelta(days=7), timedelta(days=1))
 """So long before the end people are reminded, where it was given before that."""
 ENDS_SOON = notices.kind("access.ends", "your access that ends soon")
 ENDS_FOR = notices.kind("access.ends_for", "access to your data that ends soon for others", mail=False)
+YOURS = sentence("ends.yours", "What you have ends by itself: {what}.")
+THEIRS = sentence("ends.theirs", "What {who} has ends by itself: {what}.")
+ROLE, RIGHT = sentence("ends.role", "role {name}"), sentence("ends.right", "{right} on {name}")
 Fact = Grant | Assignment
 
 
@@ -50,13 +53,12 @@ class Ending:
         return self.fact.privilege if isinstance(self.fact, Grant) else ""
 
     @property
-    def what(self) -> str:
+    def what(self) -> Said:
         """Read on shop.sales.orders; role sales_read."""
         if isinstance(self.fact, Assignment):
-            return f"role {self.node.name}"
-        known = dialects.get(self.node.kind).privilege(self.fact.privilege)
-        label = known.label if known else self.fact.privilege
-        return f"{label} on {self.node.ref.full_name or self.node.name}"
+            return say(ROLE, name=self.node.name)
+        right = Right(self.fact.privilege, self.node.kind)
+        return say(RIGHT, right=right, name=self.node.ref.full_name or self.node.name)
 
 
 def between(start: datetime, end: datetime) -> list[Ending]:
@@ -123,10 +125,10 @@ def _tell(ending: Ending, ahead: timedelta, others: Sequence[Principal]) -> None
     if ending.holder is None:
         return
     key = _key(ending, ahead)
-    mine, told = f"/people/{ending.holder.pk}", f"What you have ends by itself: {ending.what}."
+    mine, told = f"/people/{ending.holder.pk}", say(YOURS, what=ending.what)
     notices.tell(ending.holder, ENDS_SOON, told, link=mine, key=key, until=ending.until)
     others = [other for other in others if other.pk != ending.holder.pk]
-    told = f"What {{who}} has ends by itself: {ending.what}."
+    told = say(THEIRS, what=ending.what)
     notices.tell(others, ENDS_FOR, told, link=extend(ending), who=ending.holder, key=key, until=ending.until)
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from django.db import models
 from django.db.models import Q
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import Principal
 from policies.models.states import Move, States
+from policies.sentences import in_words
 
 OPEN = Q(read__isnull=True, done__isnull=True)
 
@@ -77,8 +78,9 @@ class Letter(models.Model):
 
 
 class Notice(models.Model):
-    """Something one person is told, once for each `key`; `{who}` in the text stands for the person `who`.
+    """Something one person is told, once for each `key`; `{who}` in it stands for the person `who`.
 
+    `text` is English; where there is a `code`, that sentence is read with what `data` fills in.
     `done`: nothing is left to do about it, whoever did it.
     """
 
@@ -86,6 +88,8 @@ class Notice(models.Model):
     kind = models.CharField(max_length=40)
     key = models.CharField(max_length=200)
     text = models.TextField()
+    code = models.CharField(max_length=60, blank=True, default="")
+    data = models.JSONField(default=dict)
     link = models.CharField(max_length=500, blank=True)
     who = models.ForeignKey(Principal, models.PROTECT, null=True, related_name="+")
     until = models.DateTimeField(null=True)
@@ -114,8 +118,9 @@ class Notice(models.Model):
 
     @property
     def sentence(self) -> str:
-        """The text with the name in it, as that person is called now."""
-        return self.text.replace("{who}", self.who.label if self.who else "somebody")
+        """It in the language that is spoken now, with the name of the person as they are called now."""
+        who = self.who.label if self.who else gettext("somebody")
+        return in_words(self.code, {**self.data, "who": who}) or self.text.replace("{who}", who)
 
 
 class NoticeChoice(models.Model):

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from django.db.models import QuerySet
+from django.utils.translation import gettext
 
 from policies.errors import Conflict
 
@@ -84,8 +85,11 @@ class States:
     def too_late(self, state: str | None) -> str:
         """What the loser of a race is told, and who comes when it is over."""
         if state is None:
-            return f"This {self.name} is no longer there."
-        return f"This {self.name} is {self.words[state]} by now; look at it again."
+            return gettext("This %(name)s is no longer there.") % {"name": gettext(self.name)}
+        return gettext("This %(name)s is %(state)s by now; look at it again.") % {
+            "name": gettext(self.name),
+            "state": gettext(self.words[state]),
+        }
 
     def drawn(self) -> str:
         """The life as a picture and a table, in markdown."""

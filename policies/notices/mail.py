@@ -12,7 +12,8 @@ from django.conf import settings
 from django.core.mail import EmailMessage
 from django.db import transaction
 from django.db.models import Min
-from django.utils import timezone, translation
+from django.utils import dateformat, timezone, translation
+from django.utils.translation import gettext, ngettext, pgettext
 
 from accounts import languages
 from accounts.models import Principal, User
@@ -111,12 +112,14 @@ def _many(rows: Sequence[Notice], zone: tzinfo) -> tuple[str, str]:
     for code, some in groupby(sorted(rows, key=lambda row: row.kind), key=lambda row: row.kind):
         told = "\n".join(_told(row, zone) for row in some)
         known = KINDS.get(code)
-        parts.append(f"{known.heading if known else code}\n\n{told}")
-    return f"{len(rows)} notices of {settings.LAKEWARDEN_URL}", "\n".join([*parts, _foot()])
+        parts.append(f"{gettext(known.heading) if known else code}\n\n{told}")
+    subject = ngettext("%(many)s notice of %(site)s", "%(many)s notices of %(site)s", len(rows))
+    return subject % {"many": len(rows), "site": settings.LAKEWARDEN_URL}, "\n".join([*parts, _foot()])
 
 
 def _subject(row: Notice) -> str:
-    text = " ".join(f"{'Urgent: ' if row.urgent else ''}{row.sentence}".split())
+    sentence = gettext("Urgent: %(sentence)s") % {"sentence": row.sentence} if row.urgent else row.sentence
+    text = " ".join(sentence.split())
     return text if len(text) <= LONGEST_SUBJECT else f"{text[: LONGEST_SUBJECT - 1]}…"
 
 
@@ -124,7 +127,8 @@ def _told(row: Notice, zone: tzinfo) -> str:
     """The sentence, its end and its one link."""
     lines = [row.sentence]
     if row.until:
-        lines.append(f"Until {row.until.astimezone(zone):%a %-d %b %Y, %H:%M} ({zone}).")
+        until = dateformat.format(row.until.astimezone(zone), pgettext("a moment in a mail", "D j M Y, H:i"))
+        lines.append(gettext("Until %(time)s (%(zone)s).") % {"time": until, "zone": zone})
     return "\n".join([*lines, link_of(row.link), ""])
 
 
@@ -133,7 +137,8 @@ def link_of(path: str) -> str:
 
 
 def _foot() -> str:
-    return f"-- \nNotification settings: {link_of('/inbox/settings')}\n"
+    settings_link = gettext("Notification settings: %(link)s") % {"link": link_of("/inbox/settings")}
+    return f"-- \n{settings_link}\n"
 
 
 def call_of(letter: Letter) -> dict[str, object]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 from datetime import datetime
+from typing import Any
 
 from django.conf import settings
 from django.db import transaction
@@ -16,12 +17,13 @@ from accounts.models import Keeping, Membership, Principal, User
 from policies.models.notices import OPEN, How, Letter, Notice, NoticeChoice
 from policies.notices.chat_hooks import configured
 from policies.notices.kinds import KINDS
+from policies.sentences import Said
 
 
 def tell(
     people: Principal | Iterable[Principal],
     kind: str,
-    text: str,
+    said: Said | str,
     *,
     key: str,
     link: str = "",
@@ -32,14 +34,15 @@ def tell(
     """Tell people something once: a second call with the same key tells nobody twice.  Answers how many.
 
     To be called in the change or transaction that it tells of.  Each member of a group is told, and for a
-    service account its keepers; people who cannot sign in are not.  `text` is a sentence; write `{who}`
-    where the name of the person `who` goes, and no other names, so that an erased person is forgotten here
-    too.  `link` is a path of the console (`/requests/12`).  What is `urgent` goes by mail at once, whatever
-    its reader chose.
+    service account its keepers; people who cannot sign in are not.  What is `said` is a sentence that its
+    reader gets in their language, or a text in no other; write `{who}` where the name of the person `who`
+    goes, and no other names, so that an erased person is forgotten here too.  `link` is a path of the
+    console (`/requests/12`).  What is `urgent` goes by mail at once, whatever its reader chose.
     """
     if kind not in KINDS:
         raise ValueError(f"kind of notice `{kind}` is not registered")
     now = timezone.now()
+    words = _words(said)
     named = [people] if isinstance(people, Principal) else list(people)
     with transaction.atomic():
         ways = _ways(persons(named, now), kind, urgent=urgent)
@@ -48,21 +51,29 @@ def tell(
                 recipient_id=one,
                 kind=kind,
                 key=key,
-                text=text,
                 link=link,
                 who=who,
                 until=until,
                 urgent=urgent,
                 made=now,
                 how=how,
+                **words,
             )
             for one, how in ways.items()
             if how != How.NOTHING
         ]
         Notice.objects.bulk_create(rows, ignore_conflicts=True)
-        _call(rows[:1] or [Notice(kind=kind, key=key, text=text, link=link, who=who, until=until, made=now)])
+        _call(rows[:1] or [Notice(kind=kind, key=key, link=link, who=who, until=until, made=now, **words)])
         recount([row.recipient_id for row in rows])
     return len(rows)
+
+
+def _words(said: Said | str) -> dict[str, Any]:
+    """What is kept of it: a code with values, and the English text that programs read."""
+    if isinstance(said, str):
+        return {"text": said}
+    kept = Said(said.code, {"who": "{who}", **said.values})
+    return {"text": kept.english, "code": said.code, "data": said.as_data()["values"]}
 
 
 def settle(*keys: str, person: Principal | None = None) -> int:

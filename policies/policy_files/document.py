@@ -10,6 +10,7 @@ from typing import Any
 
 import jsonschema  # type: ignore[import-untyped]
 import yaml
+from django.utils.translation import gettext
 
 from accounts.text import holdable
 from catalog.nodes import Node
@@ -122,11 +123,11 @@ class _Loader(_Fast):  # type: ignore[misc,valid-type]  # which of the two the m
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         if not all(isinstance(key, yaml.ScalarNode) for key, _ in node.value):
-            raise Invalid("A policy file has texts alone as names.")
+            raise Invalid(gettext("A policy file has texts alone as names."))
         names = [key.value for key, _ in node.value]
         if len(set(names)) != len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise Invalid(f"{twice} stands twice in one place of the file.")
+            raise Invalid(gettext("%(name)s stands twice in one place of the file.") % {"name": twice})
         return super().construct_mapping(node, deep=deep)
 
 
@@ -146,14 +147,16 @@ def read(text: str) -> PolicyFile:
         _check_events(text)
         value = yaml.load(text, Loader=_Loader)  # noqa: S506  # safe: a subclass of SafeLoader
     except UnicodeError:
-        raise Invalid("This file holds what is no character.") from None
+        raise Invalid(gettext("This file holds what is no character.")) from None
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         where = f" in line {mark.line + 1}" if mark else ""
-        raise Invalid(f"This is no YAML{where}.") from None
+        raise Invalid(gettext("This is no YAML%(where)s.") % {"where": where}) from None
     error = next(iter(sorted(_VALIDATOR.iter_errors(value), key=lambda each: each.json_path)), None)
     if error is not None:
-        raise Invalid(f"At {error.json_path}: {error.message[:300]}.")
+        raise Invalid(
+            gettext("At %(place)s: %(message)s.") % {"place": error.json_path, "message": error.message[:300]}
+        )
     return PolicyFile(
         value["realm"],
         value.get("law", ""),
@@ -168,14 +171,14 @@ def _check_events(text: str) -> None:
     depth = 0
     for event in yaml.parse(text, Loader=_Fast):
         if isinstance(event, yaml.AliasEvent):
-            raise Invalid("A policy file repeats nothing by marks (&, *). Write it out.")
+            raise Invalid(gettext("A policy file repeats nothing by marks (&, *). Write it out."))
         if getattr(event, "tag", None) is not None:
-            raise Invalid("A policy file names no types (!). Write plain texts.")
+            raise Invalid(gettext("A policy file names no types (!). Write plain texts."))
         if isinstance(event, yaml.ScalarEvent) and not holdable(event.value):
-            raise Invalid("This file holds what is no character.")
+            raise Invalid(gettext("This file holds what is no character."))
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
-            raise Invalid("A policy file has no such depth.")
+            raise Invalid(gettext("A policy file has no such depth."))
 
 
 def _statements(value: Mapping[str, Any]) -> Iterable[Statement]:
@@ -230,9 +233,11 @@ def _moment(text: str) -> str:
     try:
         moment = datetime.fromisoformat(text)
     except ValueError:
-        raise Invalid(f"{text} is no time such as 2026-01-31T12:00:00+00:00.") from None
+        raise Invalid(
+            gettext("%(text)s is no time such as 2026-01-31T12:00:00+00:00.") % {"text": text}
+        ) from None
     if moment.tzinfo is None:
-        raise Invalid(f"{text} lacks its time zone, such as +00:00.")
+        raise Invalid(gettext("%(text)s lacks its time zone, such as +00:00.") % {"text": text})
     return moment.astimezone(UTC).isoformat()
 
 

@@ -14,6 +14,7 @@ from datetime import datetime
 from functools import cached_property
 
 from django.db.models import Max, Q
+from django.utils.translation import gettext
 
 from accounts import people
 from accounts.models import Principal
@@ -77,9 +78,15 @@ class Plan:
     def __init__(self, root: Node, file: PolicyFile) -> None:
         self.root, self.file = root, file
         if file.realm != root.name:
-            raise Invalid(f"This file is about realm {file.realm}, not {root.name}.")
+            raise Invalid(
+                gettext("This file is about realm %(realm)s, not %(here)s.")
+                % {"realm": file.realm, "here": root.name}
+            )
         if file.law and file.law != root.kind:
-            raise Invalid(f"This file is written for the law {file.law}; {root.name} has {root.kind}.")
+            raise Invalid(
+                gettext("This file is written for the law %(law)s; %(realm)s has %(its_law)s.")
+                % {"law": file.law, "realm": root.name, "its_law": root.kind}
+            )
         # the last change that could matter to the realm: its own, or of no realm, such as of a group
         rows = Revision.objects.filter(Q(realm=root.realm_id) | Q(realm__isnull=True))
         self.revision = rows.aggregate(last=Max("revision"))["last"] or 0
@@ -132,15 +139,24 @@ class Plan:
                 try:
                     ref = reference_of(root, target)
                 except (BadName, BadEntity) as problem:
-                    raise Invalid(f"{target} names no object: {problem}.") from None
+                    raise Invalid(
+                        gettext("%(target)s names no object: %(problem)s.")
+                        % {"target": target, "problem": problem}
+                    ) from None
                 if not ref.path or ref.type not in dialects.get(root.kind).types:
-                    raise Invalid(f"{target} names no object of {root.name}.")
+                    raise Invalid(
+                        gettext("%(target)s names no object of %(realm)s.")
+                        % {"target": target, "realm": root.name}
+                    )
             if not target or target in new or target in self.present.targets:
                 continue
             if law.by_text and statement.kind in (kinds.GRANT, kinds.GIVES):
                 patterns.named(self.root, target)
             elif not (target.startswith("role:") and target[5:] in roles_named):
-                raise Invalid(f"There is no {target} in {self.root.name}, and the file does not register it.")
+                raise Invalid(
+                    gettext("There is no %(target)s in %(realm)s, and the file does not register it.")
+                    % {"target": target, "realm": self.root.name}
+                )
 
     def _steps(self) -> Iterator[Step]:
         wanted, present = _by_key(self.file.statements), _by_key(self.present.statements)
@@ -289,7 +305,9 @@ def apply(root: Node, file: PolicyFile, *, seen: str, by: Actor, reason: str = "
     with change(POLICY_APPLIED, realm=realm_of(root), by=by, reason=reason) as current:
         plan = Plan(root, file)
         if plan.digest != seen:
-            raise Conflict("This is not the plan that was seen: the realm or the file changed. Plan again.")
+            raise Conflict(
+                gettext("This is not the plan that was seen: the realm or the file changed. Plan again.")
+            )
         if not plan.steps:
             return plan
         counts = {"adds": len(plan.adds), "changes": len(plan.changes), "removals": len(plan.removals)}
@@ -353,7 +371,10 @@ def _parent(root: Node, type_: str, path: tuple[str, ...], *, schema: bool = Fal
     above = "schema" if schema else next(iter(types[-2:-1]), "")
     [node] = find_all(spelled([ObjectRef(above, root.name, path)]))
     if node is None:
-        raise Invalid(f"There is nothing that {type_} {'.'.join(path)} could stand in.")
+        raise Invalid(
+            gettext("There is nothing that %(type)s %(path)s could stand in.")
+            % {"type": type_, "path": ".".join(path)}
+        )
     return node
 
 

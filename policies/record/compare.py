@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext
 
 from accounts.models import Membership, Principal
 from accounts.record import Fact, FactRow
@@ -100,7 +101,10 @@ def courses(node: Node, since: Past, until: Past) -> list[Course]:
     """Everybody who had access at any time between two states, and when; by name.  Raises Invalid."""
     moments = turning_points(node, since, until)
     if len(moments) > MOST:
-        raise Invalid(f"more than {MOST} changes matter to this in that time; choose a shorter one")
+        raise Invalid(
+            gettext("more than %(most)s changes matter to this in that time; choose a shorter one")
+            % {"most": MOST}
+        )
     found: dict[int, Course] = {}
     open_: dict[int, Spell] = {}
     for past in moments:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from django.utils.translation import gettext
+
 from accounts.models import Principal
 from accounts.record import Fact
 from catalog.models import Placement, Realm
@@ -40,7 +42,7 @@ def _stands_on_what_is_there(current: ChangeInProgress) -> None:
     needed = {pk for fact in current.begun if fact.closed is None for pk in _rests_on(fact)} - {None}
     there = Placement.objects.open().filter(securable__in=needed).values_list("securable", flat=True)
     if needed - set(there):
-        raise NotFound("What this is about is no longer there.")
+        raise NotFound(gettext("What this is about is no longer there."))
 
 
 def _rests_on(fact: Fact) -> tuple[int | None, ...]:
@@ -61,7 +63,7 @@ def _realm_keeps_an_owner(current: ChangeInProgress) -> None:
     roots = Placement.objects.open().filter(securable__in=lost, parent__isnull=True)
     owned = Ownership.objects.open().filter(securable__in=lost).values("securable")
     if lost and roots.exclude(securable__in=owned).exists():
-        raise Conflict("A realm cannot be left without an owner; set another owner first.")
+        raise Conflict(gettext("A realm cannot be left without an owner; set another owner first."))
 
 
 def _no_allow_beside_deny(current: ChangeInProgress) -> None:
@@ -76,7 +78,10 @@ def _no_allow_beside_deny(current: ChangeInProgress) -> None:
         effects.setdefault(tuple(target), set()).add(effect)
     for fact in begun:
         if len(effects.get(tuple(getattr(fact, name) for name in _TARGET), ())) > 1:
-            raise Invalid(f"{fact.privilege} cannot be both allowed and denied on one object in one role.")
+            raise Invalid(
+                gettext("%(privilege)s cannot be both allowed and denied on one object in one role.")
+                % {"privilege": fact.privilege}
+            )
 
 
 def _roles_alone_where_set(current: ChangeInProgress) -> None:
@@ -93,9 +98,9 @@ def _roles_alone_where_set(current: ChangeInProgress) -> None:
         return
     strict = Realm.objects.filter(kind=Realm.Kind.CDAP, settings__grants=ROLES_ALONE)
     if strict.filter(pk__in={fact.realm_id for fact in given}).exists():
-        raise Invalid("Privileges are granted to roles only here; give them to a role.")
+        raise Invalid(gettext("Privileges are granted to roles only here; give them to a role."))
     if strict.filter(securables__in={fact.role_id for fact in joined}).exists():
-        raise Invalid("Roles are assigned to groups only here; put people into a group.")
+        raise Invalid(gettext("Roles are assigned to groups only here; put people into a group."))
 
 
 _TARGET = ("role_id", "holder_id", "securable_id", "privilege")

@@ -18,6 +18,7 @@ from policies import notices
 from policies.models import Counter, Notice, Verification
 from policies.record import session_locks, wakeups
 from policies.record.verify import Verdict, verify, verify_parts
+from policies.sentences import Said, say, sentence
 
 LOCKS = 0x7665_7269
 
@@ -27,6 +28,12 @@ TURNS = 24
 LEAST = 2_000
 """Changes of a turn, where the record is short."""
 DIFFERS = notices.kind("record.differs", "a record that is broken, or tables that are not as it says")
+BROKEN = sentence("record.broken", "The record is broken: {broken}.")
+TABLES_DIFFER = sentence(
+    "record.tables",
+    "{many} row is not as the record says: the tables were written past the console.",
+    "{many} rows are not as the record says: the tables were written past the console.",
+)
 
 logger = logging.getLogger(__name__)
 
@@ -102,8 +109,8 @@ def _tell(row: Verification, verdict: Verdict) -> None:
         if row.whole:  # a part that is good says nothing of the rest
             notices.settle(*open_.values_list("key", flat=True).distinct())
         return
-    text = in_words(verdict.broken, verdict.differences)
-    logger.error("%s %s", text, " ".join([verdict.broken or "", *verdict.differing]))
+    text = _said(verdict.broken, verdict.differences)
+    logger.error("%s %s", text.english, " ".join([verdict.broken or "", *verdict.differing]))
     if not open_.exists():
         admins = Principal.objects.filter(
             kind=Principal.Kind.USER, name__in=settings.LAKEWARDEN_SERVICE_ADMINS
@@ -119,7 +126,8 @@ def trouble() -> Verification | None:
 
 def in_words(broken: str | None, differences: int) -> str:
     """What a reading found, in a sentence."""
-    if broken:
-        return f"The record is broken: {broken}."
-    rows = "1 row is" if differences == 1 else f"{differences} rows are"
-    return f"{rows} not as the record says: the tables were written past the console."
+    return str(_said(broken, differences))
+
+
+def _said(broken: str | None, differences: int) -> Said:
+    return say(BROKEN, broken=broken) if broken else say(TABLES_DIFFER, many=differences)

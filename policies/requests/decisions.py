@@ -6,6 +6,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from django.utils.translation import gettext
+
 from accounts.models import Principal
 from accounts.text import holdable
 from catalog.models import Realm
@@ -69,7 +71,7 @@ def approve(
         held = _held(request, parts, by, current.at, role=role)
         if yes.give.keys() - {item.part.number for item in held} - set(parts):
             # a misspelt name of what is cut down would give the whole of it
-            raise Invalid("You cut down a part that is not among those you decide here.")
+            raise Invalid(gettext("You cut down a part that is not among those you decide here."))
         _check_yes(request, yes, held, current.at)
         for item in held:
             _approve(current, request, item, yes, said)
@@ -85,7 +87,7 @@ def refuse(number: int, reason: str, *, by: Actor, parts: Collection[int] = ()) 
     """Say no to parts, or to all that the actor may decide, and why.  Raises as `approve`."""
     said = _text(reason)
     if len(said) < 3:
-        raise Invalid("Say why it is refused.")
+        raise Invalid(gettext("Say why it is refused."))
     with change(REFUSED, realm=_realm_of(number, by), by=by, reason=said) as current:
         request = _found(number)
         for item in _held(request, parts, by, current.at):
@@ -100,12 +102,12 @@ def ask_back(number: int, question: str, *, by: Actor, parts: Collection[int] = 
     """Ask the requester something before deciding.  Raises as `approve`."""
     said = _text(question)
     if len(said) < 3:
-        raise Invalid("Write what you want to know.")
+        raise Invalid(gettext("Write what you want to know."))
     with change(ASKED_BACK, realm=_realm_of(number, by), by=by, reason=said) as current:
         request = _found(number)
         held = [item for item in _held(request, parts, by, current.at) if item.part.state == "asked"]
         if not held:
-            raise Conflict("Something was asked back already; wait for the answer, or decide.")
+            raise Conflict(gettext("Something was asked back already; wait for the answer, or decide."))
         for item in held:
             PART.move(request.parts.filter(pk=item.part.pk), "ask_back")
         told = ", ".join(part_in_words(item.part) for item in held)
@@ -117,7 +119,7 @@ def ask_back(number: int, question: str, *, by: Actor, parts: Collection[int] = 
 
 def _realm_of(number: int, by: Actor) -> Realm | None:
     if by.principal is not None and by.principal.kind != Principal.Kind.USER:
-        raise Refused(mandates.PEOPLE_ONLY)
+        raise Refused(str(mandates.PEOPLE_ONLY))
     row = AccessRequest.objects.select_related("realm").filter(pk=number).first()
     if row is None:
         raise NotFound(no_such(number))
@@ -125,13 +127,16 @@ def _realm_of(number: int, by: Actor) -> Realm | None:
 
 
 def no_such(number: int) -> str:
-    return f"There is no request {number}, or it is not for you to see."
+    return gettext("There is no request %(number)s, or it is not for you to see.") % {"number": number}
 
 
 def _text(text: str) -> str:
     said = text.strip()
     if len(said) > LONGEST_REASON or not holdable(said):
-        raise Invalid(f"A text has at most {LONGEST_REASON} letters, all of which can be kept.")
+        raise Invalid(
+            gettext("A text has at most %(most)s letters, all of which can be kept.")
+            % {"most": LONGEST_REASON}
+        )
     return said
 
 
@@ -151,26 +156,26 @@ def _held(
     rows = request.parts.select_related("decided_by").order_by("number")
     asked = [part for part in rows if not wanted or part.number in wanted]
     if by.principal is not None and by.principal.pk in parties.of(request):
-        raise Refused(parties.OWN)
+        raise Refused(str(parties.OWN))
     mine = mandates.of(request, asked, by, now=now)
     if role is not None:
         mine = _by_role(request, asked, by, role, mine, now)
     if not mine:
         every = list(request.parts.all())
         unheard = (
-            Refused("These parts are for others to decide.")
+            Refused(gettext("These parts are for others to decide."))
             if mandates.of(request, every, by, now=now)
             else NotFound(no_such(request.pk))
         )
         raise unheard
     if request.state in WAITING and now >= request.lapses_at:
-        raise Conflict("This request has lapsed: nobody decided it in time.")
+        raise Conflict(gettext("This request has lapsed: nobody decided it in time."))
     if not wanted and role is None:
         mine = _addressed(mine, now) or mine
     held = [item for item in mine if item.part.state in WAITING]
     refused = {part.number for part in asked if wanted} - {item.part.number for item in mine}
     if refused or (wanted and {part.number for part in asked} != set(wanted)):
-        raise Refused("Some of these parts are for others to decide.")
+        raise Refused(gettext("Some of these parts are for others to decide."))
     if not held:
         raise Conflict(_too_late(request, mine[0].part))
     return held
@@ -187,9 +192,10 @@ def _addressed(mine: Sequence[Mandate], now: datetime) -> list[Mandate]:
 
 
 def _too_late(request: AccessRequest, part: RequestPart) -> str:
-    who = f" {part.decided_by.label}" if part.decided_by else ""
-    if part.state in (*GRANTED, "refused") and who:
-        return f"{who.strip()} has {PART.words[part.state]} this by now; look at it again."
+    if part.state in (*GRANTED, "refused") and part.decided_by:
+        refused = gettext("%(who)s has refused this by now; look at it again.")
+        granted = gettext("%(who)s has approved this by now; look at it again.")
+        return (refused if part.state == "refused" else granted) % {"who": part.decided_by.label}
     if request.state not in WAITING:
         return REQUEST.too_late(request.state)
     return PART.too_late(part.state)
@@ -206,35 +212,40 @@ def _by_role(
     """The parts that a role covers, by the right to give that role; and those that it does not cover."""
     node = node_of(role)
     if node is None or node.type != "role" or not role_proposals.gives_exactly(role, request, parts):
-        raise Invalid("That role does not give exactly the access requested here.")
+        raise Invalid(gettext("That role does not give exactly the access requested here."))
     every = [part for part in request.parts.all() if part.kind == Kind.PRIVILEGE]
     if any(part.state not in WAITING and part.given != part.privileges for part in every):
-        raise Invalid("Part of this was refused or reduced, and that role would give all of it.")
+        raise Invalid(gettext("Part of this was refused or reduced, and that role would give all of it."))
     held = mandates.over_role(request, parts, by, node, now=now)
     if not held:
-        raise Refused(f"You may not give role {node.name}.")
+        raise Refused(gettext("You may not give role %(name)s.") % {"name": node.name})
     return [*held, *(item for item in mine if item.part.kind != Kind.PRIVILEGE)]
 
 
 def _check_yes(request: AccessRequest, yes: Yes, held: Sequence[Mandate], now: datetime) -> None:
     if yes.lasts and yes.until:
-        raise Invalid("Say how long, or until when; not both.")
+        raise Invalid(gettext("Say how long, or until when; not both."))
     shorter = durations.ends(now, yes.lasts, yes.until, request.zone)
     asked = durations.ends(now, request.lasts, request.until, request.zone)
     if shorter is not None and shorter <= now:
-        raise Invalid("The end is in the past.")
+        raise Invalid(gettext("The end is in the past."))
     if shorter is not None and shorter > now + timedelta(days=durations.LONGEST_DAYS):
-        raise Invalid("Nothing is given for longer than ten years; leave the end out for none.")
+        raise Invalid(gettext("Nothing is given for longer than ten years; leave the end out for none."))
     if shorter is not None and asked is not None and shorter > asked:
-        raise Invalid("It can be given for less long than was asked, not for longer.")
+        raise Invalid(gettext("It can be given for less long than was asked, not for longer."))
     for item in held:
         given = yes.give.get(item.part.number)
         if given is not None and (not given or not set(given) <= set(item.part.privileges)):
-            raise Invalid("Give some of the privileges that were asked for, and no other; or refuse.")
+            raise Invalid(
+                gettext("Give some of the privileges that were asked for, and no other; or refuse.")
+            )
         if given is not None and yes.role is not None and set(given) != set(item.part.privileges):
-            raise Invalid("A role is given whole; give less of this without the role.")
+            raise Invalid(gettext("A role is given whole; give less of this without the role."))
         if not item.place.exact and item.part.kind != Kind.MEMBERSHIP:
-            raise Invalid(f"There is no {item.part.type} {item.part.name}; refuse this, or make it first.")
+            raise Invalid(
+                gettext("There is no %(type)s %(name)s; refuse this, or make it first.")
+                % {"type": item.part.type, "name": item.part.name}
+            )
 
 
 def _approve(

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from django.utils.translation import gettext
+
 from policies.errors import Invalid
 
 _FORM = re.compile(
@@ -48,9 +50,12 @@ def lasting(text: str) -> Lasting:
     weeks, days, hours, minutes = (int(group or 0) for group in match.groups()) if match else (0, 0, 0, 0)
     found = Lasting(days + 7 * weeks, minutes + 60 * hours)
     if not found.days and not found.minutes:
-        raise Invalid(f"`{text[:40]}` is no length of time; write P30D for 30 days or PT8H for 8 hours.")
+        raise Invalid(
+            gettext("`%(text)s` is no length of time; write P30D for 30 days or PT8H for 8 hours.")
+            % {"text": text[:40]}
+        )
     if found.days + found.minutes / 1440 > LONGEST_DAYS:
-        raise Invalid("Nothing is asked for longer than ten years; leave the length out for no end.")
+        raise Invalid(gettext("Nothing is asked for longer than ten years; leave the length out for no end."))
     return found
 
 
@@ -59,7 +64,9 @@ def zone(name: str) -> ZoneInfo:
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
-        raise Invalid(f"`{name[:60]}` is no time zone; write one such as Europe/Berlin.") from None
+        raise Invalid(
+            gettext("`%(name)s` is no time zone; write one such as Europe/Berlin.") % {"name": name[:60]}
+        ) from None
 
 
 def ends(start: datetime, lasts: str, until: datetime | None, zone_name: str) -> datetime | None:

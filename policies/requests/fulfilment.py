@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from django.utils.translation import gettext
+
 from accounts.models import Principal
 from accounts.record import Origin
 from catalog.nodes import Node
@@ -93,7 +95,7 @@ def _give(
 ) -> None:
     end = ends(request, [item.part for item in held], current.at)
     if end is not None and end <= current.at:
-        raise Invalid("The time that was asked for is over.")
+        raise Invalid(gettext("The time that was asked for is over."))
     ordered = sorted(held, key=lambda one: (one.part.kind != RequestPart.Kind.MEMBERSHIP, one.part.number))
     for item in ordered:
         actor, authority = replace(item.actor, via=DOOR), item.authority
@@ -131,7 +133,7 @@ def _role(mandate: Mandate) -> Node:
         else None
     )
     if found is None or found.type != "role":
-        raise NotFound("That role is no longer there.")
+        raise NotFound(gettext("That role is no longer there."))
     return found
 
 
@@ -145,7 +147,7 @@ def _grant(
     reason: str,
 ) -> None:
     if not place.exact:
-        raise NotFound(f"There is no {place.kind} of that name any more.")
+        raise NotFound(gettext("There is no %(type)s of that name any more.") % {"type": place.kind})
     if dialects.get(place.node.kind).by_text:
         root = next(iter(place.levels))
         text = patterns.named(root, place.text)

@@ -7,6 +7,8 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from django.utils.translation import gettext, gettext_lazy
+
 from accounts.entering import able
 from accounts.models import Principal
 from catalog.nodes import Node
@@ -19,7 +21,7 @@ from policies.requests import decision_places, parties
 from policies.requests.approval_seals import is_approval_sealed
 
 log = logging.getLogger(__name__)
-PEOPLE_ONLY = "Requests are decided by people, not by programs."
+PEOPLE_ONLY = gettext_lazy("Requests are decided by people, not by programs.")
 
 
 @dataclass(frozen=True)
@@ -49,9 +51,9 @@ def of(request: AccessRequest, parts: Collection[RequestPart], by: Actor, *, now
     """
     person = by.principal
     if person is None:
-        raise Refused("Nobody is signed in.")
+        raise Refused(gettext("Nobody is signed in."))
     if person.kind != Principal.Kind.USER:
-        raise Refused(PEOPLE_ONLY)
+        raise Refused(str(PEOPLE_ONLY))
     rights = [Rights(candidate, APPROVE, now) for candidate in _candidates(request, person, now)]
     there = decision_places.of_rows(list(parts), request.holder.kind) if rights else {}
     found = (_over(part, there.get(part.pk), by, rights) for part in parts)

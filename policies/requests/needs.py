@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
+from django.utils.translation import gettext
+
 from accounts.models import Principal
 from accounts.record import END
 from catalog.nodes import Node
@@ -79,13 +81,15 @@ class Worked:
 def refs_of(wanted: Sequence[WantedAction]) -> tuple[ObjectRef, ...]:
     """The objects meant, as they were named, all of one realm.  Raises Invalid."""
     if not wanted or len(wanted) > MOST_WANTED:
-        raise Invalid(f"Ask for one thing at least, and for {MOST_WANTED} at most.")
+        raise Invalid(
+            gettext("Ask for one thing at least, and for %(most)s at most.") % {"most": MOST_WANTED}
+        )
     try:
         refs = [ObjectRef.parse(item.type, item.name) for item in wanted]
     except BadName as problem:
         raise Invalid(f"{problem}.") from problem
     if len({ref.realm for ref in refs}) > 1:
-        raise Invalid("Ask for each realm apart.")
+        raise Invalid(gettext("Ask for each realm apart."))
     return tuple(refs)
 
 
@@ -159,7 +163,10 @@ def _wanted(
         return _One(ref, [*membership, ("role", ref, "")], [], shown)
     operation = ground.law.action(ref.type, wanted_action.action)
     if operation is None:
-        raise Invalid(f"There is no action {wanted_action.action[:60]} on a {ref.type[:30]}.")
+        raise Invalid(
+            gettext("There is no action %(action)s on a %(type)s.")
+            % {"action": wanted_action.action[:60], "type": ref.type[:30]}
+        )
     ground = _with_inside(ground, operation, places, shown, ref)
     found = [_lacks(ground, operation, wanted_action, moment) for moment in moments]
     lacks = list(dict.fromkeys(lack for some in found for lack in some))
@@ -183,7 +190,10 @@ def _told(asked: ObjectRef, kept: ObjectRef, shown: resolve_path.Places) -> Obje
 def _known(ref: ObjectRef, places: resolve_path.Places, shown: resolve_path.Places, held: Slice) -> _Ground:
     law = dialects.get(shown[0].kind)
     if law.steps_to(ref.type, ref.path) is None and ref.type != law.root_type:
-        raise Invalid(f"In {shown[0].name} nothing is called `{ref.type[:30]} {ref.full_name[:100]}`.")
+        raise Invalid(
+            gettext("In %(realm)s nothing is called `%(type)s %(object)s`.")
+            % {"realm": shown[0].name, "type": ref.type[:30], "object": ref.full_name[:100]}
+        )
     node = resolve_path.named_by(ref, places)
     lineage, names = resolve_path.way(ref, node, shown)
     return _Ground(law, lineage, names, held)
@@ -193,7 +203,7 @@ def _unheard(ref: ObjectRef, holder: Principal, now: datetime) -> _Ground:
     """As if nobody had given anything in a realm of that name."""
     found = resolve_path.unheard(ref)
     if found is None:
-        raise Invalid(f"No realm has a {ref.type[:30]} of such a name.")
+        raise Invalid(gettext("No realm has a %(type)s of such a name.") % {"type": ref.type[:30]})
     law, lineage, names = found
     bare = engine.build(holder.ref, ref.realm, law.code, 0, (), member=False, now=now.timestamp())
     return _Ground(law, lineage, names, bare)
@@ -227,12 +237,20 @@ def _why_not(found: Explanation, wanted_action: WantedAction, ways: Sequence[Seq
     kinds = {lack.kind for lack in ways[0]} if ways else {found.decision.reason}
     if "ownership" in kinds:
         what = f"{wanted_action.action} on {wanted_action.name}"
-        return f"{what} is for owners alone; ownership is handed over, not asked for."
+        return gettext("%(what)s is for owners alone; ownership is handed over, not asked for.") % {
+            "what": what
+        }
     if "mode" in kinds:
-        return "Authorization is switched off in this realm, so that this cannot be given there."
+        return gettext("Authorization is switched off in this realm, so that this cannot be given there.")
     if "service_admin" in kinds:
-        return f"{wanted_action.action} on {wanted_action.name} is for site admins alone."
-    return f"{wanted_action.action} on {wanted_action.name} cannot be asked for."
+        return gettext("%(action)s on %(name)s is for site admins alone.") % {
+            "action": wanted_action.action,
+            "name": wanted_action.name,
+        }
+    return gettext("%(action)s on %(name)s cannot be asked for.") % {
+        "action": wanted_action.action,
+        "name": wanted_action.name,
+    }
 
 
 def _denial(lack: Lack, ground: _Ground) -> Denial:

@@ -8,10 +8,34 @@ from accounts.models import Principal
 from policies import notices
 from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.requests import decision_places, parties
+from policies.sentences import Said, Type, say, sentence
 
 TO_DECIDE = notices.kind("request.to_decide", "requests that wait for your decision")
 ANSWERS = notices.kind("request.answers", "what became of your requests")
 QUESTIONS = notices.kind("request.questions", "questions about your requests")
+ASKED = sentence("request.asked", "{who} waits for your decision: {what}.")
+ESCALATED = sentence("request.escalated", "Nobody has decided yet, so you are asked: {who} waits for {what}.")
+REOPENED = sentence(
+    "request.reopened", "Somebody who had approved it may no longer, so {who} waits for you: {what}."
+)
+ANSWERED = sentence("request.answered", "{who} answered your question about a request: {what}.")
+ASKED_BACK = sentence(
+    "request.asked_back", "Before it is decided, an approver has a question about your request: {what}."
+)
+DELIVERED = sentence("request.delivered", "What you asked for works now in {where}: {what}.")
+BECAME = {
+    "approved": sentence("request.approved", "Your request was approved: {what}."),
+    "approved_less": sentence("request.approved_less", "Your request was approved in part: {what}."),
+    "refused": sentence("request.refused", "Your request was refused: {what}."),
+    "lapsed": sentence("request.lapsed", "Your request lapsed, because nobody decided it in time: {what}."),
+    "asked": sentence("request.waits_again", "Your request waits for a decision again: {what}."),
+}
+WANTS, MORE_WANTS = sentence("wants", "{some}"), sentence("wants.more", "{some} and more")
+GRANT = sentence("want.grant", "give access to {name}")
+READ, WRITE = sentence("want.read", "read {name}"), sentence("want.write", "write {name}")
+USE, HOLD = sentence("want.use", "use {type} {name}"), sentence("want.hold", "hold {type} {name}")
+CREATE = sentence("want.create", "create {type} in {name}")
+OTHER = sentence("want.other", "{action} {type} {name}")
 
 
 def link(request: AccessRequest) -> str:
@@ -35,41 +59,41 @@ def deciders_of(request: AccessRequest, parts: Iterable[RequestPart]) -> list[Pr
 
 
 def asked(request: AccessRequest, parts: Sequence[RequestPart]) -> None:
-    text = f"{{who}} waits for your decision: {what_of(request)}."
-    _to_deciders(request, parts, text, f"request:{request.pk}:asked")
+    _to_deciders(request, parts, ASKED, f"request:{request.pk}:asked")
 
 
 def escalated(request: AccessRequest, part: RequestPart, times: int) -> None:
-    text = f"Nobody has decided yet, so you are asked: {{who}} waits for {what_of(request)}."
-    _to_deciders(request, [part], text, f"request:{request.pk}:escalated:{part.number}:{times}")
+    _to_deciders(request, [part], ESCALATED, f"request:{request.pk}:escalated:{part.number}:{times}")
 
 
 def reopened(request: AccessRequest, part: RequestPart) -> None:
-    text = f"Somebody who had approved it may no longer, so {{who}} waits for you: {what_of(request)}."
     times = request.steps.filter(move="reopened").count()
-    _to_deciders(request, [part], text, f"request:{request.pk}:reopened:{part.number}:{times}")
+    _to_deciders(request, [part], REOPENED, f"request:{request.pk}:reopened:{part.number}:{times}")
 
 
 def answered(request: AccessRequest, parts: Sequence[RequestPart]) -> None:
-    text = f"{{who}} answered your question about a request: {what_of(request)}."
     times = request.steps.filter(move="answered").count()
-    _to_deciders(request, parts, text, f"request:{request.pk}:answered:{times}")
+    _to_deciders(request, parts, ANSWERED, f"request:{request.pk}:answered:{times}")
 
 
-def _to_deciders(request: AccessRequest, parts: Sequence[RequestPart], text: str, key: str) -> None:
-    people = deciders_of(request, parts)
+def _to_deciders(request: AccessRequest, parts: Sequence[RequestPart], code: str, key: str) -> None:
     notices.tell(
-        people, TO_DECIDE, text, key=key, link=link(request), who=request.holder, until=request.lapses_at
+        deciders_of(request, parts),
+        TO_DECIDE,
+        say(code, what=what_of(request)),
+        key=key,
+        link=link(request),
+        who=request.holder,
+        until=request.lapses_at,
     )
 
 
 def asked_back(request: AccessRequest) -> None:
     times = request.steps.filter(move="asked_back").count()
-    text = f"Before it is decided, an approver has a question about your request: {what_of(request)}."
     notices.tell(
         request.asker,
         QUESTIONS,
-        text,
+        say(ASKED_BACK, what=what_of(request)),
         key=f"request:{request.pk}:asked_back:{times}",
         link=link(request),
         until=request.lapses_at,
@@ -78,19 +102,12 @@ def asked_back(request: AccessRequest) -> None:
 
 def became(request: AccessRequest, state: str) -> None:
     """Tell the requester, and for whom, what a request has come to."""
-    words = {
-        "approved": "Your request was approved",
-        "approved_less": "Your request was approved in part",
-        "refused": "Your request was refused",
-        "lapsed": "Your request lapsed, because nobody decided it in time",
-        "asked": "Your request waits for a decision again",
-    }
     until = request.wants.filter(given_at__isnull=False).order_by("valid_until").first()
     times = request.steps.count()
     notices.tell(
         _askers(request),
         ANSWERS,
-        f"{words[state]}: {what_of(request)}.",
+        say(BECAME[state], what=what_of(request)),
         key=f"request:{request.pk}:{state}:{times}",
         link=link(request),
         until=until.valid_until if until else None,
@@ -100,7 +117,7 @@ def became(request: AccessRequest, state: str) -> None:
 
 
 def delivered(request: AccessRequest, where: str) -> None:
-    text = f"What you asked for works now in {where}: {what_of(request)}."
+    text = say(DELIVERED, where=where, what=what_of(request))
     key = f"request:{request.pk}:proved:{where}"
     notices.tell(_askers(request), ANSWERS, text, key=key, link=link(request))
 
@@ -122,17 +139,20 @@ def _askers(request: AccessRequest) -> list[Principal]:
     return people
 
 
-def what_of(request: AccessRequest) -> str:
+def what_of(request: AccessRequest) -> Said:
     """What is asked for, in a few words."""
     wants = list(request.wants.order_by("number")[:3])
-    what = ", ".join(map(in_words, wants[:2]))
-    return f"{what} and more" if len(wants) > 2 else what
+    return say(MORE_WANTS if len(wants) > 2 else WANTS, some=[said_of(want) for want in wants[:2]])
 
 
-def in_words(want: RequestWant) -> str:
+def said_of(want: RequestWant) -> Said:
     """read shop.sales.orders; give access to shop; use schema shop.sales; hold role sales_read"""
     name = want.name.partition("/")[2] or want.name
-    if want.action == "grant":
-        return f"give access to {name}"
-    plain = want.action.replace("_", " ")
-    return f"{plain} {name}" if want.action in ("read", "write") else f"{plain} {want.type} {name}"
+    plain = {"grant": GRANT, "read": READ, "write": WRITE}.get(want.action)
+    if plain:
+        return say(plain, name=name)
+    verb, _, made = want.action.partition("_")
+    if verb == "create" and made:
+        return say(CREATE, type=Type(made), name=name)
+    code = {"use": USE, "hold": HOLD}.get(want.action, OTHER)
+    return say(code, action=want.action.replace("_", " "), type=Type(want.type), name=name)

@@ -7,12 +7,13 @@ from datetime import timedelta
 from django.db.models import Q, Subquery
 from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Keeping, Membership, Principal
 from lakewarden.law import dialects
 from policies.models import AccessRequest, Change
 
-OWN = "Nobody decides a request that they made, or that would serve them. Somebody else has to."
+OWN = gettext_lazy("Nobody decides a request that they made, or that would serve them. Somebody else has to.")
 LATELY = timedelta(days=90)
 """People who left a group, or stopped answering for a program, count for so long as if they had not: else
 they would leave, decide, and come back."""

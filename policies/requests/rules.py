@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from django.db.models import Model
+from django.utils.translation import gettext
 
 from catalog.models import Securable
 from catalog.nodes import Node
@@ -40,13 +41,22 @@ class Rules:
         """Raise Invalid when a request's reason or ticket is not what is asked for."""
         told = " ".join(reason.split())
         if len(told) < max(self.min_reason, 1) or len(set(told.casefold()) - {" ", "."}) < 3:
-            raise Invalid(f"Say why, in at least {max(self.min_reason, 3)} letters.")
+            raise Invalid(
+                gettext("Say why, in at least %(least)s letters.") % {"least": max(self.min_reason, 3)},
+                "reason",
+            )
         if len(reason) > LONGEST_REASON:
-            raise Invalid(f"A reason has at most {LONGEST_REASON} letters.")
+            raise Invalid(
+                gettext("A reason has at most %(most)s letters.") % {"most": LONGEST_REASON}, "reason"
+            )
         if len(ticket) > LONGEST_TICKET:
-            raise Invalid(f"A ticket has at most {LONGEST_TICKET} letters.")
+            raise Invalid(
+                gettext("A ticket has at most %(most)s letters.") % {"most": LONGEST_TICKET}, "ticket"
+            )
         if self.ticket and not form(self.ticket).fullmatch(ticket):
-            raise Invalid(f"Name a ticket of the form {self.ticket}.")
+            raise Invalid(
+                gettext("Name a ticket of the form %(ticket)s.") % {"ticket": self.ticket}, "ticket"
+            )
 
     def check_end(self, start: datetime, end: datetime | None, zone: str) -> None:
         """Raise Invalid when access would last longer than it may here."""
@@ -54,7 +64,9 @@ class Rules:
             return
         longest = durations.ends(start, f"P{self.longest_days}D", None, zone)
         if end is None or (longest is not None and end > longest):
-            raise Invalid(f"Access is given for {self.longest_days} days at most here.")
+            raise Invalid(
+                gettext("Access is given for %(most)s days at most here.") % {"most": self.longest_days}
+            )
 
     def lapses(self, now: datetime) -> datetime:
         return now + timedelta(hours=self.lapse_hours)
@@ -122,7 +134,12 @@ def set_rule(
     values = dict(zip(NAMES, wanted, strict=True))
     _check(min_reason, ticket, escalate_hours, lapse_hours, longest_days)
     with change(RULE_SET, realm=realm_of(node), by=by, reason=reason) as current:
-        authority = may(by, "grant", node, otherwise=f"You may not say what requests for {node.name} need.")
+        authority = may(
+            by,
+            "grant",
+            node,
+            otherwise=gettext("You may not say what requests for %(name)s need.") % {"name": node.name},
+        )
         if _values(own(node)) == values:
             return False
         row: Model = RequestRule(securable=Securable(pk=node.id), **values)
@@ -146,14 +163,20 @@ def _check(
     lapse_hours: int | None,
     longest_days: int | None,
 ) -> None:
-    _within("The shortest reason", min_reason, 0, MOST_REASON)
-    _within("The hours until the next level is asked", escalate_hours, 0, MOST_HOURS)
-    _within("The hours until a request lapses", lapse_hours, 1, MOST_HOURS)
-    _within("The longest time in days", longest_days, 0, durations.LONGEST_DAYS)
+    _within(gettext("The shortest reason"), min_reason, 0, MOST_REASON)
+    _within(gettext("The hours until the next level is asked"), escalate_hours, 0, MOST_HOURS)
+    _within(gettext("The hours until a request lapses"), lapse_hours, 1, MOST_HOURS)
+    _within(gettext("The longest time in days"), longest_days, 0, durations.LONGEST_DAYS)
     if ticket is not None and (len(ticket) > LONGEST_TICKET or not ticket.isprintable()):
-        raise Invalid(f"The form of a ticket has at most {LONGEST_TICKET} letters, such as DATA-#.")
+        raise Invalid(
+            gettext("The form of a ticket has at most %(most)s letters, such as DATA-#.")
+            % {"most": LONGEST_TICKET}
+        )
 
 
 def _within(what: str, value: int | None, least: int, most: int) -> None:
     if value is not None and not least <= value <= most:
-        raise Invalid(f"{what} must be from {least} to {most}.")
+        raise Invalid(
+            gettext("%(what)s must be from %(least)s to %(most)s.")
+            % {"what": what, "least": least, "most": most}
+        )

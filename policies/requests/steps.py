@@ -8,7 +8,7 @@ from policies.authority import Authority
 from policies.events import EventDraft, event
 from policies.models import AccessRequest, RequestStep
 from policies.record.change import ChangeInProgress
-from policies.requests.notifications import in_words
+from policies.requests.notifications import said_of
 
 ASKED = event("request.asked", "requested access for {person}: {what} (request {request})")
 ASKED_BACK = event("request.asked_back", "asked about request {request} for {person}: {what}")
@@ -58,7 +58,7 @@ def _said(request: AccessRequest, kind: str, **data: object) -> EventDraft:
     # how many levels are asked tells that there is something, so that it is no part of their own history
     concerned = () if kind == ESCALATED else (request.holder.pseudonym, request.asker.pseudonym)
     people = dict.fromkeys(concerned)
-    what = ", ".join(map(in_words, wants[:3]))
+    what = ", ".join(said_of(want).english for want in wants[:3])
     more = f" and {len(wants) - 3} more" if len(wants) > 3 else ""
     named = {"request": request.pk, "person": request.holder.pseudonym, "what": f"{what}{more}"}
     return EventDraft(

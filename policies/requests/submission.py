@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from accounts.text import holdable
@@ -88,13 +89,13 @@ def foresee(asking: Asking, asker: Principal, *, now: datetime | None = None) ->
     now = now or timezone.now()
     durations.zone(asking.zone)
     if asking.starts and asking.starts > now + AHEAD:
-        raise Invalid("Nothing is asked for more than a year ahead.")
+        raise Invalid(gettext("Nothing is asked for more than a year ahead."))
     if asking.until and asking.until > now + timedelta(days=durations.LONGEST_DAYS):
-        raise Invalid("Nothing is asked for longer than ten years; leave the end out for none.")
+        raise Invalid(gettext("Nothing is asked for longer than ten years; leave the end out for none."))
     if asking.lasts and asking.until:
-        raise Invalid("Say how long, or until when; not both.")
+        raise Invalid(gettext("Say how long, or until when; not both."))
     if asking.until and asking.until <= asking.begins(now):
-        raise Invalid("The end must lie in the future, and after the beginning.")
+        raise Invalid(gettext("The end must lie in the future, and after the beginning."))
     end = asking.ends(now)
     worked = needs.work_out(asking.wanted, asking.holder, asker, now=now, end=end)
     _check_worked(worked, asking)
@@ -107,18 +108,24 @@ def foresee(asking: Asking, asker: Principal, *, now: datetime | None = None) ->
 
 def _check_worked(worked: Worked, asking: Asking) -> None:
     if worked.already:
-        raise Invalid(f"{asking.holder.label} may do this already, for all of that time.")
+        raise Invalid(
+            gettext("%(holder)s may do this already, for all of that time.") % {"holder": asking.holder.label}
+        )
     if not worked.needs:
         denied = worked.denials[0]
         by = f" by role {denied.role}" if denied.role else ""
         raise Invalid(
-            f"{denied.privilege} on {denied.ref.id} is denied{by}; a denial is lifted, no grant outweighs it."
+            gettext("%(privilege)s on %(id)s is denied%(by)s; a denial is lifted, no grant outweighs it.")
+            % {"privilege": denied.privilege, "id": denied.ref.id, "by": by}
         )
     realm = realm_named(worked.refs[0].realm)
     takers = dialects.get(realm.law).grantees if realm else ()
     if takers and asking.holder.kind not in takers:
         whom = asking.holder.get_kind_display()
-        raise Invalid(f"In {worked.refs[0].realm} nothing can be granted to a {whom}.")
+        raise Invalid(
+            gettext("In %(realm)s nothing can be granted to a %(whom)s.")
+            % {"realm": worked.refs[0].realm, "whom": whom}
+        )
 
 
 def ask(asking: Asking, *, by: Actor) -> AccessRequest:
@@ -128,17 +135,19 @@ def ask(asking: Asking, *, by: Actor) -> AccessRequest:
         return before
     texts = (asking.reason, asking.ticket, asking.key, *(part for item in asking.wanted for part in item))
     if not all(map(holdable, texts)):
-        raise Invalid("This holds letters that cannot be kept.")
+        raise Invalid(gettext("This holds letters that cannot be kept."))
     if len(asking.key) > LONGEST_KEY:
-        raise Invalid(f"A key has at most {LONGEST_KEY} letters.")
+        raise Invalid(gettext("A key has at most %(most)s letters.") % {"most": LONGEST_KEY})
     if any(len(part) > 2000 for item in asking.wanted for part in item):
-        raise Invalid("Names this long name nothing.")
+        raise Invalid(gettext("Names this long name nothing."))
     realm = realm_named(needs.refs_of(asking.wanted)[0].realm)
     with change(ASKED, realm=realm, by=by, reason=asking.reason) as current:
         if before := _asked_before(asking, asker):
             return before
         mine = {item.pk for item in parties.holders(_person(by))}
-        said = "You may ask for yourself, for groups you are in, and for service accounts you answer for."
+        said = gettext(
+            "You may ask for yourself, for groups you are in, and for service accounts you answer for."
+        )
         authority = of_duty(by, "request", held=asking.holder.pk in mine, otherwise=said)
         foreseen = foresee(asking, asker, now=current.at)
         foreseen.rules.check(asking.reason, asking.ticket)
@@ -155,7 +164,7 @@ def ask(asking: Asking, *, by: Actor) -> AccessRequest:
 
 def _person(by: Actor) -> Principal:
     if by.decides_as is None:
-        raise Refused("Nobody is signed in.")
+        raise Refused(gettext("Nobody is signed in."))
     return by.decides_as
 
 
@@ -165,16 +174,21 @@ def _asked_before(asking: Asking, asker: Principal) -> AccessRequest | None:
         return None
     before = AccessRequest.objects.filter(asker=asker, key=asking.key[:LONGEST_KEY]).first()
     if before is not None and before.digest != asking.digest:
-        raise Conflict("This key was used for another request.")
+        raise Conflict(gettext("This key was used for another request."))
     return before
 
 
 def _check_open(asking: Asking, asker: Principal) -> None:
     mine = AccessRequest.objects.filter(STILL_OPEN, asker=asker)
     if same := mine.filter(digest=asking.digest).first():
-        raise Conflict(f"You asked for exactly this already: request {same.pk}.")
+        raise Conflict(
+            gettext("You asked for exactly this already: request %(number)s.") % {"number": same.pk}
+        )
     if mine.count() >= MOST_OPEN:
-        raise Invalid(f"You have {MOST_OPEN} open requests; take some back before you ask for more.")
+        raise Invalid(
+            gettext("You have %(most)s open requests; take some back before you ask for more.")
+            % {"most": MOST_OPEN}
+        )
 
 
 def _write(asking: Asking, foreseen: Foresight, asker: Principal, by: Actor, now: datetime) -> AccessRequest:
@@ -268,7 +282,7 @@ def answer(number: int, text: str, *, by: Actor) -> AccessRequest:
     """Answer what was asked back.  Raises NotFound for anybody but who asked, Invalid, Conflict."""
     said = text.strip()
     if not said or len(said) > rules.LONGEST_REASON or not holdable(said):
-        raise Invalid("Write an answer.")
+        raise Invalid(gettext("Write an answer."))
     request = _mine(number, by)
     with change(ANSWERED, realm=request.realm, by=by, reason=said) as current:
         authority = of_duty(by, "request", held=True, otherwise="")
@@ -284,7 +298,10 @@ def answer(number: int, text: str, *, by: Actor) -> AccessRequest:
 def withdraw(number: int, *, by: Actor, reason: str = "") -> AccessRequest:
     """Take one's request back; what was given of it stays.  Raises NotFound, Invalid, Conflict."""
     if len(reason) > rules.LONGEST_REASON or not holdable(reason):
-        raise Invalid(f"A text has at most {rules.LONGEST_REASON} letters, all of which can be kept.")
+        raise Invalid(
+            gettext("A text has at most %(most)s letters, all of which can be kept.")
+            % {"most": rules.LONGEST_REASON}
+        )
     request = _mine(number, by)
     with change(WITHDRAWN, realm=request.realm, by=by, reason=reason) as current:
         authority = of_duty(by, "request", held=True, otherwise="")
@@ -298,7 +315,7 @@ def _mine(number: int, by: Actor) -> AccessRequest:
     rows = AccessRequest.objects.select_related("realm", "asker", "holder")
     request = rows.filter(pk=number, asker=_person(by)).first()
     if request is None:
-        raise NotFound(f"There is no request {number} of yours.")
+        raise NotFound(gettext("There is no request %(number)s of yours.") % {"number": number})
     return request
 
 

@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from policies.authority import Actor, of_duty
@@ -27,17 +28,22 @@ def name(person: Principal, deputy: Principal, starts: datetime, ends: datetime,
     The right to decide for others cannot be handed on.
     """
     if person.kind != Principal.Kind.USER or deputy.kind != Principal.Kind.USER:
-        raise Invalid("Only people decide requests.")
+        raise Invalid(gettext("Only people decide requests."))
     if person == deputy:
-        raise Invalid("Name somebody else.")
+        raise Invalid(gettext("Name somebody else."))
     with change(NAMED, realm=None, by=by) as current:
         authority = of_duty(
-            by, "self", held=by.principal == person, otherwise="Everybody names their own substitute."
+            by,
+            "self",
+            held=by.principal == person,
+            otherwise=gettext("Everybody names their own substitute."),
         )
         if current.at + AHEAD < starts:
-            raise Invalid("Nobody is named more than ten years ahead.")
+            raise Invalid(gettext("Nobody is named more than ten years ahead."))
         if ends <= starts or ends <= current.at or ends - starts > LONGEST:
-            raise Invalid("The end must lie after the beginning, in the future, and within a year of it.")
+            raise Invalid(
+                gettext("The end must lie after the beginning, in the future, and within a year of it.")
+            )
         row = Substitute.objects.create(
             person=person, deputy=deputy, starts=starts, ends=ends, made_at=current.at
         )
@@ -51,7 +57,7 @@ def call_off(number: int, *, by: Actor) -> None:
     with change(CALLED_OFF, realm=None, by=by) as current:
         row = Substitute.objects.filter(pk=number, ended_at__isnull=True).first()
         if row is None or by.principal is None or by.principal.pk not in (row.person_id, row.deputy_id):
-            raise NotFound("You have no such substitution.")
+            raise NotFound(gettext("You have no such substitution."))
         authority = of_duty(by, "self", held=True, otherwise="")
         Substitute.objects.filter(pk=row.pk).update(ended_at=current.at)
         told = make_event(CALLED_OFF, None, row.person, row.deputy, deputy=row.deputy.pseudonym)

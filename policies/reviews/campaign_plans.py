@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as noop
 
 from accounts.models import Principal
@@ -96,33 +97,33 @@ class Plan:
 
     def _problem(self) -> str | None:
         if not self.title.strip() or len(self.title) > 200 or not holdable(self.title + self.purpose):
-            return "A review has a title of at most 200 characters."
+            return gettext("A review has a title of at most 200 characters.")
         if not self.scope.where and not self.scope.roles:
-            return "Choose what to review."
+            return gettext("Choose what to review.")
         if len({node.realm_id for node in (*self.scope.where, *self.scope.roles)}) != 1:
-            return "A review is about one realm."
+            return gettext("A review is about one realm.")
         if unknown := set(self.scope.risks) - RISKS.keys():
             return f"{sorted(unknown)[0]} is no risk; known are {', '.join(RISKS)}."
         if self.silence not in Review.Silence.values or self.reasons not in Review.Reasons.values:
-            return "Say what silence means, and which decisions need a reason."
+            return gettext("Say what silence means, and which decisions need a reason.")
         if not 1 <= self.bulk <= 200 or not 0 <= self.pace <= 600 or not 0 <= self.sample <= 100:
-            return "The limits are 1 to 200 rows, up to 600 seconds, and up to 100 of a hundred."
+            return gettext("The limits are 1 to 200 rows, up to 600 seconds, and up to 100 of a hundred.")
         if self.every is not None and not 1 <= self.every <= 36:
-            return "A review comes again after 1 to 36 months."
+            return gettext("A review comes again after 1 to 36 months.")
         return self._problem_of_stages()
 
     def _problem_of_stages(self) -> str | None:
         if not 1 <= len(self.stages) <= MOST_STAGES:
-            return f"A review has one to {MOST_STAGES} stages."
+            return gettext("A review has one to %(most)s stages.") % {"most": MOST_STAGES}
         for stage in self.stages:
             if stage.by not in BY:
                 return f"{stage.by} is no rule for reviewers; known are {', '.join(BY)}."
             if stage.by == "people" and not stage.people:
-                return "Name the people who are to review."
+                return gettext("Name the people who are to review.")
             if any(person.kind != Principal.Kind.USER for person in stage.people):
-                return "Only people review."
+                return gettext("Only people review.")
             if not 1 <= stage.days <= LONGEST.days:
-                return f"A stage lasts 1 to {LONGEST.days} days."
+                return gettext("A stage lasts 1 to %(days)s days.") % {"days": LONGEST.days}
         return None
 
     def kept_stages(self, begin: datetime) -> list[dict[str, Any]]:

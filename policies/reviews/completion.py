@@ -25,12 +25,18 @@ from policies.reviews import proofs, removals
 from policies.reviews.management import notice_key
 from policies.reviews.pace_checks import AGAIN
 from policies.reviews.population import LEASE, Lost, keep_lease, release, take_lease
+from policies.sentences import say, sentence
 
 Choice, Kind = ReviewRow.Choice, ReviewRow.Kind
 BATCH = 50
 PATIENCE = timedelta(days=7)
 """So long a closed review waits for a backend that cannot be read."""
 ENDED = notices.kind("review.ended", "your access reviews that are over", mail=False)
+CLOSED = sentence(
+    "review.closed",
+    "Review {title} is closed: {many} removal is proved.",
+    "Review {title} is closed: {many} removals are proved.",
+)
 LOOK_AGAIN = timedelta(days=90)
 """When somebody has to look again at what a review left."""
 
@@ -119,7 +125,7 @@ def close(review: Review) -> None:
             make_event(REVIEW_CLOSED, root(review.realm), review=review.pk, **told),
             by=of_system("all is proved"),
         )
-        text = f"Review {review.title} is closed: {found.get('proved', 0)} removals are proved."
+        text = say(CLOSED, title=review.title, many=found.get("proved", 0))
         key = notice_key(review, "closed")
         notices.tell(review.starter, ENDED, text, key=key, link=f"/reviews/{review.pk}")
     review.refresh_from_db()

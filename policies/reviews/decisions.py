@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db.models import F, Q
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import Principal
 from accounts.text import holdable
@@ -26,7 +27,7 @@ from policies.reviews.reviewers import is_own, selves
 Choice, Kind = ReviewRow.Choice, ReviewRow.Kind
 LONGEST_REASON = 2000
 REVIEWER = "reviewer"
-FAR_ONE_BY_ONE = "Rows that reach far are decided one at a time."
+FAR_ONE_BY_ONE = gettext_lazy("Rows that reach far are decided one at a time.")
 REDUCIBLE = (Kind.GRANT, Kind.RULE)
 ENDABLE = (Kind.GRANT, Kind.ROLE, Kind.RULE, Kind.FOREIGN)
 
@@ -79,7 +80,7 @@ def decide(
         _still_open(review)
         rows = {row.pk: row for row in _rows(review, verdicts)}
         if missing := [item.row for item in verdicts if item.row not in rows]:
-            raise NotFound(f"There is no row {missing[0]} in this review.")
+            raise NotFound(gettext("There is no row %(missing)s in this review.") % {"missing": missing[0]})
         _not_too_many(review, verdicts, rows)
         asked = _Asked(review, reviewer, list(rows.values()))
         for verdict in verdicts:
@@ -97,7 +98,7 @@ def take_back(review: Review, row: int, version: int, *, by: Actor) -> None:
         _still_open(review)
         found = _rows(review, [Verdict(row, version, "")])
         if not found:
-            raise NotFound(f"There is no row {row} in this review.")
+            raise NotFound(gettext("There is no row %(row)s in this review.") % {"row": row})
         asked = _Asked(review, reviewer, found)
         asked.check(found[0])
         _check_seal(found[0])
@@ -109,7 +110,7 @@ def take_back(review: Review, row: int, version: int, *, by: Actor) -> None:
 
 def _person(by: Actor) -> Principal:
     if by.principal is None:
-        raise Refused("Nobody is signed in.")
+        raise Refused(gettext("Nobody is signed in."))
     return by.principal
 
 
@@ -132,44 +133,55 @@ def _rows(review: Review, verdicts: Sequence[Verdict]) -> list[ReviewRow]:
 
 def _not_too_many(review: Review, verdicts: Sequence[Verdict], rows: dict[int, ReviewRow]) -> None:
     if not verdicts:
-        raise Invalid("Name at least one row.")
+        raise Invalid(gettext("Name at least one row."))
     if len({verdict.row for verdict in verdicts}) != len(verdicts):
-        raise Invalid("A row is decided once in a step.")
+        raise Invalid(gettext("A row is decided once in a step."))
     if len(verdicts) > review.bulk:
-        raise Invalid(f"At most {review.bulk} rows are decided in one step; these are {len(verdicts)}.")
+        raise Invalid(
+            gettext("At most %(most)s rows are decided in one step; these are %(many)s.")
+            % {"most": review.bulk, "many": len(verdicts)}
+        )
     if len(verdicts) > 1 and any(
         rows[verdict.row].far and verdict.choice == Choice.KEEP for verdict in verdicts
     ):
-        raise Invalid(FAR_ONE_BY_ONE)
+        raise Invalid(str(FAR_ONE_BY_ONE))
 
 
 def _check_seal(row: ReviewRow) -> None:
     """Raises Refused for a row that somebody wrote past the console: deciding would make it one of ours."""
     if not is_row_sealed(row):
-        raise Refused(f"Row {row.number} cannot be decided: it was not written by this console.")
+        raise Refused(
+            gettext("Row %(row)s cannot be decided: it was not written by this console.")
+            % {"row": row.number}
+        )
 
 
 def _check(review: Review, row: ReviewRow, verdict: Verdict) -> None:
     """Raises Invalid for a verdict that cannot be meant of this row."""
     if verdict.choice not in choices(row):
-        raise Invalid(f"Row {row.number} cannot be decided so.")
+        raise Invalid(gettext("Row %(row)s cannot be decided so.") % {"row": row.number})
     if verdict.choice == Choice.REDUCE and not set(verdict.takes) < set(row.privileges):
-        raise Invalid(f"Say which, but not all, of the rights of row {row.number} go.")
+        raise Invalid(
+            gettext("Say which, but not all, of the rights of row %(row)s go.") % {"row": row.number}
+        )
     if verdict.choice == Choice.REDUCE and not verdict.takes:
-        raise Invalid(f"Say which rights of row {row.number} go.")
+        raise Invalid(gettext("Say which rights of row %(row)s go.") % {"row": row.number})
     if verdict.choice == Choice.END:
         _check_end(row, verdict.until)
     if not holdable(verdict.reason) or len(verdict.reason) > LONGEST_REASON:
-        raise Invalid(f"A reason has at most {LONGEST_REASON} characters.")
+        raise Invalid(gettext("A reason has at most %(most)s characters.") % {"most": LONGEST_REASON})
     if needs_reason(review, row, verdict.choice) and not verdict.reason.strip(" .-"):
-        raise Invalid(f"Give a reason for row {row.number}.")
+        raise Invalid(gettext("Give a reason for row %(row)s.") % {"row": row.number})
 
 
 def _check_end(row: ReviewRow, until: datetime | None) -> None:
     if until is None or until <= timezone.now():
-        raise Invalid(f"Row {row.number} ends on a date that is still to come.")
+        raise Invalid(gettext("Row %(row)s ends on a date that is still to come.") % {"row": row.number})
     if row.valid_until is not None and until > row.valid_until:
-        raise Invalid(f"Row {row.number} ends before that by itself; a review does not make access longer.")
+        raise Invalid(
+            gettext("Row %(row)s ends before that by itself; a review does not make access longer.")
+            % {"row": row.number}
+        )
 
 
 def needs_reason(review: Review, row: ReviewRow, choice: str) -> bool:
@@ -195,15 +207,21 @@ class _Asked:
     def check(self, row: ReviewRow) -> None:
         """Raises Refused."""
         if row.desk_id not in self.desks or not is_on_its_desk(row):
-            raise Refused(f"You are not asked about row {row.number}.")
+            raise Refused(gettext("You are not asked about row %(row)s.") % {"row": row.number})
         if is_own(row, self.mine):
-            raise Refused(f"Row {row.number} is your own access; somebody else decides it.")
+            raise Refused(
+                gettext("Row %(row)s is your own access; somebody else decides it.") % {"row": row.number}
+            )
         if row.state == "again" and row.decided_by_id == self.reviewer.pk:
-            raise Refused(f"Row {row.number} waits for another person to look again.")
+            raise Refused(
+                gettext("Row %(row)s waits for another person to look again.") % {"row": row.number}
+            )
 
     def authority(self, by: Actor) -> Authority:
         acting = _acting(by, self.review)
-        return of_duty(acting, REVIEWER, held=bool(self.desks), otherwise="You are not asked about this.")
+        return of_duty(
+            acting, REVIEWER, held=bool(self.desks), otherwise=gettext("You are not asked about this.")
+        )
 
 
 class _Step:
@@ -285,8 +303,12 @@ def _overtaken(pk: int, version: int) -> str:
     if now is None or now.version == version:
         return ""
     if now.decided_by is None or not now.choice:
-        return f"Row {now.number} was taken back by somebody else; look at it again."
-    return f"{now.decided_by.label} decided row {now.number} meanwhile: {now.get_choice_display()}."
+        return gettext("Row %(row)s was taken back by somebody else; look at it again.") % {"row": now.number}
+    return gettext("%(decided_by)s decided row %(row)s meanwhile: %(choice)s.") % {
+        "decided_by": now.decided_by.label,
+        "row": now.number,
+        "choice": now.get_choice_display(),
+    }
 
 
 def _log(

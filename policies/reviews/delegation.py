@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.entering import able
 from accounts.models import Principal
@@ -24,8 +25,14 @@ from policies.reviews.decisions import REVIEWER
 from policies.reviews.management import notice_key
 from policies.reviews.population import ASKED
 from policies.reviews.reviewers import desk_for, selves
+from policies.sentences import say, sentence
 
 PASSED = "passed"
+PASSED_ON = sentence(
+    "review.passed",
+    "{who} passed {many} row on to you: {title}.",
+    "{who} passed {many} rows on to you: {title}.",
+)
 
 
 def pass_on(
@@ -49,7 +56,7 @@ def pass_on(
         may = _authority(review, by, found)
         many = _put_on(desk, found)
         if not many:
-            raise Conflict("None of these rows can be passed on to them any more.")
+            raise Conflict(gettext("None of these rows can be passed on to them any more."))
         seat, new = ReviewSeat.objects.get_or_create(
             desk=desk, reviewer=to, defaults={"ground": PASSED, "by": by.principal}
         )
@@ -70,7 +77,7 @@ def _put_on(desk: ReviewDesk, rows: QuerySet[ReviewRow]) -> int:
 
 def _check(review: Review, to: Principal) -> None:
     if to.kind != Principal.Kind.USER or to.pk not in able([to.pk]):
-        raise Invalid(f"{to.label} cannot sign in, so they cannot decide.")
+        raise Invalid(gettext("%(to)s cannot sign in, so they cannot decide.") % {"to": to.label})
     state = Review.objects.filter(pk=review.pk).values_list("state", flat=True).first()
     if state != "open":
         raise Conflict(review_states.REVIEW.too_late(state))
@@ -95,7 +102,7 @@ def _authority(review: Review, by: Actor, rows: QuerySet[ReviewRow]) -> Authorit
     desks = {seat.desk_id for seat in _seats(review, by) if seat.is_sealed}
     others = any(row.desk_id not in desks or not is_on_its_desk(row) for row in rows)
     held = by.principal is not None and (not others or management.leads(review, by.principal))
-    return of_duty(by, REVIEWER, held=held, otherwise="You are not asked about all of these rows.")
+    return of_duty(by, REVIEWER, held=held, otherwise=gettext("You are not asked about all of these rows."))
 
 
 def _own(person: Principal) -> Q:
@@ -109,7 +116,7 @@ def _tell(review: Review, to: Principal, by: Actor, many: int, revision: int) ->
     notices.tell(
         to,
         ASKED,
-        f"{{who}} passed {many} {'row' if many == 1 else 'rows'} on to you: {review.title}.",
+        say(PASSED_ON, many=many, title=review.title),
         key=notice_key(review, f"passed {revision}"),
         link=f"/reviews/{review.pk}",
         who=by.principal,

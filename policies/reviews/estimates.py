@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from catalog.models import Realm
 from catalog.nodes import Node, nodes
@@ -46,10 +47,10 @@ def estimate(plan: Plan, by: Actor) -> Estimate:
     scope = plan.scope
     places = (*scope.where, *scope.roles)
     if not places:
-        raise Invalid("Choose what to review.")
+        raise Invalid(gettext("Choose what to review."))
     authority(scope, by)
     if by.decides_as is None:
-        raise Refused("Nobody is signed in.")
+        raise Refused(gettext("Nobody is signed in."))
     realm = Realm.objects.get(pk=places[0].realm_id)
     review = Review(realm=realm, revision=Counter.objects.get().revision, starter=by.decides_as)
     top = root(realm)

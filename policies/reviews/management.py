@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from django.db import transaction
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from catalog.models import Realm
@@ -48,7 +49,7 @@ def leads(review: Review, person: Principal | None) -> bool:
 def extend(review: Review, days: int, *, by: Actor, reason: str = "") -> Review:
     """Give the running stage, and those after it, so many days more.  Raises Refused, Invalid, Conflict."""
     if not 1 <= days <= LONGEST.days:
-        raise Invalid(f"A review is extended by 1 to {LONGEST.days} days.")
+        raise Invalid(gettext("A review is extended by 1 to %(days)s days.") % {"days": LONGEST.days})
     with led(REVIEW_EXTENDED, review, by, reason) as (current, place, may):
         stages = _later(review, timedelta(days=days))
         rows = Review.objects.filter(pk=review.pk, state__in=("building", "open"), due=review.due)
@@ -106,7 +107,7 @@ def cancel(review: Review, *, by: Actor, reason: str = "") -> Review:
 def repeat(review: Review, every: int | None, *, by: Actor, reason: str = "") -> Review:
     """Have a review come again after so many months, or, with None, no more.  Raises Refused, Invalid."""
     if every is not None and not 1 <= every <= 36:
-        raise Invalid("A review comes again after 1 to 36 months.")
+        raise Invalid(gettext("A review comes again after 1 to 36 months."))
     with led(REVIEW_REPEATED, review, by, reason) as (current, place, may):
         Review.objects.filter(pk=review.pk).update(every=every)
         how = f"set to every {every} months" if every else "ended"

@@ -36,12 +36,14 @@ from policies.reviews.enrichment import Enricher
 from policies.reviews.management import notice_key
 from policies.reviews.reviewers import Seating
 from policies.reviews.row_sources import RowDraft, Sources, removable
+from policies.sentences import say, sentence
 from policies.services.grants import GRANT
 
 BATCH = 500
 LEASE = timedelta(minutes=2)
 """A worker that has not renewed its lease for so long is taken for dead."""
 ASKED = notices.kind("review.asked", "access reviews that wait for your decisions")
+ASKS = sentence("review.asks", "{who} asks you to review access: {title}.")
 
 
 class Lost(Exception):
@@ -226,7 +228,7 @@ def tell_reviewers(review: Review) -> None:
     people = Principal.objects.filter(
         seats__desk__review=review, seats__desk__stage=review.stage, seats__left__isnull=True
     ).distinct()
-    text = f"{{who}} asks you to review access: {review.title}."
+    text = say(ASKS, title=review.title)
     key = notice_key(review) if review.stage == 0 else notice_key(review, f"stage {review.stage}")
     link = f"/reviews/{review.pk}"
     until = review.stages[review.stage]["until"]

@@ -13,6 +13,7 @@ from functools import cached_property
 
 from django.db.models import QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Membership, Principal
 from accounts.record import Fact
@@ -119,7 +120,7 @@ class RowChange:
     @property
     def holder(self) -> Principal:
         if self.row.holder is None:
-            raise NotFound("Whose access it was is no longer known.")
+            raise NotFound(gettext("Whose access it was is no longer known."))
         return self.row.holder
 
     @property
@@ -154,7 +155,7 @@ class RowChange:
     def _only_these(self, rows: QuerySet[Fact], mine: Sequence[Fact]) -> None:
         """Raises Conflict when the same was given again since: that was another decision."""
         if rows.exclude(pk__in=[row.pk for row in mine]).exists():
-            raise Conflict("The same was given again since the review began; it is not taken.")
+            raise Conflict(gettext("The same was given again since the review began; it is not taken."))
 
     # grants
 

@@ -10,6 +10,7 @@ from datetime import datetime
 from functools import cached_property
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.entering import able
 from accounts.models import Keeping, Membership, Principal
@@ -56,7 +57,7 @@ class Seating:
     def __init__(self, review: Review, root: Node, stage: int) -> None:
         # what is at hand may have been changed by this process; what is in the table is what was sealed
         if not Review.objects.get(pk=review.pk).is_sealed:
-            raise Conflict("This review was written past the console; nobody is asked by it.")
+            raise Conflict(gettext("This review was written past the console; nobody is asked by it."))
         self.review, self.root, self.stage, self.now = review, root, stage, timezone.now()
         self.rule = review.stages[stage]
         self._desks: dict[str, ReviewDesk] = {}
@@ -105,7 +106,10 @@ def desk_for(review: Review, stage: int, key: str, label: str = "") -> tuple[Rev
         review=review, stage=stage, key=key, defaults={"label": label}
     )
     if not desk.is_sealed:
-        raise Conflict(f"Who is asked by this review was written past the console: desk {desk.pk}.")
+        raise Conflict(
+            gettext("Who is asked by this review was written past the console: desk %(number)s.")
+            % {"number": desk.pk}
+        )
     return desk, new
 
 

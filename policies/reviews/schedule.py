@@ -11,6 +11,7 @@ from typing import Any
 from django.db import transaction
 from django.db.models import Exists, F, OuterRef, Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.entering import able
 from accounts.models import Principal
@@ -29,12 +30,15 @@ from policies.reviews.events import place_of
 from policies.reviews.management import notice_key
 from policies.reviews.population import Lost, keep_lease, release, take_lease, tell_reviewers
 from policies.reviews.reviewers import Seating
+from policies.sentences import say, sentence
 
 BATCH = 500
 ESCALATED = "starter"
 ESCALATION_DAYS = 7
 REMIND = notices.kind("review.remind", "access reviews in which you still owe decisions")
 REPEAT = notices.kind("review.repeat", "your access reviews that cannot repeat")
+STILL_WAIT = sentence("review.still_wait", "Some rows still wait for you: {title}.")
+NOT_AGAIN = sentence("review.not_again", "The review {title} does not come again: {why}")
 
 logger = logging.getLogger(__name__)
 
@@ -141,7 +145,7 @@ def _tell(review: Review, mark: str) -> int:
     return notices.tell(
         people,
         REMIND,
-        f"Some rows still wait for you: {review.title}.",
+        say(STILL_WAIT, title=review.title),
         key=notice_key(review, f"{review.stage}:{mark}"),
         link=f"/reviews/{review.pk}",
         until=datetime.fromisoformat(review.stages[review.stage]["until"]),
@@ -168,7 +172,9 @@ def next_stage(review: Review) -> None:
         with change(REVIEW_STAGE, realm=Realm(pk=review.realm_id), by=SYSTEM) as current:
             rows = Review.objects.filter(pk=review.pk, stage=review.stage, lease=review.lease, state="open")
             if not rows.update(stage=F("stage") + 1):
-                raise Conflict(f"Review {review.pk} was taken on by somebody else.")
+                raise Conflict(
+                    gettext("Review %(number)s was taken on by somebody else.") % {"number": review.pk}
+                )
             review.stage += 1
             told = {"review": review.pk, "stage": review.stage + 1, "rows": many}
             current.say(make_event(REVIEW_STAGE, place_of(review), **told), by=of_system("a stage is over"))
@@ -225,7 +231,7 @@ def _add_stage(review: Review, now: datetime) -> None:
     stages = [*review.stages, {**stage, "until": until.isoformat()}]
     rows = Review.objects.filter(pk=review.pk, stages=review.stages, state="open")
     if not rows.update(stages=stages, due=until):
-        raise Conflict(f"Review {review.pk} was changed by somebody else.")
+        raise Conflict(gettext("Review %(number)s was changed by somebody else.") % {"number": review.pk})
     review.stages, review.due = stages, until
 
 
@@ -260,5 +266,5 @@ def _cannot(review: Review, why: str) -> None:
             return
         event = make_event(REVIEW_REPEATED, place_of(review), review=review.pk, how="ended", why=why)
         current.say(event, by=of_system("it cannot begin"))
-        text = f"The review {review.title} does not come again: {why}"
+        text = say(NOT_AGAIN, title=review.title, why=why)
         notices.tell(review.starter, REPEAT, text, key=notice_key(review, "repeat"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.db import transaction
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from catalog.models import Realm
 from policies.authority import Actor, Authority, require
@@ -21,14 +22,16 @@ from policies.services.grants import GRANT
 def authority(scope: Scope, by: Actor) -> Authority:
     """The right to review: to grant on each object, to give each role away.  Raises Refused."""
     if by.decides_as is None:
-        raise Refused("Nobody is signed in.")
+        raise Refused(gettext("Nobody is signed in."))
     places = (*scope.where, *scope.roles)
     if not places:
-        raise Refused("The objects to review are gone.")
+        raise Refused(gettext("The objects to review are gone."))
     for place in places:
         answer = ask.ask(by.decides_as, GRANT, place)
         name = place.ref.full_name or place.name
-        said_ = f"You may not review access to {name}: only people who may grant there may."
+        said_ = gettext("You may not review access to %(name)s: only people who may grant there may.") % {
+            "name": name
+        }
         may = require(answer.decision, by, otherwise=said_)
     return may
 
@@ -43,7 +46,7 @@ def start(plan: Plan, *, by: Actor, reason: str = "", series: Review | None = No
     with change(REVIEW_STARTED, realm=Realm(pk=place.realm_id), by=by, reason=reason) as current:
         may = authority(plan.scope, by)
         if by.decides_as is None:
-            raise Refused("Nobody is signed in.")
+            raise Refused(gettext("Nobody is signed in."))
         now = timezone.now()
         stages = plan.kept_stages(now)
         review = Review.objects.create(

@@ -9,6 +9,7 @@ from typing import Any
 from django.db.models import Count, Q, QuerySet, Value
 from django.db.models.functions import Coalesce
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from accounts.text import called, holdable
@@ -128,7 +129,10 @@ def page(
     Rows come with holder, group, decided_by and desk; `next` is what to pass as `after`.
     """
     if view not in VIEWS or only not in ONLY:
-        raise Invalid(f"known views are {', '.join(VIEWS)}; a view may keep to {', '.join(ONLY)}")
+        raise Invalid(
+            gettext("known views are %(views)s; a view may keep to %(only)s")
+            % {"views": ", ".join(VIEWS), "only": ", ".join(ONLY)}
+        )
     rows = _found(rows_of(review, reviewer).filter(ONLY[only]), text)
     rows = rows.annotate(who=Coalesce("holder__name", Value("")))
     order = VIEWS[view]
@@ -151,7 +155,7 @@ def _found(rows: QuerySet[ReviewRow], text: str) -> QuerySet[ReviewRow]:
 
 def _behind(order: Sequence[str], after: Sequence[Any]) -> Q:
     if len(after) != len(order) or not isinstance(after[1], int):
-        raise Invalid("the place to go on after was not made here")
+        raise Invalid(gettext("the place to go on after was not made here"))
     first, second = order
     # said twice, because an index is entered by one comparison, and not by one of two
     later = Q(**{f"{first}__gt": after[0]}) | Q(**{first: after[0], f"{second}__gt": after[1]})

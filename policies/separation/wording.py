@@ -5,40 +5,52 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
+from django.utils import dateformat
+from django.utils.translation import gettext, gettext_lazy, ngettext
+
 from accounts.models import Principal
 from catalog.models import Realm
 from catalog.queries import root
-from lakewarden.law.facts import OWNER
+from lakewarden.law.facts import OWNER, Station
 from policies.models import Ownership
 from policies.separation import visibility
 from policies.separation.rules import Violation
 from policies.separation.sides import Side, SidePath, sides_of
 from policies.separation.visibility import Sight
 
-UNSEEN = "something that you may not see"
+UNSEEN = gettext_lazy("something that you may not see")
 
 
 def side(one: Side, seen: Sight) -> str:
     """role payer; MODIFY_TABLE on shop.sales and below."""
     if seen.hides(one):
-        return UNSEEN
+        return str(UNSEEN)
     node = seen.place(one.key)
-    name = node.ref.full_name or node.name if node else "what was dropped"
+    name = node.ref.full_name or node.name if node else gettext("what was dropped")
     if one.role is not None:
-        return f"role {name}"
-    return f"{' or '.join(one.privileges)} on {name}"
+        return gettext("role %(name)s") % {"name": name}
+    rights = gettext(" or ").join(one.privileges)
+    return gettext("%(right)s on %(name)s") % {"right": rights, "name": name}
 
 
 def way(side_path: SidePath, seen: Sight) -> str:
     """through group finance and role payer; directly, as owner of sales."""
     named = [station for station in side_path.via if not station.name.startswith("~")]
     hidden = {station for station in named if station.kind == "role" and not seen.place(station.key)}
-    stations = ["a role" if item in hidden else f"{item.kind} {item.name}" for item in named]
-    through = f"through {' and '.join(stations)}" if stations else "directly"
+    stations = gettext(" and ").join(_station(item, hidden=item in hidden) for item in named)
+    through = gettext("through %(stations)s") % {"stations": stations} if named else gettext("directly")
     node = seen.place(side_path.object)
     if side_path.privilege == OWNER and node is not None:
-        return f"{through}, as owner of {node.ref.full_name or node.name}"
+        owned = {"through": through, "name": node.ref.full_name or node.name}
+        return gettext("%(through)s, as owner of %(name)s") % owned
     return through
+
+
+def _station(station: Station, *, hidden: bool) -> str:
+    if hidden:
+        return gettext("a role")
+    text = gettext("group %(name)s") if station.kind == "group" else gettext("role %(name)s")
+    return text % {"name": station.name}
 
 
 def refusal(
@@ -47,18 +59,29 @@ def refusal(
     """Why a change is refused: who, which rule, both sides and how, and who may make an exception."""
     seen = visibility.of_clashes(reader, new[:many], now=now)
     told = [_clash(item, seen) for item in new[:many]]
-    more = f" The same for {len(new) - many} more." if len(new) > many else ""
-    return f"{' '.join(told)}{more} {whom_to_ask(new[0].rule.realm)}"
+    left = len(new) - many
+    if left > 0:
+        more = ngettext("The same for %(many)s more.", "The same for %(many)s more.", left)
+        told.append(more % {"many": left})
+    return " ".join([*told, whom_to_ask(new[0].rule.realm)])
 
 
 def _clash(violation: Violation, seen: Sight) -> str:
     first, second = sides_of(violation.rule)
     by_one, by_other = violation.both.pairs[0]
-    until = f", beyond the exception that ends {_end(violation)}" if violation.exception else ""
-    return (
-        f"{violation.person.label} would have both sides of the rule “{violation.rule.name}”{until}: "
-        f"{_had(first, by_one, seen)} and {_had(second, by_other, seen)}."
-    )
+    text = gettext("%(person)s would have both sides of the rule “%(rule)s”: %(one)s and %(other)s.")
+    if violation.exception:
+        text = gettext(
+            "%(person)s would have both sides of the rule “%(rule)s”, beyond the exception that ends "
+            "%(end)s: %(one)s and %(other)s."
+        )
+    return text % {
+        "person": violation.person.label,
+        "rule": violation.rule.name,
+        "end": _end(violation),
+        "one": _had(first, by_one, seen),
+        "other": _had(second, by_other, seen),
+    }
 
 
 def _had(one: Side, by: SidePath, seen: Sight) -> str:
@@ -68,11 +91,11 @@ def _had(one: Side, by: SidePath, seen: Sight) -> str:
 
 def _end(violation: Violation) -> str:
     end = violation.exception.valid_until if violation.exception else None
-    return f"{end:%-d %b %Y, %H:%M} UTC" if end else "never"
+    return f"{dateformat.format(end, 'j M Y, H:i')} UTC" if end else gettext("never")
 
 
 def whom_to_ask(realm: Realm) -> str:
     top = root(realm)
     row = Ownership.objects.open().filter(securable=top.id).select_related("owner").first()
-    owner = row.owner.label if row else "a site admin"
-    return f"Only an exception lets somebody have both; {owner} can make one."
+    owner = row.owner.label if row else gettext("a site admin")
+    return gettext("Only an exception lets somebody have both; %(owner)s can make one.") % {"owner": owner}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
+from django.utils.translation import gettext
 
 from accounts import people, sessions, tokens
 from accounts.marks import password_mark
@@ -37,18 +38,22 @@ def make_person(name: str, display_name: str, *, by: Actor, authority: Authority
     """
     with change(ACCOUNT_MADE, realm=None, by=by, reason=reason) as current:
         if len(name) > LONGEST:
-            raise Invalid(f"A name to sign in with has at most {LONGEST} characters.")
+            raise Invalid(
+                gettext("A name to sign in with has at most %(most)s characters.") % {"most": LONGEST}
+            )
         try:
             people.checked_name(name)
         except people.BadName as problem:
             raise Invalid(f"{str(problem).capitalize()}.") from problem
         if User.objects.filter(username=name).exists():
-            raise AlreadyExists(f"There is an account {name} already.")
+            raise AlreadyExists(gettext("There is an account %(name)s already.") % {"name": name})
         account = people.make_account(name, display_name=recordable(display_name.strip(), 255))
         account.set_unusable_password()
         account.save(update_fields=["password"])
         if account.principal is None:
-            raise Invalid(f"Account {account.username} is not linked to a person.")
+            raise Invalid(
+                gettext("Account %(username)s is not linked to a person.") % {"username": account.username}
+            )
         current.say(make_event(ACCOUNT_MADE, None, account.principal), by=authority)
     return account
 
@@ -59,7 +64,7 @@ def make_service(
     """A service account that somebody answers for.  Raises AlreadyExists, Invalid."""
     with change(ACCOUNT_MADE, realm=None, by=by, reason=reason) as current:
         if people.find(Principal.Kind.SERVICE, name) is not None:
-            raise AlreadyExists(f"Service account {name} already exists.")
+            raise AlreadyExists(gettext("Service account %(name)s already exists.") % {"name": name})
         try:
             service = people.ensure(Principal.Kind.SERVICE, name)
         except people.BadName as problem:
@@ -74,7 +79,7 @@ def set_keeper(
 ) -> bool:
     """Say who answers for a service account; False when it is so already.  Raises Invalid."""
     if service.kind != Principal.Kind.SERVICE or keeper.kind not in ("user", "group"):
-        raise Invalid("A person or a group answers for a service account.")
+        raise Invalid(gettext("A person or a group answers for a service account."))
     with change(KEEPER_SET, realm=None, by=by, reason=reason) as current:
         before = Keeping.objects.open().filter(service=service).select_related("keeper").first()
         if before is not None and before.keeper_id == keeper.pk:
@@ -94,13 +99,16 @@ def bind(account: User, principal: Principal, *, by: Actor, authority: Authority
     Their former holder is not that person any more.  False when it was bound to them before.  Raises Invalid.
     """
     if principal.kind != Principal.Kind.USER:
-        raise Invalid("An account is bound to a person.")
+        raise Invalid(gettext("An account is bound to a person."))
     with change(ACCOUNT_BOUND, realm=None, by=by, reason=reason) as current:
         if account.principal_id == principal.pk:
             return False
         taken = User.objects.filter(principal=principal).first()
         if taken is not None:
-            raise Invalid(f"{principal.label} has an account already: {taken.username}.")
+            raise Invalid(
+                gettext("%(principal)s has an account already: %(username)s.")
+                % {"principal": principal.label, "username": taken.username}
+            )
         if account.principal is not None:
             current.say(make_event(ACCOUNT_UNBOUND, None, account.principal), by=authority)
             for token in tokens.revoke_all(account.principal):
@@ -116,7 +124,7 @@ def bind(account: User, principal: Principal, *, by: Actor, authority: Authority
 def close(account: User, *, by: Actor, authority: Authority, reason: str = "") -> bool:
     """Disable an account: its sessions end, its tokens open nothing; False when it was so already."""
     if by.principal is not None and account.principal_id == by.principal.pk:
-        raise Invalid("Nobody can disable their own account; another site admin can.")
+        raise Invalid(gettext("Nobody can disable their own account; another site admin can."))
     with change(ACCOUNT_CLOSED, realm=None, by=by, reason=reason) as current:
         if User.objects.filter(pk=account.pk, is_active=True).update(is_active=False) != 1:
             return False

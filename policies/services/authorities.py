@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from django.utils.translation import gettext
+
 from catalog.nodes import Node
 from policies.authority import Actor, Authority, require
 from policies.decisions import ask
@@ -16,9 +18,11 @@ from policies.services import realm_of
 def may(actor: Actor, operation: str, node: Node, *, otherwise: str = "") -> Authority:
     """The authority to do an operation to an object, by the same law as everything else.  Raises Refused."""
     if actor.decides_as is None:
-        raise Refused("Nobody is signed in.")
+        raise Refused(gettext("Nobody is signed in."))
     answer = ask.ask(actor.decides_as, operation, node)
-    said = otherwise or f"You may not do this to {node.ref.full_name or node.name}."
+    said = otherwise or gettext("You may not do this to %(name)s.") % {
+        "name": node.ref.full_name or node.name
+    }
     return require(answer.decision, actor, otherwise=said)
 
 

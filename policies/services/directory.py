@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_lazy
 
 from accounts import directory, people
 from accounts.models import DirectoryEntry, DirectoryMember, Keeping, Membership, Principal, User
@@ -28,7 +29,7 @@ from policies.record.event_drafts import make_event
 from policies.services import accounts, leaving, members
 
 log = logging.getLogger(__name__)
-DISABLED_HERE = "A site admin disabled this account. Only a site admin can enable it."
+DISABLED_HERE = gettext_lazy("A site admin disabled this account. Only a site admin can enable it.")
 
 
 @dataclass(frozen=True)
@@ -69,7 +70,7 @@ def keep_person(data: PersonData, *, by: Actor, authority: Authority) -> Directo
         person = _person_of(account)
         entry = _begun(person, data.external_id)
         if entry.is_active and not account.is_active:
-            raise Conflict(DISABLED_HERE)
+            raise Conflict(str(DISABLED_HERE))
         _bring_up_to_date(current, entry, account, data, by, authority)
     return entry
 
@@ -82,7 +83,9 @@ def change_person(
         entry = _fresh(entry, version)
         if data.name != entry.principal.name:
             raise Invalid(
-                "A user name stays as it is. Another name is another person: make them, end this one."
+                gettext(
+                    "A user name stays as it is. Another name is another person: make them, end this one."
+                )
             )
         account = User.objects.select_related("principal").get(principal=entry.principal)
         returns = data.active and not entry.is_active
@@ -110,16 +113,23 @@ def _account_for(data: PersonData, by: Actor, authority: Authority) -> User:
     if known is None and not alike:
         return accounts.make_person(data.name, data.display_name, by=by, authority=authority)
     if known is None:
-        raise AlreadyExists(f"There is an account {alike[0].username} already.")
+        raise AlreadyExists(
+            gettext("There is an account %(username)s already.") % {"username": alike[0].username}
+        )
     person = _person_of(known)
     if person.kind != Principal.Kind.USER or person.name != data.name:
-        raise AlreadyExists(f"Account {known.username} belongs to {person}.")
+        raise AlreadyExists(
+            gettext("Account %(username)s belongs to %(person)s.")
+            % {"username": known.username, "person": person}
+        )
     return known
 
 
 def _person_of(account: User) -> Principal:
     if account.principal is None:
-        raise Invalid(f"Account {account.username} is not linked to a person.")
+        raise Invalid(
+            gettext("Account %(username)s is not linked to a person.") % {"username": account.username}
+        )
     return account.principal
 
 
@@ -129,13 +139,17 @@ def _begun(principal: Principal, external_id: str) -> DirectoryEntry:
     if entry is None:
         return DirectoryEntry.objects.create(principal=principal, external_id=external_id)
     if entry.ended is None:
-        raise AlreadyExists(f"The directory keeps {principal.name} already.")
+        raise AlreadyExists(gettext("The directory keeps %(name)s already.") % {"name": principal.name})
     is_person = principal.kind == Principal.Kind.USER
     if is_person and Ownership.objects.open().filter(owner=principal).exists():
-        raise Conflict(f"{principal.name} left before, and what they owned waits. Hand it over first.")
+        raise Conflict(
+            gettext("%(name)s left before, and what they owned waits. Hand it over first.")
+            % {"name": principal.name}
+        )
     if is_person and Keeping.objects.open().filter(keeper=principal).exists():
         raise Conflict(
-            f"{principal.name} left before, and answers for a service account. Hand it over first."
+            gettext("%(name)s left before, and answers for a service account. Hand it over first.")
+            % {"name": principal.name}
         )
     entry.key, entry.made, entry.ended = make_key(), timezone.now(), None
     return entry
@@ -162,7 +176,7 @@ def _bring_up_to_date(
         accounts.open_again(account, by=by, authority=authority)
         current.touch(principal_key(person.pk))
     elif data.active and not account.is_active:
-        raise Conflict(DISABLED_HERE)
+        raise Conflict(str(DISABLED_HERE))
     elif was and not data.active:
         _leave(current, account, by, authority)
     account.refresh_from_db(fields=["is_active"])
@@ -192,8 +206,11 @@ def keep_group(data: GroupData, *, by: Actor, authority: Authority) -> Directory
         by_hand = Membership.objects.open().filter(group=group).exclude(origin=Origin.DIRECTORY)
         if by_hand.exists():
             raise AlreadyExists(
-                f"Group {data.name} was filled by hand. Take everybody out first; then the directory "
-                "can keep it."
+                gettext(
+                    "Group %(group)s was filled by hand. Take everybody out first; then the directory "
+                    "can keep it."
+                )
+                % {"group": data.name}
             )
         entry = _begun(group, data.external_id)
         for row in Membership.objects.open().filter(group=group).exclude(member__in=data.members):

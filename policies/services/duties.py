@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 from django.contrib.auth.models import Group
+from django.utils.translation import gettext
 from guardian.shortcuts import assign_perm, remove_perm
 
 from accounts.models import Principal, User
@@ -36,7 +37,10 @@ def _set(
     node: Node, duty: str, principal: Principal, by: Actor, authority: Authority, *, given: bool
 ) -> bool:
     if duty not in DUTIES:
-        raise Invalid(f"unknown duty `{duty}`; known are {', '.join(DUTIES)}")
+        raise Invalid(
+            gettext("unknown duty `%(duty)s`; known are %(duties)s")
+            % {"duty": duty, "duties": ", ".join(DUTIES)}
+        )
     kind = DUTY_GIVEN if given else DUTY_TAKEN
     with change(kind, realm=realm_of(node), by=by) as current:
         holder, securable = _holder(principal), Securable.objects.get(pk=node.id)
@@ -55,7 +59,7 @@ def _holder(principal: Principal) -> User | Group:
         return django_group(principal)
     account = User.objects.filter(principal=principal).first()
     if account is None:
-        raise Invalid(f"{principal} has no account to hold a duty")
+        raise Invalid(gettext("%(principal)s has no account to hold a duty") % {"principal": principal})
     return account
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.db.models import Q
+from django.utils.translation import gettext
 
 from catalog.models import Detail, Placement
 from catalog.nodes import Node, nodes
@@ -63,7 +64,7 @@ def create(
     with change(OBJECT_REGISTERED, realm=realm_of(root), by=by) as current:
         authority = _may_create(root, entity, principal, made_with, by)
         if found(root, entity):
-            raise AlreadyExists(f"'{entity}' already exists.")
+            raise AlreadyExists(gettext("'%(entity)s' already exists.") % {"entity": entity})
         parent = root if entity.parent is None else _there(root, entity.parent)
         if patterns.must_exist(root):
             _revoke_all(current, root, entity, authority)
@@ -181,8 +182,11 @@ def _may_create(
         return _unasked(by)
     if _inherits(root) and found(root, entity):
         if not _has_access(root, entity, by):
-            raise Refused(f"Principal '{by.decides_as.name}' is not authorized to access '{entity}'.")
-        raise AlreadyExists(f"'{entity}' already exists.")
+            raise Refused(
+                gettext("Principal '%(who)s' is not authorized to access '%(entity)s'.")
+                % {"who": by.decides_as.name, "entity": entity}
+            )
+        raise AlreadyExists(gettext("'%(entity)s' already exists.") % {"entity": entity})
     _may_name_owner(root, entity, principal, by)
     if made_with is None:
         return _may(root, entity, f"create_{entity.type}", by)
@@ -248,11 +252,14 @@ def _named(root: Node, entity: Authorizable, words: Iterable[str]) -> str:
 def _check(root: Node, entity: Authorizable) -> None:
     patterns.named(root, str(entity))
     if entity.is_pattern or len(entity.whole) != len(entity.parts):
-        raise Invalid(f"'{entity}' names no single entity.")
+        raise Invalid(gettext("'%(entity)s' names no single entity.") % {"entity": entity})
     if entity.type == "instance":
-        raise Invalid("The instance is what the realm itself is.")
+        raise Invalid(gettext("The instance is what the realm itself is."))
     if entity.type == PROGRAM and entity.parts[2] not in PROGRAM_TYPES:
-        raise Invalid(f"'{entity.parts[2]}' is no type of program; known are {', '.join(PROGRAM_TYPES)}.")
+        raise Invalid(
+            gettext("'%(parts)s' is no type of program; known are %(program_types)s.")
+            % {"parts": entity.parts[2], "program_types": ", ".join(PROGRAM_TYPES)}
+        )
 
 
 def found(root: Node, entity: Authorizable) -> Node | None:
@@ -263,7 +270,7 @@ def found(root: Node, entity: Authorizable) -> Node | None:
 def _there(root: Node, entity: Authorizable) -> Node:
     node = found(root, entity)
     if node is None:
-        raise NotFound(f"'{entity}' was not found.")
+        raise NotFound(gettext("'%(entity)s' was not found.") % {"entity": entity})
     return node
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from catalog.nodes import Node
@@ -52,7 +53,9 @@ def _turn(current: ChangeInProgress, node: Node, one: Turn, by: Actor, authority
     rows = list(open_grants(node, one.holder))
     held = {row.privilege for row in rows}
     if drops_own_grant(by, one.holder.name, held, held - one.takes | one.gives):
-        raise Invalid("Nobody takes Grant from themselves and keeps the rest. Somebody else can take it.")
+        raise Invalid(
+            gettext("Nobody takes Grant from themselves and keeps the rest. Somebody else can take it.")
+        )
     gone = [row for row in rows if row.privilege in one.takes]
     for row in gone:
         current.end(row, _said(GRANT_REMOVED, node, one.holder, row), by=authority)
@@ -65,7 +68,7 @@ def _turn(current: ChangeInProgress, node: Node, one: Turn, by: Actor, authority
 def _unchanged_since(node: Node, holders: Iterable[Principal], seen: int | None) -> None:
     mine = Grant.objects.filter(securable=node.id, holder__in=list(holders))
     if seen is not None and mine.filter(Q(opened__gt=seen) | Q(closed__gt=seen)).exists():
-        raise Conflict("Somebody changed these entries since you opened this page.")
+        raise Conflict(gettext("Somebody changed these entries since you opened this page."))
 
 
 def drops_own_grant(by: Actor, user: str, before: Collection[str], after: Collection[str]) -> bool:

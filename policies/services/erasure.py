@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from axes.models import AccessAttempt
 from django.db import connection
 from django.db.models import Q
+from django.utils.translation import gettext
 
 from accounts import sessions
 from accounts.models import DirectoryEntry, Keeping, Membership, Principal, Token, User
@@ -45,12 +46,15 @@ def _counts(person: Principal) -> Iterator[tuple[str, int]]:
 def erase(person: Principal, *, by: Actor, authority: Authority, reason: str = "") -> None:
     """Erase somebody who holds nothing any more.  Raises Conflict, Invalid."""
     if person.kind not in (Principal.Kind.USER, Principal.Kind.SERVICE):
-        raise Invalid("Only a person or a service account can be erased.")
+        raise Invalid(gettext("Only a person or a service account can be erased."))
     if person.erased:
-        raise Invalid("That person was erased before.")
+        raise Invalid(gettext("That person was erased before."))
     with change(PERSON_ERASED, realm=None, by=by, reason=reason) as current:
         if still := held(person):
-            raise Conflict(f"{person} still has {', '.join(still)}; end these first")
+            raise Conflict(
+                gettext("%(person)s still has %(still)s; end these first")
+                % {"person": person, "still": ", ".join(still)}
+            )
         current.say(make_event(PERSON_ERASED, None, person), by=authority)
         _forget_account(person)
         _forget_roles(person)

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TypeVar
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from accounts.record import again
@@ -66,7 +67,7 @@ def end_assignments(
 
 def _to_come(until: datetime) -> None:
     if until <= timezone.now():
-        raise Invalid("The end is in the past.")
+        raise Invalid(gettext("The end is in the past."))
 
 
 def _until(row: Row, until: datetime) -> Row:

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from django.core.exceptions import ValidationError
 from django.core.validators import validate_email
+from django.utils.translation import gettext
 
 from accounts import directory, people
 from accounts.identities import Identity, Subject
@@ -58,12 +59,16 @@ def _refuse_the_taken(account: User, subject: Subject, *, joins: bool) -> None:
     known = ExternalSignIn.objects.filter(account=account)
     if known.filter(issuer=subject.issuer).exists():
         raise Invalid(
-            f"{subject.provider} used this name for somebody else before. A site admin can disconnect them."
+            gettext("%(provider)s used this name for somebody else before. A site admin can disconnect them.")
+            % {"provider": subject.provider}
         )
     if not joins and (account.has_usable_password() or known.exists()):
         raise Invalid(
-            f"There is an account of this name already. If it is yours, sign in as before, then connect "
-            f"{subject.provider} under Your settings."
+            gettext(
+                "There is an account of this name already. If it is yours, sign in as before, then "
+                "connect %(provider)s under Your settings."
+            )
+            % {"provider": subject.provider}
         )
 
 
@@ -76,10 +81,14 @@ def connect(account: User, subject: Subject, *, by: Actor) -> bool:
     if row is not None and row.account_id == account.pk:
         return False
     if row is not None:
-        raise Invalid(f"Who you are at {subject.provider} is connected to another account.")
+        raise Invalid(
+            gettext("Who you are at %(provider)s is connected to another account.")
+            % {"provider": subject.provider}
+        )
     if ExternalSignIn.objects.filter(account=account, issuer=subject.issuer).exists():
         raise Invalid(
-            f"Your account is connected to somebody else at {subject.provider}; disconnect that first."
+            gettext("Your account is connected to somebody else at %(provider)s; disconnect that first.")
+            % {"provider": subject.provider}
         )
     _join(account, subject, by=by)
     return True
@@ -93,7 +102,7 @@ def disconnect(account: User, number: int, *, by: Actor) -> bool:
         if row is None:
             return False
         if not account.has_usable_password() and not rows.exclude(pk=number).exists():
-            raise Invalid("This is your only way to sign in.")
+            raise Invalid(gettext("This is your only way to sign in."))
         mark = subject_mark(row.issuer, row.subject)
         told = make_event(ACCOUNT_PARTED, None, _person_of(account), provider=row.provider, mark=mark)
         current.say(told, by=of_system("own sign-in"))
@@ -113,9 +122,9 @@ def _join(account: User, subject: Subject, *, by: Actor) -> None:
 
 def _person_of(account: User) -> Principal:
     if not account.is_active:
-        raise Invalid("Your account is disabled.")
+        raise Invalid(gettext("Your account is disabled."))
     if account.principal is None or account.principal.kind != Principal.Kind.USER:
-        raise Invalid("This name belongs to no person.")
+        raise Invalid(gettext("This name belongs to no person."))
     return account.principal
 
 
@@ -126,7 +135,7 @@ def _account_of(name: str) -> User | None:
 def _made(identity: Identity) -> User:
     known = people.find(Principal.Kind.USER, identity.name)
     if known is not None and User.objects.filter(principal=known).exists():
-        raise Invalid("The person of this name signs in under another name.")
+        raise Invalid(gettext("The person of this name signs in under another name."))
     authority = of_system(GROUND)
     try:
         return accounts.make_person(identity.name, identity.display_name, by=DIRECTORY, authority=authority)
@@ -146,7 +155,8 @@ def _bring_up_to_date(account: User, principal: Principal, identity: Identity) -
     if identity.groups is not None:
         if len(identity.groups) > MOST_GROUPS:
             raise Invalid(
-                f"You are in more than {MOST_GROUPS} groups; have fewer of them named to the console."
+                gettext("You are in more than %(most)s groups; have fewer of them named to the console.")
+                % {"most": MOST_GROUPS}
             )
         _follow_groups(principal, identity.groups)
 

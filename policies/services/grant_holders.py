@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from django.db.models import Q
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from catalog.nodes import Node, any_of
@@ -43,7 +44,10 @@ def ensure(current: ChangeInProgress, node: Node, holder: Principal) -> Held:
     if not grantees:
         return {"role_id": personal_roles.ensure(current, node, holder).pk}
     if holder.kind not in grantees:
-        raise Invalid(f"In {node.realm} nothing can be granted to a {holder.get_kind_display()}.")
+        raise Invalid(
+            gettext("In %(realm)s nothing can be granted to a %(kind)s.")
+            % {"realm": node.realm, "kind": holder.get_kind_display()}
+        )
     if not Grant.objects.filter(holder=holder, securable__realm=node.realm_id).exists():
         # others may bear this name in other letters, or end as the pattern says, and know nothing of it yet
         current.touch(realm_key(node.realm_id))

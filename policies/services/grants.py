@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from accounts.record import END, Origin
@@ -46,11 +47,11 @@ class GrantRequest:
     def problem(self, now: datetime) -> str | None:
         """Why this cannot be meant, or None."""
         if not self.holders or not self.privileges:
-            return "Name at least one person and one right."
+            return gettext("Name at least one person and one right.")
         if self.valid_until and self.valid_until <= now:
-            return "The end is in the past."
+            return gettext("The end is in the past.")
         if self.valid_from and self.valid_until and self.valid_until <= self.valid_from:
-            return "The end is before the beginning."
+            return gettext("The end is before the beginning.")
         return None
 
 
@@ -66,7 +67,11 @@ class Grantable:
 def authority_to_grant(node: Node, actor: Actor, *, now: datetime | None = None) -> Authority:
     """The right to grant on an object, by the same law as everything else.  Raises Refused."""
     answer = ask.ask(_giver(actor), GRANT, node, now=now)
-    return require(answer.decision, actor, otherwise=f"You may not change access to {node.ref.full_name}.")
+    return require(
+        answer.decision,
+        actor,
+        otherwise=gettext("You may not change access to %(object)s.") % {"object": node.ref.full_name},
+    )
 
 
 def add(
@@ -165,7 +170,7 @@ def _way(wish: GrantRequest, giver: Slice, held: Mapping[int, Slice], now: datet
 
 def _giver(by: Actor) -> Principal:
     if by.decides_as is None:
-        raise Refused("Nobody is signed in.")
+        raise Refused(gettext("Nobody is signed in."))
     return by.decides_as
 
 
@@ -268,7 +273,7 @@ def _unchanged_since(node: Node, holders: Sequence[Principal], seen: int | None)
         mine |= Q(**held)
     newer = Grant.objects.filter(mine, securable=node.id)
     if newer.filter(opened__gt=seen).exists() or newer.filter(closed__gt=seen).exists():
-        raise Conflict("Somebody changed these grants since you opened this page.")
+        raise Conflict(gettext("Somebody changed these grants since you opened this page."))
 
 
 def said_of(kind: str, node: Node, holder: Principal, grant: Grant) -> EventDraft:

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts import people, tokens
 from accounts.models import Principal, Token
@@ -45,13 +46,19 @@ def start(program: Node, *, by: Actor, lasting: timedelta, **about: Any) -> Star
     Raises Refused, and Conflict when nobody stands behind it.
     """
     if by.principal is None:
-        raise Refused("Nobody is signed in.")
+        raise Refused(gettext("Nobody is signed in."))
     with change(RUN_STARTED, realm=realm_of(program), by=by) as current:
         answer = ask.ask(by.principal, EXECUTE, program)
-        authority = require(answer.decision, by, otherwise=f"You may not start {program.ref.full_name}.")
+        authority = require(
+            answer.decision,
+            by,
+            otherwise=gettext("You may not start %(object)s.") % {"object": program.ref.full_name},
+        )
         runs_as = _account(program)
         if runs_as is None:
-            raise Conflict(f"{program.ref.full_name} has no account to run as.")
+            raise Conflict(
+                gettext("%(object)s has no account to run as.") % {"object": program.ref.full_name}
+            )
         run = Run(secrets.token_hex(6), program.realm_id, by.principal)
         expires = timezone.now() + lasting
         token = tokens.create_for_run(runs_as, run, expires=expires)
@@ -65,10 +72,14 @@ def token_for(run: str, program: Node, *, by: Actor) -> str:
     What started by itself was answered to nobody: its token is fetched by what is to run it.
     """
     if by.principal is None:
-        raise Refused("Nobody is signed in.")
+        raise Refused(gettext("Nobody is signed in."))
     with change(TOKEN_CREATED, realm=realm_of(program), by=by) as current:
         answer = ask.ask(by.principal, EXECUTE, program)
-        authority = require(answer.decision, by, otherwise=f"You may not start {program.ref.full_name}.")
+        authority = require(
+            answer.decision,
+            by,
+            otherwise=gettext("You may not start %(object)s.") % {"object": program.ref.full_name},
+        )
         first = Token.objects.filter(run=run, realm=program.realm_id, view="").order_by("pk").first()
         if (
             first is None
@@ -77,7 +88,7 @@ def token_for(run: str, program: Node, *, by: Actor) -> str:
             or not first.expires
             or first.expires <= timezone.now()
         ):
-            raise Conflict("The job has ended.")
+            raise Conflict(gettext("The job has ended."))
         same = Run(run, program.realm_id, first.starter)
         token = tokens.create_for_run(first.principal, same, expires=first.expires)
         current.say(made(first.principal, token), by=authority)

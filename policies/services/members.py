@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext
+
 from accounts import directory, people
 from accounts.models import Membership, Principal, User
 from accounts.people import django_group
@@ -49,7 +51,8 @@ def remove(node: Node, principal: Principal, *, by: Actor, authority: Authority,
         if Ownership.objects.open().filter(owner=principal, securable=node.id).exists():
             kind = principal.kind
             raise Invalid(
-                f"Cannot remove {kind} {principal.name} because the {kind} is the owner of the {node.type}."
+                gettext("Cannot remove %(kind)s %(name)s because the %(kind)s is the owner of the %(type)s.")
+                % {"kind": kind, "name": principal.name, "type": node.type}
             )
         for row in admitted:
             current.end(row, make_event(MEMBER_REMOVED, node, principal), by=authority)
@@ -75,7 +78,7 @@ def make_group(name: str, *, by: Actor, authority: Authority, reason: str = "") 
     """Make a group that nobody is in yet.  Raises AlreadyExists, Invalid."""
     with change(GROUP_MADE, realm=None, by=by, reason=reason) as current:
         if people.find(Principal.Kind.GROUP, name) is not None:
-            raise AlreadyExists(f"Group {name} already exists.")
+            raise AlreadyExists(gettext("Group %(name)s already exists.") % {"name": name})
         try:
             group = people.ensure(Principal.Kind.GROUP, name)
         except people.BadName as problem:
@@ -87,7 +90,7 @@ def make_group(name: str, *, by: Actor, authority: Authority, reason: str = "") 
 def join_group(group: Principal, member: Principal, *, by: Actor, authority: Authority) -> bool:
     """Put a person or service account into a group; False when it was in it.  Raises Invalid."""
     if group.kind != Principal.Kind.GROUP or member.kind == Principal.Kind.GROUP:
-        raise Invalid("Only people and service accounts can be put into a group.")
+        raise Invalid(gettext("Only people and service accounts can be put into a group."))
     _refuse_what_the_directory_keeps(group, by)
     with change(GROUP_JOINED, realm=None, by=by) as current:
         if Membership.objects.open().filter(group=group, member=member).exists():
@@ -117,7 +120,10 @@ def take_out(current: ChangeInProgress, row: Membership, *, by: Authority) -> No
 
 def _refuse_what_the_directory_keeps(group: Principal, by: Actor) -> None:
     if by.via != DIRECTORY.via and directory.keeps(group):
-        raise Invalid(f"The directory keeps group {group.label}. Change there who is in it.")
+        raise Invalid(
+            gettext("The directory keeps group %(group)s. Change there who is in it.")
+            % {"group": group.label}
+        )
 
 
 def _project(group: Principal, member: Principal) -> None:

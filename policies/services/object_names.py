@@ -6,6 +6,8 @@ import re
 import unicodedata
 from collections.abc import Iterator
 
+from django.utils.translation import gettext
+
 from accounts.text import holdable
 from policies.errors import Invalid
 
@@ -17,9 +19,9 @@ LEGAL = re.compile(r"\w[\w/=-]{0,63}")
 def checked(name: str) -> str:
     """The name unchanged, or Invalid: 1 to 255 characters, none of them a control character."""
     if not name or len(name) > LONGEST:
-        raise Invalid(f"A name has 1 to {LONGEST} characters.")
+        raise Invalid(gettext("A name has 1 to %(most)s characters.") % {"most": LONGEST})
     if any(map(_controls, name)):
-        raise Invalid("A name has no control characters.")
+        raise Invalid(gettext("A name has no control characters."))
     return name
 
 
@@ -27,7 +29,11 @@ def legal(name: str) -> str:
     """A name that somebody may give in a metalake, unchanged, or Invalid."""
     if not LEGAL.fullmatch(name):
         raise Invalid(
-            f"The name '{name}' is illegal: letters, digits and _ at first, then /, = and - too, 64 in all"
+            gettext(
+                "The name '%(name)s' is illegal: letters, digits and _ at first, then /, = and - "
+                "too, 64 in all"
+            )
+            % {"name": name}
         )
     return name
 
@@ -56,7 +62,7 @@ def _controls(letter: str) -> bool:
 def check_described(*values: object) -> None:
     """Raise Invalid when comments, properties or columns hold text that cannot be kept."""
     if not all(map(holdable, _texts(values))):
-        raise Invalid("A description has no NUL and no half characters.")
+        raise Invalid(gettext("A description has no NUL and no half characters."))
 
 
 def _texts(value: object) -> Iterator[str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from django.db.models import Q
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from catalog.models import Detail, Placement, Securable
@@ -90,7 +91,9 @@ def _refuse_taken(scope: Node, new: Sequence[NewObject]) -> None:
     clash = {(type_, name.upper() if folded else name) for type_, name in taken} & wanted
     if clash or len(wanted) < len(new):
         type_, name = min(clash) if clash else (new[0].type, new[0].name)
-        raise AlreadyExists(f"{type_.capitalize()} {name} already exists.")
+        raise AlreadyExists(
+            gettext("%(type)s %(name)s already exists.") % {"type": type_.capitalize(), "name": name}
+        )
 
 
 def _same_name(names: Collection[str], *, folded: bool) -> Q:
@@ -156,7 +159,9 @@ def rename(node: Node, name: str, *, by: Actor, authority: Authority) -> Node:
             return node
         taken = Placement.objects.open().filter(scope=old.scope_id, type=old.type, name=checked(name))
         if taken.exists():
-            raise AlreadyExists(f"{node.type.capitalize()} {name} already exists.")
+            raise AlreadyExists(
+                gettext("%(type)s %(name)s already exists.") % {"type": node.type.capitalize(), "name": name}
+            )
         current.end(old, make_event(OBJECT_MOVED_FROM, node), by=authority)
         renamed = Node(node.id, node.realm_id, node.kind, node.levels, (*node.names[:-1], name))
         new = Placement(
@@ -216,7 +221,10 @@ def _move_in(current: ChangeInProgress, one: Move, by: Actor, authority: Authori
 def _place_of(node: Node) -> Placement:
     place = Placement.objects.open().filter(securable=node.id).first()
     if place is None:
-        raise NotFound(f"{node.type.capitalize()} {node.name} is no longer there.")
+        raise NotFound(
+            gettext("%(type)s %(name)s is no longer there.")
+            % {"type": node.type.capitalize(), "name": node.name}
+        )
     return place
 
 

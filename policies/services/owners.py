@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from catalog.nodes import Node
@@ -24,7 +25,7 @@ SET_OWNER = "Owner.setOwnerForObject"
 def set_owner(node: Node, owner: Principal, *, by: Actor, authority: Authority, reason: str = "") -> bool:
     """Make a member of the realm the owner; False when they were it already.  Raises Invalid."""
     if node.type == "role" and personal_role_names.is_personal(node.name):
-        raise Invalid("A personal role belongs to nobody.")
+        raise Invalid(gettext("A personal role belongs to nobody."))
     with change(OWNER_SET, realm=realm_of(node), by=by, reason=reason) as current:
         must_be_member(node, owner)
         return bool(_set(current, {node: owner}, by, authority))
@@ -51,7 +52,7 @@ def hand_over(
         if now_owned_by is not None:
             keys = [node.id for node in places]
             if Ownership.objects.open().filter(securable__in=keys, owner=now_owned_by).count() != len(keys):
-                raise Conflict("Some of these have another owner by now.")
+                raise Conflict(gettext("Some of these have another owner by now."))
         return _set(current, dict.fromkeys(places, owner), by, authority)
 
 
@@ -77,11 +78,11 @@ def settable(places: Sequence[Node], by: Principal) -> list[bool]:
 def may_set_all(places: Sequence[Node], by: Actor) -> Authority:
     """The authority to set the owner of each of them, decided one by one.  Raises Refused."""
     if by.decides_as is None:
-        raise Refused("Nobody is signed in.")
+        raise Refused(gettext("Nobody is signed in."))
     slice_, now = slices.current(by.decides_as, places[0]), timezone.now()
     for node in places:
         answer = ask.answer(slice_, SET_OWNER, node, now=now)
-        said_ = f"You may not set the owner of {node.ref.full_name or node.name}."
+        said_ = gettext("You may not set the owner of %(name)s.") % {"name": node.ref.full_name or node.name}
         authority = require(answer.decision, by, otherwise=said_)
     return authority
 

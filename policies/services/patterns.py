@@ -7,6 +7,7 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from catalog.nodes import Node
@@ -35,7 +36,7 @@ def law_of(root: Node) -> TextDialect:
     """The law of a CDAP realm.  Raises Invalid for any other realm."""
     law = dialects.get(root.kind)
     if not isinstance(law, TextDialect):
-        raise Invalid(f"{root.name} is no CDAP instance")
+        raise Invalid(gettext("%(realm)s is no CDAP instance") % {"realm": root.name})
     return law
 
 
@@ -54,7 +55,7 @@ def authority(root: Node, target: Authorizable | None, *, by: Actor) -> Authorit
     """
     node = root if target is None else ask.entity_node(root, target)
     if target is not None and must_exist(root) and not exists(root, target):
-        raise NotFound(f"'{target}' was not found.")
+        raise NotFound(gettext("'%(target)s' was not found.") % {"target": target})
     if by.principal is None and by.decides_as is None:
         return of_operator(by)
     answer = ask.ask(_person(by), "grant", node)
@@ -139,7 +140,7 @@ def revoke(
     What was given on other texts stays, above, below and alike.  Raises Refused, NotFound, Invalid.
     """
     if holder is None and actions is not None:
-        raise Invalid("Principal is required when actions is provided")
+        raise Invalid(gettext("Principal is required when actions is provided"))
     codes = checked(root, target, actions)
     with change(GRANT_REMOVED, realm=realm_of(root), by=by, reason=reason) as current:
         may = authority(root, target, by=by)
@@ -180,7 +181,10 @@ def managed_here(root: Node) -> None:
     outside = authorizers.of(root.name)
     if outside is not None:
         by = f"its authorizer `{outside.configured.extension}`"
-        raise Invalid(f"Privileges in {root.name} are managed by {by}; change them there.")
+        raise Invalid(
+            gettext("Privileges in %(realm)s are managed by %(by)s; change them there.")
+            % {"realm": root.name, "by": by}
+        )
 
 
 def checked(root: Node, target: Authorizable, actions: Collection[str] | None) -> tuple[str, ...]:
@@ -188,11 +192,14 @@ def checked(root: Node, target: Authorizable, actions: Collection[str] | None) -
     law = law_of(root)
     managed_here(root)
     if len(str(target).encode(errors="replace")) > LONGEST:
-        raise Invalid(f"An entity's name has at most {LONGEST} bytes.")
+        raise Invalid(gettext("An entity's name has at most %(most)s bytes.") % {"most": LONGEST})
     named(root, str(target))
     unknown = sorted(set(actions or ()) - law.privileges.keys())
     if unknown:
-        raise Invalid(f"{unknown[0]} is no action; known are {', '.join(law.privileges)}")
+        raise Invalid(
+            gettext("%(unknown)s is no action; known are %(privileges)s")
+            % {"unknown": unknown[0], "privileges": ", ".join(law.privileges)}
+        )
     return tuple(law.privileges) if actions is None else tuple(actions)
 
 
@@ -219,5 +226,5 @@ def _held_by(holder: Holder) -> dict[str, int]:
 
 def _person(by: Actor) -> Principal:
     if by.decides_as is None:
-        raise Refused("Nobody is signed in.")
+        raise Refused(gettext("Nobody is signed in."))
     return by.decides_as

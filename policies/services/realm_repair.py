@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext
+
 from accounts.entering import able
 from accounts.models import Principal
 from catalog.nodes import Node
@@ -26,14 +28,19 @@ def set_owner_of_realm(
     Raises Refused, Invalid, and Conflict when the owner can come in after all.
     """
     if len(reason.strip()) < SHORTEST:
-        raise Invalid(f"A repair needs a reason of at least {SHORTEST} characters.")
+        raise Invalid(
+            gettext("A repair needs a reason of at least %(least)s characters.") % {"least": SHORTEST}
+        )
     with change(REALM_REPAIRED, realm=realm_of(root), by=by, reason=reason) as current:
         authority = authority or site_permissions.of_admin(by)
         before = Ownership.objects.open().filter(securable=root.id).select_related("owner").first()
         if before is not None and before.owner_id in able([before.owner_id]):
-            raise Conflict(f"{before.owner.label}, who owns {root.name}, can sign in, and can hand it over.")
+            raise Conflict(
+                gettext("%(owner)s, who owns %(realm)s, can sign in, and can hand it over.")
+                % {"owner": before.owner.label, "realm": root.name}
+            )
         if owner.pk not in able([owner.pk]):
-            raise Invalid(f"{owner.label} cannot sign in either.")
+            raise Invalid(gettext("%(owner)s cannot sign in either.") % {"owner": owner.label})
         people = [before.owner, owner] if before else [owner]
         current.say(make_event(REALM_REPAIRED, root, *people), by=authority)
         if not RealmMember.objects.open().filter(realm=root.realm_id, principal=owner).exists():

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from django.utils.translation import gettext
+
 from accounts.models import Principal
 from catalog.models import Detail, Mode, Placement, Realm, Securable
 from catalog.nodes import Node
@@ -49,11 +51,13 @@ def create(
     A CDAP realm's settings name its generation: `{"policy": "4.3"}`.
     """
     if kind not in Realm.Kind.values or mode not in Mode.Choice.values:
-        raise Invalid(f"unknown kind of realm `{kind}` or mode `{mode}`")
+        raise Invalid(
+            gettext("unknown kind of realm `%(kind)s` or mode `%(mode)s`") % {"kind": kind, "mode": mode}
+        )
     check_described(settings, comment)
     with change(REALM_CREATED, realm=None, by=by) as current:
         if realm_named(checked(name)):
-            raise AlreadyExists(f"Realm {name} already exists.")
+            raise AlreadyExists(gettext("Realm %(name)s already exists.") % {"name": name})
         realm = Realm.objects.create(kind=kind, settings=settings or {}, opened=current.revision)
         _check_law(realm)
         current.realm = realm
@@ -93,22 +97,29 @@ def _place_root(
 
 def _check_law(realm: Realm) -> None:
     if realm.law not in dialects.CODES:
-        raise Invalid(f"there are no rules of `{realm.kind}` for policy `{realm.settings.get('policy', '')}`")
+        raise Invalid(
+            gettext("there are no rules of `%(kind)s` for policy `%(policy)s`")
+            % {"kind": realm.kind, "policy": realm.settings.get("policy", "")}
+        )
     for name, known in SETTINGS.items():
         value = realm.settings.get(name, "")
         if not isinstance(value, str) or (known and value not in known):
-            raise Invalid(f"`{value}` is no value of the setting {name}")
+            raise Invalid(
+                gettext("`%(value)s` is no value of the setting %(name)s") % {"value": value, "name": name}
+            )
     if realm.settings.get("grants") == ROLES_ALONE:
         # raise Invalid where somebody has privileges of their own, or would get them by making an entity
         if realm.settings.get("policy") != "4.3":
             raise Invalid(
-                "Up to 3.5 makers of entities get ALL on them, so privileges cannot go to roles only."
+                gettext(
+                    "Up to 3.5 makers of entities get ALL on them, so privileges cannot go to roles only."
+                )
             )
         if Grant.objects.open().filter(realm=realm.pk, holder__isnull=False).exists():
-            raise Invalid("Some have privileges of their own here. Give them to roles first.")
+            raise Invalid(gettext("Some have privileges of their own here. Give them to roles first."))
         held = Assignment.objects.open().filter(role__realm=realm.pk)
         if held.exclude(holder__kind=Principal.Kind.GROUP).exists():
-            raise Invalid("Some hold roles without a group here. Put them into groups first.")
+            raise Invalid(gettext("Some hold roles without a group here. Put them into groups first."))
 
 
 SETTINGS: dict[str, tuple[str, ...]] = {
@@ -136,7 +147,7 @@ def configure(realm: Realm, settings: dict[str, str], *, by: Actor, authority: A
             if row.settings.get(name, USUAL.get(name, "")) != value
         }
         if new.keys() - SETTINGS.keys() or row.kind != Realm.Kind.CDAP:
-            raise Invalid(f"{', '.join(sorted(new))} cannot be set here")
+            raise Invalid(gettext("%(settings)s cannot be set here") % {"settings": ", ".join(sorted(new))})
         if not new:
             return False
         row.settings = {**row.settings, **new}
@@ -153,7 +164,10 @@ def configure(realm: Realm, settings: dict[str, str], *, by: Actor, authority: A
 def set_mode(realm: Realm, mode: str, *, by: Actor, authority: Authority, reason: str = "") -> bool:
     """Set the authorization mode; False when it was so already."""
     if mode not in Mode.Choice.values:
-        raise Invalid(f"unknown authorization mode `{mode}`; known are {', '.join(Mode.Choice.values)}")
+        raise Invalid(
+            gettext("unknown authorization mode `%(mode)s`; known are %(values)s")
+            % {"mode": mode, "values": ", ".join(Mode.Choice.values)}
+        )
     with change(MODE_SET, realm=realm, by=by, reason=reason) as current:
         now = Mode.objects.open().get(realm=realm)
         if now.mode == mode:
@@ -172,7 +186,9 @@ def drop(node: Node, *, by: Actor, authority: Authority, reason: str = "") -> in
     """End a realm with all that is in it; answers how many objects went.  Raises Conflict when connected."""
     with change(OBJECT_DROPPED, realm=realm_of(node), by=by, reason=reason) as current:
         if Backend.objects.filter(realm=node.realm_id).exists():
-            raise Conflict(f"{node.name} has connected catalogs; disconnect them first.")
+            raise Conflict(
+                gettext("%(name)s has connected catalogs; disconnect them first.") % {"name": node.name}
+            )
         held = Assignment.objects.open().filter(role__realm=node.realm_id).select_related("holder")
         inside = RealmMember.objects.open().filter(realm=node.realm_id).select_related("principal")
         modes = Mode.objects.open().filter(realm=node.realm_id)

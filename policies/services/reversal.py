@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, TypeVar
 
+from django.utils.translation import gettext, gettext_lazy
+
 from accounts.models import Membership, Principal
 from accounts.record import Fact, again
 from catalog.nodes import Node, nodes
@@ -33,7 +35,7 @@ from policies.services.authorities import may
 from policies.services.grants import GrantRequest
 from policies.services.roles import Privilege, must_be_member
 
-CHANGED = "It was changed again since."
+CHANGED = gettext_lazy("It was changed again since.")
 F = TypeVar("F", bound=Fact)
 
 
@@ -68,7 +70,7 @@ class Reversal:
         if model not in self.rows:
             self.rows[model] = list(model.objects.filter(opened=self.revision))
             if any(row.closed is not None for row in self.rows[model]):
-                raise Conflict(CHANGED)
+                raise Conflict(str(CHANGED))
         return self.rows[model]
 
     def _ended(self, model: type[F]) -> list[F]:
@@ -82,7 +84,10 @@ class Reversal:
             held = Assignment.objects.open().filter(holder=row.principal, role__realm=row.realm)
             owned = Ownership.objects.open().filter(owner=row.principal, securable__realm=row.realm)
             if held.exists() or owned.exists():
-                raise Conflict(f"{one.label} holds something there by now; remove the member instead.")
+                raise Conflict(
+                    gettext("%(one)s holds something there by now; remove the member instead.")
+                    % {"one": one.label}
+                )
             authority = may(self.by, members.REMOVES[one.kind], node)
             members.remove(node, one, by=self.by, authority=authority)
             yield node
@@ -119,7 +124,7 @@ class Reversal:
     def _rules(self) -> Iterator[Node]:
         for row in self._begun(SeparationRule):
             if SeparationException.objects.open().filter(rule=row).exists():
-                raise Conflict("Somebody was let by this rule meanwhile; end it instead.")
+                raise Conflict(gettext("Somebody was let by this rule meanwhile; end it instead."))
             place = root(row.realm)
             separation.end(row, place, by=self.by)
             yield place
@@ -234,7 +239,7 @@ class Reversal:
     def _there(self, places: dict[int, Node], key: int | None) -> Node:
         found = places.get(key or 0)
         if found is None:
-            raise Conflict("What it was about is no longer there.")
+            raise Conflict(gettext("What it was about is no longer there."))
         return found
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from catalog.nodes import Node
 from policies.authority import Actor, Authority, origin_of, require
@@ -62,7 +63,7 @@ def set_on_all(
         authority = _may_give_all(places, by)
         differing = turns(role, places, wanted)
         if foretold is not None and len(differing) != foretold:
-            raise Conflict("Somebody changed what this role gives since you looked.")
+            raise Conflict(gettext("Somebody changed what this role gives since you looked."))
         for item in {turn.privilege for turn in differing if turn.after}:
             check_binding(places[0], item)
         gone = {(turn.node.id, turn.privilege): turn.node for turn in differing if turn.before}
@@ -78,12 +79,14 @@ def set_on_all(
 
 def _may_give_all(places: Sequence[Node], by: Actor) -> Authority:
     if by.decides_as is None:
-        raise Refused("Nobody is signed in.")
+        raise Refused(gettext("Nobody is signed in."))
     slice_, now = slices.current(by.decides_as, places[0]), timezone.now()
     for node in places:
         answer = ask.answer(slice_, GRANT, node, now=now)
         authority = require(
-            answer.decision, by, otherwise=f"You may not give access to {node.ref.full_name}."
+            answer.decision,
+            by,
+            otherwise=gettext("You may not give access to %(object)s.") % {"object": node.ref.full_name},
         )
     return authority
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext
+
 from accounts.models import Principal
 from catalog.models import Detail, Placement, Securable
 from catalog.nodes import Node, nodes, number
@@ -59,11 +61,14 @@ def create(
 ) -> Node:
     """Make a role; its maker owns it.  Raises AlreadyExists, Invalid."""
     if personal_role_names.is_personal(checked(name)):
-        raise Invalid(f"Names that begin with {personal_role_names.MARK} belong to personal roles.")
+        raise Invalid(
+            gettext("Names that begin with %(mark)s belong to personal roles.")
+            % {"mark": personal_role_names.MARK}
+        )
     check_described(properties)
     with change(ROLE_CREATED, realm=realm_of(root), by=by, reason=reason) as current:
         if Placement.objects.open().filter(scope=root.id, type="role", name=name).exists():
-            raise AlreadyExists(f"Role {name} already exists.")
+            raise AlreadyExists(gettext("Role %(name)s already exists.") % {"name": name})
         row = Securable.objects.create(realm_id=root.realm_id, type="role", opened=current.revision)
         node = Node(
             row.pk, root.realm_id, root.kind, (root.levels[0], Level("role", row.pk)), (root.name, name)
@@ -278,7 +283,10 @@ def check_binding(node: Node, privilege: str, *, kind: str | None = None) -> Non
     `kind` is that of its catalog, where the caller knows it.
     """
     if dialects.get(node.kind).by_text:
-        raise Invalid(f"In {node.realm} privileges are given on texts, such as dataset:ns1.*")
+        raise Invalid(
+            gettext("In %(realm)s privileges are given on texts, such as dataset:ns1.*")
+            % {"realm": node.realm}
+        )
     problem = dialects.get(node.kind).bindable(privilege, node.type, kind or catalog_kind(node))
     if problem:
         raise Invalid(problem)
@@ -298,9 +306,15 @@ def must_be_member(node: Node, holder: Principal) -> None:
     if dialects.get(node.kind).open_to_all:
         return
     if not RealmMember.objects.open().filter(realm=node.realm_id, principal=holder).exists():
-        raise Invalid(f"{holder.kind.capitalize()} {holder.name} is no member of {node.realm}.")
+        raise Invalid(
+            gettext("%(kind)s %(name)s is no member of %(realm)s.")
+            % {"kind": holder.kind.capitalize(), "name": holder.name, "realm": node.realm}
+        )
 
 
 def _refuse_personal(role: Node) -> None:
     if personal_role_names.is_personal(role.name):
-        raise Invalid(f"{role.name} is a personal role; only the privileges in it can be changed.")
+        raise Invalid(
+            gettext("%(role)s is a personal role; only the privileges in it can be changed.")
+            % {"role": role.name}
+        )

@@ -12,6 +12,7 @@ from allauth.mfa.totp.internal import auth as totp
 from allauth.mfa.utils import decrypt
 from allauth.mfa.webauthn.internal.auth import WebAuthn
 from django.db import transaction
+from django.utils.translation import gettext
 
 from accounts.models import User
 from policies.authority import Actor, Authority, of_system
@@ -39,7 +40,7 @@ def add_app(account: User, secret: str, *, by: Actor) -> None:
     """Raises AlreadyExists."""
     with change(FACTOR_ADDED, realm=None, by=by) as current:
         if Authenticator.objects.filter(user=account, type=APP).exists():
-            raise AlreadyExists("You have an authenticator app already; remove it first.")
+            raise AlreadyExists(gettext("You have an authenticator app already; remove it first."))
         totp.TOTP.activate(account, secret)
         _added(current, account, APP)
 

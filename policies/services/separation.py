@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 
-from django.utils import timezone
+from django.utils import timezone, translation
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from accounts.record import again
@@ -34,12 +35,12 @@ def unsaved(root: Node, name: str, one: Side, other: Side, *, owners: bool = Tru
     theirs.  Raises Invalid."""
     name = recordable(name.strip(), LONGEST_NAME)
     if not name:
-        raise Invalid("Give the rule a name that people will understand when it stops them.")
+        raise Invalid(gettext("Give the rule a name that people will understand when it stops them."))
     places = nodes(side.key for side in (one, other))
     for side in (one, other):
         _check(root, side, places.get(side.key))
     if one == other:
-        raise Invalid("The two sides are the same.")
+        raise Invalid(gettext("The two sides are the same."))
     return SeparationRule(
         realm_id=root.realm_id,
         name=name,
@@ -55,17 +56,19 @@ def unsaved(root: Node, name: str, one: Side, other: Side, *, owners: bool = Tru
 
 def _check(root: Node, side: Side, node: Node | None) -> None:
     if node is None or node.root_id != root.id:
-        raise Invalid("Each side is a role, or rights on an object, of this realm.")
+        raise Invalid(gettext("Each side is a role, or rights on an object, of this realm."))
     law = dialects.get(root.kind)
     if side.role is not None:
         if node.type != "role" or personal_role_names.is_personal(node.name):
-            raise Invalid("Choose a role that somebody made; what a person has alone is no role to part.")
+            raise Invalid(
+                gettext("Choose a role that somebody made; what a person has alone is no role to part.")
+            )
         return
     if law.by_text or node.type == "role":
-        raise Invalid("Here a side is a role.")
+        raise Invalid(gettext("Here a side is a role."))
     known = [law.privilege(code) for code in side.privileges]
     if not known or any(item is None for item in known):
-        raise Invalid("Choose at least one right that this realm's law knows.")
+        raise Invalid(gettext("Choose at least one right that this realm's law knows."))
 
 
 def make(
@@ -85,10 +88,14 @@ def make(
 
 def _begin(current: ChangeInProgress, rule: SeparationRule, root: Node, authority: Authority) -> None:
     if SeparationRule.objects.open().filter(realm=root.realm_id, name=rule.name).exists():
-        raise AlreadyExists(f"There is a rule {rule.name} in {root.name} already.")
+        raise AlreadyExists(
+            gettext("There is a rule %(rule)s in %(realm)s already.")
+            % {"rule": rule.name, "realm": root.name}
+        )
     one, other = sides_of(rule)
     named = visibility.of(None, (one.key, other.key))
-    words = {"one": wording.side(one, named), "other": wording.side(other, named)}
+    with translation.override(None):  # the record is in English
+        words = {"one": wording.side(one, named), "other": wording.side(other, named)}
     current.begin(rule, make_event(SEPARATION_MADE, root, rule=rule.name, **words), by=authority)
 
 
@@ -174,13 +181,15 @@ def let(
 def _check_exception(person: Principal, owner: Principal, until: datetime, reason: str) -> None:
     now = timezone.now()
     if person.kind not in PEOPLE or owner.kind != Principal.Kind.USER:
-        raise Invalid("An exception is for a person or a service account, and a person answers for it.")
+        raise Invalid(
+            gettext("An exception is for a person or a service account, and a person answers for it.")
+        )
     if person == owner:
-        raise Invalid("Nobody answers for their own exception; name another person.")
+        raise Invalid(gettext("Nobody answers for their own exception; name another person."))
     if not now < until <= now + LONGEST_EXCEPTION:
-        raise Invalid("An exception ends within a year.")
+        raise Invalid(gettext("An exception ends within a year."))
     if len(reason.strip()) < SHORTEST_REASON:
-        raise Invalid(f"Say why, in at least {SHORTEST_REASON} characters.")
+        raise Invalid(gettext("Say why, in at least %(least)s characters.") % {"least": SHORTEST_REASON})
 
 
 def end_exception(
@@ -199,7 +208,7 @@ def end_exception(
 def _open(rule: SeparationRule, root: Node) -> SeparationRule:
     row = SeparationRule.objects.open().filter(pk=rule.pk, realm=root.realm_id).first()
     if row is None:
-        raise NotFound("This rule is gone.")
+        raise NotFound(gettext("This rule is gone."))
     return row
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 
+from django.utils.translation import gettext
+
 from catalog.models import Mark
 from catalog.nodes import Node
 from policies.authority import Actor, Authority
@@ -20,7 +22,10 @@ def put(node: Node, marks: Sequence[Node], *, column: str = "", by: Actor, autho
         there = _on(node, column, marks)
         for mark in marks:
             if mark.id in there:
-                raise AlreadyExists(f"{mark.name} is already on {node.ref.full_name}.")
+                raise AlreadyExists(
+                    gettext("%(tag)s is already on %(object)s.")
+                    % {"tag": mark.name, "object": node.ref.full_name}
+                )
             row = Mark(mark_id=mark.id, securable_id=node.id, column=column, made=current.revision)
             row.save(force_insert=True)
             current.say(make_event(MARK_PUT, node, type=mark.type, mark=mark.name), by=authority)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from django.db.models import F, Q
+from django.utils.translation import gettext
 
 from accounts import tokens
 from accounts.marks import token_mark
@@ -18,10 +19,13 @@ from policies.events import TOKEN_CREATED, TOKEN_REVOKED, TOKEN_ROTATED, EventDr
 from policies.models import Notice
 from policies.record.change import change
 from policies.record.event_drafts import make_event
+from policies.sentences import sentence
 
 LONGEST = 365  # days
 LONGEST_OVERLAP = 30 * 24  # hours
 ENDS = notices.kind("token.ends", "your tokens that end soon")
+TOKEN_OF = sentence("token.of", "A token of {who} ends by itself: {prefix}….")
+YOUR_TOKEN = sentence("token.yours", "Your token {prefix}… ends by itself.")
 REMINDED = (timedelta(days=7), timedelta(days=1))
 """So long before its end a token is told of, where it was made before that."""
 
@@ -31,7 +35,7 @@ def make(
 ) -> str:
     """Make a token for who acts, or for a service account; answers its text.  Raises Invalid, Refused."""
     if not 1 <= days <= LONGEST:
-        raise Invalid(f"A token lasts 1 to {LONGEST} days.")
+        raise Invalid(gettext("A token lasts 1 to %(most)s days.") % {"most": LONGEST})
     with change(TOKEN_CREATED, realm=None, by=by) as current:
         authority = _authority(holder, by)
         try:
@@ -62,12 +66,12 @@ def rotate(holder: Principal, number: int, *, days: int, overlap: int, by: Actor
     It may do what the old one may, from the same addresses.  Raises Invalid, NotFound, Refused.
     """
     if not 1 <= days <= LONGEST:
-        raise Invalid(f"A token lasts 1 to {LONGEST} days.")
+        raise Invalid(gettext("A token lasts 1 to %(most)s days.") % {"most": LONGEST})
     with change(TOKEN_ROTATED, realm=None, by=by) as current:
         authority = _authority(holder, by)
         row = Token.objects.filter(pk=number, principal=holder, run="").first()
         if row is None:
-            raise NotFound("You have no such token.")
+            raise NotFound(gettext("You have no such token."))
         text, events = replaced(row, days=days, overlap=overlap)
         for event in events:
             current.say(event, by=authority)
@@ -77,7 +81,9 @@ def rotate(holder: Principal, number: int, *, days: int, overlap: int, by: Actor
 def replaced(row: Token, *, days: int | None, overlap: int) -> tuple[str, tuple[EventDraft, EventDraft]]:
     """Replace a token inside a change; answers the new one's text, and what to say.  Raises Invalid."""
     if not 0 <= overlap <= LONGEST_OVERLAP:
-        raise Invalid(f"The old token is good for 0 to {LONGEST_OVERLAP} hours more.")
+        raise Invalid(
+            gettext("The old token is good for 0 to %(most)s hours more.") % {"most": LONGEST_OVERLAP}
+        )
     try:
         text = tokens.rotate(row, days=days, overlap=timedelta(hours=overlap))
     except tokens.NotRotatable as problem:
@@ -98,9 +104,10 @@ def remind(now: datetime) -> int:
         for row in lasting.filter(due, created__lt=F("expires") - ahead).select_related("principal"):
             holder, key = row.principal, f"token-ends:{row.pk}:{ahead.days}"
             if holder.kind == Principal.Kind.SERVICE:
-                text, link = f"A token of {{who}} ends by itself: {row.prefix}….", f"/services/{holder.pk}"
+                code, link = TOKEN_OF, f"/services/{holder.pk}"
             else:
-                text, link = f"Your token {row.prefix}… ends by itself.", "/profile"
+                code, link = YOUR_TOKEN, "/profile"
+            text = say(code, prefix=row.prefix)
             tell = notices.tell(holder, ENDS, text, key=key, link=link, who=holder, until=row.expires)
             many += bool(tell)
     return many
@@ -126,7 +133,7 @@ def revoke(holder: Principal, number: int, *, by: Actor) -> bool:
         except (Invalid, Refused):
             row = None
         if row is None:
-            raise NotFound("You have no such token.")
+            raise NotFound(gettext("You have no such token."))
         if not tokens.revoke(row):
             return False
         current.say(make_event(TOKEN_REVOKED, None, holder, prefix=row.prefix), by=authority)
@@ -137,5 +144,5 @@ def _authority(holder: Principal, by: Actor) -> Authority:
     if by.principal == holder:
         return of_system("own token")
     if holder.kind != Principal.Kind.SERVICE:
-        raise Invalid("A token is made for yourself.")
+        raise Invalid(gettext("A token is made for yourself."))
     return site_permissions.of_keeper(by, holder)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext
+
 from accounts.models import Principal
 from catalog.models import Realm
 from catalog.nodes import Node
@@ -39,12 +41,12 @@ def undo(revision: int, *, by: Actor) -> Node | Principal:
     """
     row = Change.objects.filter(revision=revision, actor=by.pseudonym).first()
     if row is None:
-        raise NotFound("You made no such change.")
+        raise NotFound(gettext("You made no such change."))
     if row.kind not in UNDONE:
-        raise Invalid("A change of this kind is not undone; make another one.")
+        raise Invalid(gettext("A change of this kind is not undone; make another one."))
     realm = Realm.objects.filter(pk=row.realm).first() if row.realm else None
     with change(UNDONE[row.kind], realm=realm, by=by, reason=f"Undoes change {revision}") as current:
         found = Reversal(revision, current, by).run()
         if not found:
-            raise Conflict("What it was about is no longer there.")
+            raise Conflict(gettext("What it was about is no longer there."))
     return max(found, key=lambda one: len(one.levels) if isinstance(one, Node) else 0)

@@ -13,6 +13,7 @@ from functools import cached_property
 from typing import Any
 
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from catalog.models import Placement
@@ -142,7 +143,9 @@ class Difference:
         groups = self._groups()
         people = self.simulation.alike
         if len(groups) * len(people) > MOST:
-            raise Invalid("These changes concern too much for one answer. Ask about fewer of them at once.")
+            raise Invalid(
+                gettext("These changes concern too much for one answer. Ask about fewer of them at once.")
+            )
         named = nodes([keys[0] for keys in groups])
         return [effect for keys in groups for alike in people for effect in self._effect(named, keys, alike)]
 

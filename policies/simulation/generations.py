@@ -14,6 +14,7 @@ from functools import cached_property
 
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Membership, Principal
 from catalog.models import Realm, Securable
@@ -127,7 +128,7 @@ class _UnderLaterLaw(Simulation):
 def text_law(code: str) -> TextDialect:
     law = dialects.get(code)
     if not isinstance(law, TextDialect):
-        raise Invalid(f"{code} is no law of a CDAP.")
+        raise Invalid(gettext("%(code)s is no law of a CDAP.") % {"code": code})
     return law
 
 
@@ -139,9 +140,15 @@ class Raise:
         before = str(self.realm.settings.get("policy", ""))
         if self.realm.kind != Realm.Kind.CDAP or policy not in later_than(before):
             known = ", ".join(later_than(before)) or "none"
-            raise Invalid(f"{root.name} cannot be raised to `{policy}`; later generations are: {known}.")
+            raise Invalid(
+                gettext("%(realm)s cannot be raised to `%(policy)s`; later generations are: %(known)s.")
+                % {"realm": root.name, "policy": policy, "known": known}
+            )
         if Backend.objects.filter(realm=root.realm_id).exists():
-            raise Conflict(f"{root.name} is connected to a server of its generation; disconnect it first.")
+            raise Conflict(
+                gettext("%(realm)s is connected to a server of its generation; disconnect it first.")
+                % {"realm": root.name}
+            )
         self.before = before
 
     @property
@@ -190,7 +197,9 @@ def carry_out(
         allowed = authority()
         plan = Raise(root, policy)
         if plan.digest != seen:
-            raise Conflict("This is not the plan that was seen: somebody changed what is given. Look again.")
+            raise Conflict(
+                gettext("This is not the plan that was seen: somebody changed what is given. Look again.")
+            )
         moved = [item for item in plan.policies if not item.stays]
         patterns.end(current, root, [item.row for item in moved], by=allowed)
         row = Realm.objects.get(pk=root.realm_id)

@@ -12,6 +12,8 @@ from datetime import datetime
 from functools import singledispatchmethod
 from typing import Any
 
+from django.utils.translation import gettext
+
 from accounts.models import Principal
 from catalog.nodes import Node
 from catalog.queries import all_below
@@ -72,7 +74,7 @@ class ProposedFacts:
 
     @singledispatchmethod
     def apply(self, change: Change) -> None:
-        raise Invalid(f"{type(change).__name__} cannot be simulated.")
+        raise Invalid(gettext("%(name)s cannot be simulated.") % {"name": type(change).__name__})
 
     # direct grants
 
@@ -129,7 +131,10 @@ class ProposedFacts:
         for code in change.privileges:
             same = [row for row in rows if row[:2] == (change.target.key, code)]
             if any(row[2] != allow for row in same):
-                raise Invalid(f"{code} cannot be both allowed and denied on one object in one role.")
+                raise Invalid(
+                    gettext("%(code)s cannot be both allowed and denied on one object in one role.")
+                    % {"code": code}
+                )
             if not any(row[3] == window or (self._by_text and row[3] == (None, None)) for row in same):
                 rows.append(self._row(change.target, code, allow, window))
 
@@ -194,7 +199,10 @@ class ProposedFacts:
     def _remove_member(self, change: proposals.RemoveMember) -> None:
         key = change.member.pk
         if any(row[0] == self.root.id for row in self.loaded.owned.get(key, ())):
-            raise Invalid(f"{change.member.label} owns {self.root.name} and cannot be removed from it.")
+            raise Invalid(
+                gettext("%(member)s owns %(realm)s and cannot be removed from it.")
+                % {"member": change.member.label, "realm": self.root.name}
+            )
         self.loaded.admitted.discard(key)
         self.loaded.members.discard(key)
         for name in ("roles", "owned"):
@@ -232,15 +240,21 @@ class ProposedFacts:
     def _move(self, change: proposals.MoveObject) -> None:
         node, parent = change.node, self.lineage(change.parent)
         if self._by_text or parent is None or len(node.levels) < 2 or parent[-1].type != node.levels[-2].type:
-            raise Invalid(f"{node.ref.full_name} cannot stand in {change.parent.name}.")
+            raise Invalid(
+                gettext("%(object)s cannot stand in %(parent)s.")
+                % {"object": node.ref.full_name, "parent": change.parent.name}
+            )
         if parent != node.levels[:-1] and all_below(node.id).exists():
-            raise Invalid(f"{node.ref.full_name} holds other objects, so it stays where it is.")
+            raise Invalid(
+                gettext("%(object)s holds other objects, so it stays where it is.")
+                % {"object": node.ref.full_name}
+            )
         self.moved[change.node.id] = (*parent, change.node.levels[-1])
 
     @apply.register
     def _drop_object(self, change: proposals.DropObject) -> None:
         if not change.node.path:
-            raise Invalid("A whole realm is not dropped in a simulation.")
+            raise Invalid(gettext("A whole realm is not dropped in a simulation."))
         self.gone.add(change.node.id)
         if dialects.get(self.root.kind).by_text and "ALL" in dialects.get(self.root.kind).privileges:
             # up to generation 3.5 rights on an entity, and on what is in it, end with it
@@ -265,17 +279,26 @@ class ProposedFacts:
                 catalog_kind = self._kinds[above]
                 roles.check_binding(target.node, code, kind=catalog_kind)
             elif code not in law.privileges:
-                raise Invalid(f"{code} is no action; known are {', '.join(law.privileges)}")
+                raise Invalid(
+                    gettext("%(code)s is no action; known are %(privileges)s")
+                    % {"code": code, "privileges": ", ".join(law.privileges)}
+                )
         if holder is None:
             return
         if law.grantees and holder.kind not in law.grantees:
-            raise Invalid(f"In {self.root.name} nothing can be granted to a {holder.get_kind_display()}.")
+            raise Invalid(
+                gettext("In %(realm)s nothing can be granted to a %(kind)s.")
+                % {"realm": self.root.name, "kind": holder.get_kind_display()}
+            )
         self._must_be_member(holder)
 
     def _must_be_member(self, holder: Principal) -> None:
         if dialects.get(self.root.kind).open_to_all or self._number(holder) in self.loaded.admitted:
             return
-        raise Invalid(f"{holder.kind.capitalize()} {holder.name} is no member of {self.root.name}.")
+        raise Invalid(
+            gettext("%(kind)s %(name)s is no member of %(realm)s.")
+            % {"kind": holder.kind.capitalize(), "name": holder.name, "realm": self.root.name}
+        )
 
     def _number(self, holder: Principal) -> int:
         """What the facts know somebody by; who is not known yet has a number below zero."""

@@ -5,16 +5,20 @@ from __future__ import annotations
 from datetime import timedelta
 
 import pytest
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from accounts import people
 from accounts.models import Principal, User
 from catalog.nodes import Node
 from policies import notices
+from policies.decisions.seals import unsealed
 from policies.errors import Invalid
+from policies.lifecycle import expirations
 from policies.models import Letter, Notice, NoticeChoice
 from policies.notices import delivery, inbox
 from policies.notices.kinds import Kind
+from policies.requests import notifications
+from policies.sentences import Right, say
 from policies.services import accounts, erasure, members
 from tests.factories import AUTHORITY, BY, a_person
 
@@ -122,6 +126,46 @@ def test_a_notice_names_people_as_they_are_called_now(staff: None) -> None:
     assert Notice.objects.get(key="1").sentence == "Mia Lake asks to read {orders}."
     Principal.objects.filter(name="mia").update(display_name="Mia Mountain")
     assert Notice.objects.get(key="1").sentence == "Mia Mountain asks to read {orders}."
+
+
+def test_a_notice_is_read_in_the_language_of_its_reader(staff: None) -> None:
+    what = say(notifications.WANTS, some=[say(notifications.READ, name="shop.sales.orders")])
+    notices.tell(named(MIA), NEWS, say(notifications.ASKED, what=what), key="1", who=a_person("ana"))
+    kept = Notice.objects.get(key="1")
+    assert kept.text == "{who} waits for your decision: read shop.sales.orders."
+    assert kept.sentence == "ana waits for your decision: read shop.sales.orders."
+    with translation.override("de"):
+        assert kept.sentence == "ana wartet auf Ihre Entscheidung: shop.sales.orders lesen."
+
+
+def test_what_is_kept_of_a_notice_does_not_depend_on_who_caused_it(staff: None) -> None:
+    with translation.override("de"):
+        notices.tell(named(MIA), NEWS, say(notifications.GRANT, name="shop"), key="1")
+    assert Notice.objects.get(key="1").text == "give access to shop"
+
+
+def test_a_notice_counts_in_each_language(staff: None) -> None:
+    for many, english, german in ((1, "1 row of", "1 Zeile mit"), (7, "7 rows of", "7 Zeilen mit")):
+        told = say(unsealed.PAST, many=many)
+        assert told.english.startswith(english)
+        with translation.override("de"):
+            assert str(told).startswith(german)
+
+
+def test_a_right_in_a_notice_is_called_as_its_law_calls_it(staff: None) -> None:
+    told = say(expirations.RIGHT, right=Right("SELECT_TABLE", "gravitino"), name="shop.sales.orders")
+    assert told.english == "Read on shop.sales.orders"
+    with translation.override("de"):
+        assert str(told) == "Lesen auf shop.sales.orders"
+
+
+def test_a_notice_from_before_reads_as_it_was_written(staff: None) -> None:
+    """So does one whose sentence is known no more."""
+    notices.tell(named(MIA), NEWS, "{who} asks to read {orders}.", key="1", who=a_person("ana"))
+    with translation.override("de"):
+        assert Notice.objects.get(key="1").sentence == "ana asks to read {orders}."
+        Notice.objects.update(code="test.gone")
+        assert Notice.objects.get(key="1").sentence == "ana asks to read {orders}."
 
 
 def test_a_kind_is_registered_once() -> None:

@@ -28,6 +28,8 @@ from policies import notices
 from policies.models import Letter, Notice, NoticeChoice
 from policies.notices import delivery, mail
 from policies.notices.kinds import Kind
+from policies.requests import notifications
+from policies.sentences import say
 from policies.services import accounts
 from tests.factories import AUTHORITY, BY
 from tests.post_office import PostOffice
@@ -86,6 +88,27 @@ def test_a_mail_says_who_what_until_when_and_links_once(office: PostOffice) -> N
     ]
     assert delivery.post() == []
     assert len(office.taken) == 1
+
+
+def test_a_mail_is_in_the_language_of_its_receiver(office: PostOffice) -> None:
+    mia, ana = a_reader("mia"), a_reader("ana")
+    User.objects.filter(username="mia").update(language="de")
+    what = say(notifications.READ, name="sales.orders")
+    until = datetime(2026, 12, 5, 17, 0, tzinfo=UTC)
+    notices.tell(
+        [mia, ana], NEWS, say(notifications.ASKED, what=what), key="1", who=ana, until=until, urgent=True
+    )
+    assert delivery.post() == []
+    told = {message["To"]: message for message in office.taken}
+    german = told["mia@lake.example"].get_payload(decode=True).decode().splitlines()
+    assert german[:2] == [
+        "Ana Lake wartet auf Ihre Entscheidung: sales.orders lesen.",
+        "Bis Sa, 5. Dez 2026, 18:00 (Europe/Zurich).",
+    ]
+    assert told["mia@lake.example"]["Subject"].startswith("Dringend: Ana Lake wartet")
+    assert (
+        told["ana@lake.example"]["Subject"] == "Urgent: Ana Lake waits for your decision: read sales.orders."
+    )
 
 
 NOT_SENT = {

@@ -12,6 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 from django.db import transaction
 from django.db.models import Q, QuerySet
+from django.utils.translation import gettext
 
 from lakewarden.record import chain
 from policies.analytics.pipelines.definition import Pipeline, Result, RunContext
@@ -148,7 +149,10 @@ def _carry(work: RunContext, folder: Path) -> None:
     verdict = json.loads((folder / VERDICT).read_text())
     shutil.rmtree(folder / CHAIN, ignore_errors=True)
     if verdict["broken"]:
-        raise Conflict(f"The record is broken, so nothing was moved: {verdict['broken']}.")
+        raise Conflict(
+            gettext("The record is broken, so nothing was moved: %(problem)s.")
+            % {"problem": verdict["broken"]}
+        )
     for archive in Archive.objects.filter(realm=work.run.realm).exclude(state="removed"):
         removal.record(archive)
         removal.remove(archive, lambda step: work.tell(work.run.done, work.run.total, step))

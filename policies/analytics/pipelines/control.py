@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from django.db import IntegrityError, transaction
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from catalog.models import Realm
@@ -48,7 +49,7 @@ def authority_to_run(actor: Actor, root: Node | None) -> Authority:
     """The right to start and stop pipelines.  Raises Refused."""
     if actor.via == "operator" and actor.principal is None:
         return of_operator(actor)
-    otherwise = "You may not run pipelines here: the realm's owner may, and who operates its sync."
+    otherwise = gettext("You may not run pipelines here: the realm's owner may, and who operates its sync.")
     return of_duty(actor, operations.DUTY, held=may_run(actor, root), otherwise=otherwise)
 
 
@@ -62,7 +63,7 @@ def ask(name: str, root: Node | None, *, by: Actor, master: str = "") -> Pipelin
     pipeline = known.get(name)
     if pipeline.of_site != (root is None):
         where = "is about the whole site" if pipeline.of_site else "is about one realm"
-        raise Invalid(f"The pipeline {name} {where}.")
+        raise Invalid(gettext("The pipeline %(name)s %(where)s.") % {"name": name, "where": where})
     authority_to_run(by, root)
     row = _row(name, root, by, master)
     if row.state in ("failed", "stopped"):
@@ -73,7 +74,10 @@ def ask(name: str, root: Node | None, *, by: Actor, master: str = "") -> Pipelin
         PipelineRun.objects.filter(pk=row.pk, state="waiting").update(wished=master)
     elif row.state == "running" and _elsewhere(row, master):
         where = row.master or row.wished or "the site's own Spark"
-        raise Conflict(f"This pipeline is under way on {where}; stop it, or wait until it has ended.")
+        raise Conflict(
+            gettext("This pipeline is under way on %(where)s; stop it, or wait until it has ended.")
+            % {"where": where}
+        )
     row.refresh_from_db()
     if row.state == "waiting":
         tell_worker()

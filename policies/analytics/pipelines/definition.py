@@ -8,6 +8,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from django.utils.translation import gettext
+
 from catalog.nodes import Node
 from policies.errors import Invalid
 from policies.models import PipelineRun
@@ -32,7 +34,9 @@ class RunContext:
     def place(self) -> Node:
         """The root of the realm that it is about.  Raises Invalid for a run of the whole site."""
         if self.root is None:
-            raise Invalid(f"The pipeline {self.run.name} is about one realm.")
+            raise Invalid(
+                gettext("The pipeline %(pipeline)s is about one realm.") % {"pipeline": self.run.name}
+            )
         return self.root
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext
+
 from policies.analytics.pipelines import archive, drift, effective_access, unused_grants
 from policies.analytics.pipelines.definition import Pipeline
 from policies.errors import Invalid
@@ -20,5 +22,8 @@ def every() -> tuple[Pipeline, ...]:
 def get(name: str) -> Pipeline:
     """The pipeline of that name.  Raises Invalid."""
     if name not in _PIPELINES:
-        raise Invalid(f"There is no pipeline `{name}`; known are {', '.join(_PIPELINES)}.")
+        raise Invalid(
+            gettext("There is no pipeline `%(name)s`; known are %(pipelines)s.")
+            % {"name": name, "pipelines": ", ".join(_PIPELINES)}
+        )
     return _PIPELINES[name]

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from django.utils.translation import gettext
+
 from accounts.models import Principal
 from catalog.nodes import Node, nodes
 from policies.analytics.pipelines import control
@@ -76,7 +78,7 @@ def overview(root: Node, by: Actor) -> Overview | None:
     """The figures of a realm; None before its first run.  Raises Refused.  Eight queries at the most."""
     if not may_look(by, root):
         raise Refused(
-            "You may not see the figures of this realm: its owner may, and who reviews access to it."
+            gettext("You may not see the figures of this realm: its owner may, and who reviews access to it.")
         )
     run = control.latest(NAME, root.realm_id)
     if run is None:

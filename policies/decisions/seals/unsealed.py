@@ -24,9 +24,17 @@ from policies import notices
 from policies.decisions.cache_versions import principal_key, touched_by
 from policies.decisions.seals.sealed_rows import MODELS, SealedRow, key_of_row
 from policies.models import Assignment, Grant, Ownership, RealmMember, UnsealedFact
+from policies.sentences import say, sentence
 
 log = logging.getLogger(__name__)
 FOUND = notices.kind("facts.unsealed", "rights that were written into the database past the console")
+PAST = sentence(
+    "facts.past",
+    "{many} row of rights was written into the database past the console. Nothing is decided on it. "
+    "Look who could.",
+    "{many} rows of rights were written into the database past the console. Nothing is decided on them. "
+    "Look who could.",
+)
 PAGE = "/history/integrity"
 CHUNK = 2000
 Doubted = tuple[str, int, str]
@@ -178,11 +186,10 @@ def _found(name: str, pk: int, key: str, realm: int | None) -> UnsealedFact | No
 
 def _tell(realm: int | None, many: int) -> None:
     admins = Principal.objects.filter(kind="user", name__in=settings.LAKEWARDEN_SERVICE_ADMINS)
-    rows = "1 row of rights was" if many == 1 else f"{many} rows of rights were"
     notices.tell(
         list(admins),
         FOUND,
-        f"{rows} written into the database past the console. Nothing is decided on them. Look who could.",
+        say(PAST, many=many),
         key=f"{FOUND}:{realm or 0}:{timezone.now().isoformat()}",
         link=PAGE,
         urgent=True,

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from django.utils.translation import gettext
+
 from policies.errors import Invalid
 from policies.policy_files.imports import csv_table, gravitino, lake_formation, ranger, sql_grants, unity
 from policies.policy_files.imports.draft import Draft, LeftOut
@@ -36,12 +38,17 @@ def read(source: str, text: str, *, realm: str, catalog: str = "") -> Draft:
     """
     known = SOURCES.get(source)
     if known is None:
-        raise Invalid(f"{source} is no source; known are {', '.join(SOURCES)}.")
+        raise Invalid(
+            gettext("%(source)s is no source; known are %(sources)s.")
+            % {"source": source, "sources": ", ".join(SOURCES)}
+        )
     draft = Draft(realm, catalog)
     try:
         known.read(text, draft)
     except (AttributeError, KeyError, TypeError, ValueError):
-        raise Invalid(f"This is not built as {known.description}.") from None
+        raise Invalid(
+            gettext("This is not built as %(description)s.") % {"description": known.description}
+        ) from None
     return draft
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import csv
 import io
 
+from django.utils.translation import gettext
+
 from lakewarden.law import dialects
 from lakewarden.law.objects import BadName, ObjectRef
 from policies.errors import Invalid
@@ -23,14 +25,19 @@ def read(text: str, draft: Draft) -> None:
     rows = csv.DictReader(io.StringIO(text.lstrip("\ufeff")), strict=True)
     try:
         if not set(NEEDED) <= set(rows.fieldnames or ()):
-            raise Invalid(f"The first line names the columns; {', '.join(NEEDED)} are needed.")
+            raise Invalid(
+                gettext("The first line names the columns; %(needed)s are needed.")
+                % {"needed": ", ".join(NEEDED)}
+            )
         for number, row in enumerate(rows, start=2):
             who, code, target = ((row[name] or "").strip() for name in NEEDED)
             problem = _line(who, code, target, draft)
             if problem:
                 draft.leave_out(f"line {number}: {who}, {code}, {target}", problem)
     except csv.Error as error:
-        raise Invalid(f"Line {rows.line_num} is no CSV: {error}.") from None
+        raise Invalid(
+            gettext("Line %(line)s is no CSV: %(error)s.") % {"line": rows.line_num, "error": error}
+        ) from None
 
 
 def _line(who: str, code: str, target: str, draft: Draft) -> str:

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from django.utils.translation import gettext
+
 from lakewarden.law import dialects
 from lakewarden.law.objects import BadName, ObjectRef
 from lakewarden.law.principals import BadPrincipal
@@ -68,7 +70,10 @@ class Draft:
         """Before something is given so many times.  Raises Invalid."""
         self.counted += many
         if self.counted > MOST:
-            raise Invalid(f"This gives something more than {MOST} times. Make it several files.")
+            raise Invalid(
+                gettext("This gives something more than %(most)s times. Make it several files.")
+                % {"most": MOST}
+            )
 
     def leave_out(self, what: str, why: str = NOTHING_LIKE_IT) -> None:
         self.left_out.append(LeftOut(what[:TOLD], why))
@@ -99,7 +104,7 @@ class Draft:
     def in_catalog(self, *path: str) -> Path:
         """The path of something whose source knows no catalogs.  Raises Invalid."""
         if not self.catalog:
-            raise Invalid("Say in which catalog the schemas of this source stand.")
+            raise Invalid(gettext("Say in which catalog the schemas of this source stand."))
         return (self.catalog, *path)
 
     # who
@@ -227,7 +232,7 @@ def json_of(text: str, what: str) -> Any:
     try:
         return json.loads(text)
     except (ValueError, RecursionError):
-        raise Invalid(f"This is no JSON of {what}.") from None
+        raise Invalid(gettext("This is no JSON of %(what)s.") % {"what": what}) from None
 
 
 __all__ = ["Draft", "LeftOut", "Needs", "Path", "Right", "json_of"]

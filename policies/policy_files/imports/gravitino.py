@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from django.utils.translation import gettext
+
 from lakewarden.law import dialects
 from lakewarden.law.objects import BadName, split_name
 from policies.errors import Invalid
@@ -24,13 +26,13 @@ def read(text: str, draft: Draft) -> None:
     value = json_of(text, "Gravitino")
     answers = value if isinstance(value, list) else [value]
     if not all(isinstance(answer, dict) for answer in answers):
-        raise Invalid("This is no JSON of Gravitino: it is no list of answers.")
+        raise Invalid(gettext("This is no JSON of Gravitino: it is no list of answers."))
     for answer in answers:
         known = [
             name for name in ("role", "roles", "users", "groups", "owner") if answer.get(name) is not None
         ]
         if not known:
-            raise Invalid("An answer has neither roles nor users, groups or an owner.")
+            raise Invalid(gettext("An answer has neither roles nor users, groups or an owner."))
         for role in [answer["role"]] if "role" in answer else answer.get("roles") or ():
             _role(role, draft)
         for kind in ("user", "group"):

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from django.utils.translation import gettext
+
 from policies.errors import Invalid
 from policies.policy_files.imports.draft import Draft, Needs, Path, Right, json_of
 
@@ -34,9 +36,9 @@ def read(text: str, draft: Draft) -> None:
     """Read what was printed.  Raises Invalid."""
     value = json_of(text, "Lake Formation")
     if not isinstance(value, dict) or not isinstance(value.get("PrincipalResourcePermissions"), list):
-        raise Invalid("This is no JSON of Lake Formation: PrincipalResourcePermissions are missing.")
+        raise Invalid(gettext("This is no JSON of Lake Formation: PrincipalResourcePermissions are missing."))
     if value.get("NextToken"):
-        raise Invalid("This is one page of several. Print all of them, without --max-items.")
+        raise Invalid(gettext("This is one page of several. Print all of them, without --max-items."))
     draft.say(
         [right for entry in value["PrincipalResourcePermissions"] for right in _rights(entry, draft)],
         NEEDS,

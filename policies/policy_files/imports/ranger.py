@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from django.utils.translation import gettext
+
 from policies.errors import Invalid
 from policies.policy_files.imports.draft import Draft, Needs, Path, Right, json_of
 
@@ -66,7 +68,7 @@ def read(text: str, draft: Draft) -> None:
     value = json_of(text, "Ranger")
     entries = value.get("policies", [value]) if isinstance(value, dict) else value
     if not isinstance(entries, list) or not all(isinstance(policy, dict) for policy in entries):
-        raise Invalid("This is no JSON of Ranger: it has no policies.")
+        raise Invalid(gettext("This is no JSON of Ranger: it has no policies."))
     by_service: dict[str, list[Right]] = {}
     for policy in entries:
         service = str(policy.get("serviceType") or "hive")

@@ -9,6 +9,8 @@ import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
+from django.utils.translation import gettext
+
 from policies.errors import Invalid
 from policies.policy_files.imports.draft import Draft, Needs, Path, Right
 
@@ -78,7 +80,7 @@ def statements_of(text: str) -> Iterator[list[str]]:
     for match in _TERM.finditer(text):
         term = match[0]
         if match["endless"]:  # going on behind it would look for its end again and again
-            raise Invalid(f"What begins with {term[:20]} has no end in this file.")
+            raise Invalid(gettext("What begins with %(term)s has no end in this file.") % {"term": term[:20]})
         if term == ";":
             yield terms
             terms = []
@@ -121,7 +123,7 @@ class _Grants:
     def read(self, text: str) -> None:
         statements = list(statements_of(self._prepared(text)))
         if not any(terms and terms[0].upper() == "GRANT" for terms in statements):
-            raise Invalid("There is no GRANT in this file.")
+            raise Invalid(gettext("There is no GRANT in this file."))
         self._look_ahead(statements)
         for terms in statements:
             self._statement(terms, [term.upper() for term in terms])

@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from django.utils.translation import gettext
+
 from policies.errors import Invalid
 from policies.policy_files.imports.draft import Draft, Needs, Right, json_of
 
@@ -47,7 +49,7 @@ def read(text: str, draft: Draft) -> None:
     value = json_of(text, "Unity Catalog")
     entries = value if isinstance(value, list) else [value]
     if not all(isinstance(entry, dict) and "privilege_assignments" in entry for entry in entries):
-        raise Invalid("This is no JSON of Unity Catalog: privilege_assignments are missing.")
+        raise Invalid(gettext("This is no JSON of Unity Catalog: privilege_assignments are missing."))
     draft.say([right for entry in entries for right in _rights(entry, draft)], NEEDS, WHY)
 
 

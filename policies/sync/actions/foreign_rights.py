@@ -9,6 +9,7 @@ from functools import cached_property
 
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts import people
 from accounts.models import Principal
@@ -66,7 +67,7 @@ class Foreign:
         found = node(self.first.securable_id) if self.first.securable_id else None
         found = found or node(self.backend.catalog_id)
         if found is None:
-            raise NotFound("Its catalog is no longer there.")
+            raise NotFound(gettext("Its catalog is no longer there."))
         return found
 
     @cached_property
@@ -125,13 +126,17 @@ class Foreign:
         """Why this cannot be adopted; "" when it can."""
         name = self.first.holder
         if self.first.securable_id is None:
-            return "It is on something that is not registered here."
+            return gettext("It is on something that is not registered here.")
         if not self.signs_in:
-            return f"{name} is a role over there, not somebody who signs in. Grant to its people instead."
+            return gettext(
+                "%(name)s is a role over there, not somebody who signs in. Grant to its people instead."
+            ) % {"name": name}
         if self._unopened:
             return self._unopened
         if not self.privileges:
-            return "No right here means exactly this. Grant the access that is meant, then revoke this."
+            return gettext(
+                "No right here means exactly this. Grant the access that is meant, then revoke this."
+            )
         return ""
 
 
@@ -139,7 +144,7 @@ def foreign(finding: int) -> Foreign:
     """A foreign finding with those that belong to it.  Raises NotFound."""
     row = BackendFinding.objects.filter(pk=finding, kind="foreign").select_related("backend__realm").first()
     if row is None:
-        raise NotFound("It is no longer there.")
+        raise NotFound(gettext("It is no longer there."))
     alike = BackendFinding.objects.filter(
         backend=row.backend, kind="foreign", holder=row.holder, grantor=row.grantor, place=row.place
     )
@@ -178,18 +183,20 @@ def denied(about: Foreign, by: Actor) -> str:
     if not any(effect.denied for effect in previews_grants.of_grant(wish, by).effects):
         return ""
     name = about.first.holder
-    return f"Here {name} is denied this. Have it taken there, or end the denial first."
+    return gettext("Here %(name)s is denied this. Have it taken there, or end the denial first.") % {
+        "name": name
+    }
 
 
 def hindrance(about: Foreign, code: str, by: Actor) -> str:
     """Why a decision about it would come to nothing, as far as that can be known beforehand; "" otherwise."""
     open_ = ordered(about.rows)
     if code in ("retry", "drop"):
-        return "" if open_ else "Nothing is planned for it any more."
+        return "" if open_ else gettext("Nothing is planned for it any more.")
     if code == "reopen":
         return ""
     if open_:
-        return "Its removal is already decided. Give that up first to decide anew."
+        return gettext("Its removal is already decided. Give that up first to decide anew.")
     if code == "accept":
         return ""
     taking = _cannot_take(about)
@@ -257,7 +264,9 @@ def _may_admit(place: Node, by: Actor) -> bool:
 
 def _cannot_take(about: Foreign) -> str:
     if only_reports(about.backend):
-        return f"{about.backend} is only watched: nothing is changed there. Let its sync repair first."
+        return gettext(
+            "%(backend)s is only watched: nothing is changed there. Let its sync repair first."
+        ) % {"backend": about.backend}
     return next((row.hindered["take"] for row in about.rows if row.hindered.get("take")), "")
 
 
@@ -266,7 +275,10 @@ def _cannot_give(about: Foreign) -> str:
 
 
 def _no_member(about: Foreign, realm: str) -> str:
-    return f"{about.first.holder} is no member of {realm}, and you may not admit members."
+    return gettext("%(holder)s is no member of %(realm)s, and you may not admit members.") % {
+        "holder": about.first.holder,
+        "realm": realm,
+    }
 
 
 def way(about: Foreign, by: Actor) -> list[Grantable]:
@@ -282,13 +294,14 @@ def way(about: Foreign, by: Actor) -> list[Grantable]:
 def _admit(about: Foreign, by: Actor) -> Principal:
     root = node(about.node.root_id)
     if root is None:
-        raise NotFound("Its realm is no longer there.")
+        raise NotFound(gettext("Its realm is no longer there."))
     name = about.first.holder
     authority = may(
         by,
         "create_user",
         root,
-        otherwise=f"{name} is no member of {root.name}, and you may not admit members.",
+        otherwise=gettext("%(name)s is no member of %(realm)s, and you may not admit members.")
+        % {"name": name, "realm": root.name},
     )
     person = people.ensure(Principal.Kind.USER, name)
     members.add(root, person, by=by, authority=authority)
@@ -313,9 +326,9 @@ def accept(finding: int, until: datetime, *, by: Actor, reason: str) -> Foreign:
     """Leave a foreign grant knowingly, until a date.  Raises Refused, Invalid, NotFound."""
     about = foreign(finding)
     if not reason.strip():
-        raise Invalid("Say why it is left: the next reader will ask.")
+        raise Invalid(gettext("Say why it is left: the next reader will ask."))
     if until <= timezone.now():
-        raise Invalid("The date is in the past.")
+        raise Invalid(gettext("The date is in the past."))
     with change(FOREIGN_ACCEPTED, realm=realm_of(about.node), by=by, reason=reason) as current:
         authority = grants.authority_to_grant(about.node, by)
         _undecided(about)
@@ -385,7 +398,7 @@ def _orders(about: Foreign) -> list[ForeignOrder]:
     """The open decisions about it.  Raises Conflict when there is none."""
     found = ordered(about.rows)
     if not found:
-        raise Conflict("Nothing is planned for it any more.")
+        raise Conflict(gettext("Nothing is planned for it any more."))
     return list({row.pk: row for row in found.values()}.values())
 
 
@@ -419,7 +432,7 @@ def _key(row: BackendFinding | ForeignOrder, what: str) -> tuple[object, ...]:
 
 def _undecided(about: Foreign) -> None:
     if ordered(about.rows):
-        raise Conflict("Its removal is already decided; the sync carries it out.")
+        raise Conflict(gettext("Its removal is already decided; the sync carries it out."))
 
 
 def _mark(about: Foreign, **values: object) -> None:

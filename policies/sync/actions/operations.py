@@ -8,6 +8,7 @@ from datetime import datetime
 
 from django.db.models import Q, QuerySet
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from catalog.nodes import Node, last
 from policies.authority import Actor, Authority, of_duty, of_operator
@@ -60,14 +61,16 @@ def authority_to_operate(actor: Actor, catalog: Node) -> Authority:
     """The right to run a sync.  Raises Refused."""
     if actor.principal is None and actor.via == "operator":
         return of_operator(actor)
-    otherwise = f"You may not run the sync of {catalog.name}: only its owner or a holder of the duty may."
+    otherwise = gettext(
+        "You may not run the sync of %(name)s: only its owner or a holder of the duty may."
+    ) % {"name": catalog.name}
     return of_duty(actor, DUTY, held=may_operate(actor, catalog), otherwise=otherwise)
 
 
 def pause(row: Backend, *, by: Actor, reason: str = "", until: datetime | None = None) -> None:
     """Leave a backend alone: it is neither changed nor looked at until it is resumed."""
     if until is not None and until <= timezone.now():
-        raise Invalid("The date is in the past.")
+        raise Invalid(gettext("The date is in the past."))
     state = {
         "state": Backend.State.PAUSED,
         "paused_by": by.decides_as,
@@ -85,7 +88,7 @@ def resume(row: Backend, *, by: Actor, reason: str = "") -> None:
 def set_policy(row: Backend, policy: str, *, by: Actor, reason: str = "") -> None:
     """Repair what differs, or only report it."""
     if policy not in Backend.Policy.values:
-        raise Invalid(f"A sync repairs or reports; it does not `{policy}`.")
+        raise Invalid(gettext("A sync repairs or reports; it does not `%(policy)s`.") % {"policy": policy})
     state = {"policy": policy, "restored": False}
     _set(row, BACKEND_POLICY, state, by=by, reason=reason, look=True, policy=Backend.Policy(policy).label)
 
@@ -93,7 +96,10 @@ def set_policy(row: Backend, policy: str, *, by: Actor, reason: str = "") -> Non
 def set_rate(row: Backend, rate: int, *, by: Actor, reason: str = "") -> None:
     """How many rights and memberships are changed in the backend each second at most; 0 for no limit."""
     if not 0 <= rate <= FASTEST:
-        raise Invalid(f"Give a number of changes a second up to {FASTEST:,}, or 0 for no limit.")
+        raise Invalid(
+            gettext("Give a number of changes a second up to %(fastest)s, or 0 for no limit.")
+            % {"fastest": f"{FASTEST:,}"}
+        )
     told = f"at most {rate:,} a second" if rate else "without a limit"
     _set(row, BACKEND_RATE, {"rate": rate, "paced_until": None}, by=by, reason=reason, rate=told)
 
@@ -101,7 +107,7 @@ def set_rate(row: Backend, rate: int, *, by: Actor, reason: str = "") -> None:
 def set_share(row: Backend, share: int, *, by: Actor, reason: str = "") -> None:
     """A plan that takes something from more than so many of a hundred people is held; 100 holds none."""
     if not 0 <= share <= 100:
-        raise Invalid("Give a share of people from 0 to 100 per cent.")
+        raise Invalid(gettext("Give a share of people from 0 to 100 per cent."))
     told = f"{share} of a hundred"
     _set(row, BACKEND_SHARE, {"share": share}, by=by, reason=reason, look=True, share=told)
 
@@ -110,7 +116,7 @@ def confirm(row: Backend, digest: str, *, by: Actor, reason: str = "") -> None:
     """Let a held plan go on, as long as it takes no more than what was looked at.  Raises Conflict."""
     run = SyncRun.objects.filter(backend=row).order_by("-pk").first()
     if run is None or run.state != SyncRun.State.HELD or run.digest != digest:
-        raise Conflict("The plan is another one by now. Look at it again.")
+        raise Conflict(gettext("The plan is another one by now. Look at it again."))
     what = "right or membership" if run.removals == 1 else "rights and memberships"
     removes = f"{run.removals} {what} away from {run.losing} {'person' if run.losing == 1 else 'people'}"
     _set(row, BACKEND_CONFIRMED, {"confirmed": digest}, by=by, reason=reason, look=True, removes=removes)
@@ -132,12 +138,12 @@ def agree(row: Backend, *, by: Actor, reason: str, digest: str) -> None:
     with change(BACKEND_AGREED, realm=realm_of(catalog), by=by, reason=reason) as current:
         authority = site_permissions.of_operations(by)
         if not reason.strip():
-            raise Invalid("Say why; the reason is kept in the history for ever.")
+            raise Invalid(gettext("Say why; the reason is kept in the history for ever."))
         row.refresh_from_db()
         if not row.awaits and row.is_sealed:
-            raise Conflict("Somebody has agreed already.")
+            raise Conflict(gettext("Somebody has agreed already."))
         if likeness(row) != digest:
-            raise Conflict("The connection is another one by now. Look at it again.")
+            raise Conflict(gettext("The connection is another one by now. Look at it again."))
         Backend.objects.filter(pk=row.pk).update(awaits="")
         Backend.objects.get(pk=row.pk).put_seal()
         waiting_again(row)
@@ -161,7 +167,7 @@ def retry_finding(finding: int, *, by: Actor) -> BackendFinding:
     differing = BackendFinding.objects.filter(pk=finding, kind__in=("missing", "extra"))
     found = differing.select_related("backend__realm").first()
     if found is None:
-        raise NotFound("It is no longer there.")
+        raise NotFound(gettext("It is no longer there."))
     row, catalog = found.backend, _catalog(found.backend)
     with change(BACKEND_RETRIED, realm=realm_of(catalog), by=by) as current:
         authority = authority_to_operate(by, catalog)
@@ -207,5 +213,5 @@ def _set(
 def _catalog(row: Backend) -> Node:
     found = last(row.catalog_id)
     if found is None:
-        raise NotFound("Its catalog is no longer there.")
+        raise NotFound(gettext("Its catalog is no longer there."))
     return found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from django.utils.translation import gettext, gettext_lazy
+
 from accounts.models import Principal
 from catalog.models import Detail
 from catalog.nodes import Node
@@ -24,7 +26,7 @@ from policies.services.objects import NewObject
 from policies.sync.connections import sources
 
 DUTY = "connect_backend"
-ALREADY = (
+ALREADY = gettext_lazy(
     "This system, or a part of it, is governed by another connection already. Only the operator of this "
     "Lakewarden may let a second one govern it: manage.py connect … --share REASON."
 )
@@ -40,7 +42,9 @@ def may_connect(actor: Actor, place: Node) -> bool:
 
 def authority_to_connect(actor: Actor, place: Node) -> Authority:
     """The right to do so.  Raises Refused."""
-    otherwise = f"You may not connect {place.name}: only its owner or a holder of the duty may."
+    otherwise = gettext("You may not connect %(name)s: only its owner or a holder of the duty may.") % {
+        "name": place.name
+    }
     return of_duty(actor, DUTY, held=may_connect(actor, place), otherwise=otherwise)
 
 
@@ -67,9 +71,11 @@ def connect(
     known = _kind(kind, root, url)
     if known.whole_realm is bool(catalog_name):
         what = "a whole realm, so no catalog is named" if known.whole_realm else "a catalog, so name one"
-        raise Invalid(f"A {known.label} backend is connected to {what}.")
+        raise Invalid(
+            gettext("A %(kind)s backend is connected to %(what)s.") % {"kind": known.label, "what": what}
+        )
     if shared and not reason.strip():
-        raise Invalid("Say why a second connection may govern the same system.")
+        raise Invalid(gettext("Say why a second connection may govern the same system."))
     with change(BACKEND_CONNECTED, realm=realm_of(root), by=by, reason=reason) as current:
         catalog = find(ObjectRef("catalog", root.name, (catalog_name,))) if catalog_name else root
         if catalog is None:
@@ -116,7 +122,7 @@ def _governing(
     same = before is not None and before.source == source.key
     near = sources.others(source, before)
     if near and not (same and before and not before.sole) and not (shared and runs_the_site):
-        raise Conflict(ALREADY)
+        raise Conflict(str(ALREADY))
     sources.give_up(source, before)
     return {
         "source": source.key,
@@ -134,9 +140,15 @@ def _kind(code: str, root: Node, url: str) -> Kind:
         raise Invalid(f"{text[:1].upper()}{text[1:]}.") from problem
     if root.kind not in known.realm_kinds:
         laws = " or ".join(known.realm_kinds)
-        raise Invalid(f"A {known.label} backend is for realms under the law of {laws}.")
+        raise Invalid(
+            gettext("A %(kind)s backend is for realms under the law of %(laws)s.")
+            % {"kind": known.label, "laws": laws}
+        )
     if not known.takes(url):
-        raise Invalid(f"The URL of a {known.code} backend begins with {' or '.join(known.schemes)}.")
+        raise Invalid(
+            gettext("The URL of a %(kind)s backend begins with %(schemes)s.")
+            % {"kind": known.code, "schemes": " or ".join(known.schemes)}
+        )
     return known
 
 

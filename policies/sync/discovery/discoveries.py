@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from django.utils import timezone
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from catalog.nodes import Node
@@ -59,7 +60,7 @@ def set_nightly(row: Backend, *, by: Actor, on: bool) -> None:
 def _catalog(row: Backend) -> Node:
     found = node(row.catalog_id)
     if found is None:
-        raise NotFound("The catalog is no longer there.")
+        raise NotFound(gettext("The catalog is no longer there."))
     return found
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from django.db.models import Case, Count, Exists, F, OuterRef, Q, QuerySet, TextField, Value, When
 from django.db.models.functions import Concat
+from django.utils.translation import gettext
 
 from accounts.models import Principal
 from catalog.models import Placement
@@ -69,7 +70,7 @@ def adopt(row: Backend, name: str, *, by: Actor, reason: str = "") -> int:
     """Make somebody the owner here of what they own there; answers how many.  Raises Refused, Invalid."""
     who = _members(row, [name]).get(name)
     if who is None:
-        raise Invalid(f"Nobody called {name} is a member here.")
+        raise Invalid(gettext("Nobody called %(name)s is a member here.") % {"name": name})
     return owners.hand_over(left(row, name)[:MOST], who, by=by, reason=reason)
 
 

@@ -16,6 +16,7 @@ from policies import notices
 from policies.decisions import duties
 from policies.decisions.lookups.visible_objects import owner_of
 from policies.models import Backend, Notice, OutboxEntry, SyncRun
+from policies.sentences import say, sentence
 from policies.services.grants import revision_now
 from policies.sync import items
 
@@ -26,11 +27,32 @@ SILENT = notices.kind("sync.silent", "backends that do not answer")
 OVERDUE = notices.kind("sync.overdue", "access that was taken away here and is not yet gone there")
 AWAITS = notices.kind("sync.awaits", "connections that only report until a site admin agrees")
 WHY: dict[str, str] = {
-    Backend.Awaits.NEW: "was connected by somebody who does not run this site, so it only reports so far.",
-    Backend.Awaits.MOVED: "leads to another system than before, so it only reports so far.",
-    Backend.Awaits.SHARED: "governs what another connection governs, so it only reports so far.",
+    Backend.Awaits.NEW: sentence(
+        "sync.awaits.new",
+        "{backend} was connected by somebody who does not run this site, so it only reports so far.",
+    ),
+    Backend.Awaits.MOVED: sentence(
+        "sync.awaits.moved",
+        "{backend} leads to another system than before, so it only reports so far.",
+    ),
+    Backend.Awaits.SHARED: sentence(
+        "sync.awaits.shared",
+        "{backend} governs what another connection governs, so it only reports so far.",
+    ),
 }
 """What is told of a connection that a site admin has to agree to."""
+REFUSES = sentence("sync.refuses", "{backend} refused a decision several times; it waits for you.")
+TAKES_MUCH = sentence(
+    "sync.takes_much",
+    "{backend} has a plan that takes rights from many people; it waits until somebody looks.",
+)
+FROM_A_COPY = sentence(
+    "sync.from_a_copy",
+    "{backend} is only reported on, because the console's database came back from a copy. What is decided "
+    "is not applied until somebody looks at the plan and chooses Repair.",
+)
+NO_ANSWER = sentence("sync.no_answer", "{backend} does not answer. What is decided waits until it does.")
+NOT_REMOVED = sentence("sync.not_removed", "{backend} has not yet applied a removal decided here.")
 DUTY = "operate_sync"
 REVOKED_WITHIN = timedelta(seconds=60)
 """What takes access away and is not applied by then is overdue, and told."""
@@ -48,21 +70,20 @@ def look(backend: Backend) -> None:
         row,
         PARKED,
         first_stuck or parked.first(),
-        "refused a decision several times; it waits for you.",
+        REFUSES,
     )
     held = SyncRun.objects.filter(backend=row, state=SyncRun.State.HELD).order_by("-pk")
     first = held.values_list("pk", flat=True).first() if row.state == Backend.State.HELD else None
-    _say(row, HELD, first, "has a plan that takes rights from many people; it waits until somebody looks.")
+    _say(row, HELD, first, TAKES_MUCH)
     now = revision_now()
     _say(
         row,
         RESTORED,
         now if row.restored else None,
-        "is only reported on, because the console's database came back from a copy. What is decided is not "
-        "applied until somebody looks at the plan and chooses Repair.",
+        FROM_A_COPY,
     )
     silent = row.state == Backend.State.SILENT
-    _say(row, SILENT, now if silent else None, "does not answer. What is decided waits until it does.")
+    _say(row, SILENT, now if silent else None, NO_ANSWER)
     _say(row, AWAITS, now if row.awaits else None, WHY.get(row.awaits, ""), link=f"/sync/{row.pk}/agree")
 
 
@@ -75,7 +96,7 @@ def look_at_overdue(now: datetime) -> None:
         # who paused it decided so, and what is parked, held or restored is told by itself
         known = row.state in (Backend.State.PAUSED, Backend.State.HELD) or row.restored
         tell = row.pk in late and not known
-        _say(row, OVERDUE, revision_now() if tell else None, "has not yet applied a removal decided here.")
+        _say(row, OVERDUE, revision_now() if tell else None, NOT_REMOVED)
 
 
 def overdue(now: datetime) -> dict[int, tuple[int, datetime]]:
@@ -86,7 +107,7 @@ def overdue(now: datetime) -> dict[int, tuple[int, datetime]]:
     return {row["backend"]: (row["many"], row["oldest"]) for row in rows}
 
 
-def _say(row: Backend, kind: str, number: int | None, told: str, *, link: str = "") -> None:
+def _say(row: Backend, kind: str, number: int | None, code: str, *, link: str = "") -> None:
     """While there is a `number` one notice is open; the same trouble is told once, however long it lasts."""
     open_ = Notice.objects.filter(kind=kind, key__startswith=f"{kind}:{row.pk}:", done__isnull=True)
     if number is None:
@@ -94,7 +115,7 @@ def _say(row: Backend, kind: str, number: int | None, told: str, *, link: str = 
     elif not open_.exists():
         catalog = last(row.catalog_id)
         if catalog is not None:
-            text = f"{row.get_kind_display()} {catalog.name} {told}"
+            text = say(code, backend=f"{row.get_kind_display()} {catalog.name}")
             people = list(dict.fromkeys(_who(row, catalog, kind)))
             notices.tell(people, kind, text, key=f"{kind}:{row.pk}:{number}", link=link or f"/sync/{row.pk}")
 
