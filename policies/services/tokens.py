@@ -19,7 +19,7 @@ from policies.events import TOKEN_CREATED, TOKEN_REVOKED, TOKEN_ROTATED, EventDr
 from policies.models import Notice
 from policies.record.change import change
 from policies.record.event_drafts import make_event
-from policies.sentences import sentence
+from policies.sentences import say, sentence
 
 LONGEST = 365  # days
 LONGEST_OVERLAP = 30 * 24  # hours
