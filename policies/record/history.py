@@ -12,6 +12,7 @@ from typing import Any
 
 from django.db.models import Count, Q, QuerySet, Window
 from django.db.models.functions import RowNumber
+from django.utils.translation import gettext_noop
 
 from accounts.models import Principal
 from accounts.text import holdable
@@ -338,13 +339,13 @@ def _counts(events: QuerySet[Event]) -> dict[int, int]:
 
 NOBODY = {
     "": "",
-    "operator": "The site's operator",
-    "system": "The system",
-    "directory": "The directory",
-    "review": "A review",
+    "operator": gettext_noop("The site's operator"),
+    "system": gettext_noop("The system"),
+    "directory": gettext_noop("The directory"),
+    "review": gettext_noop("A review"),
 }
 """Actors that are nobody."""
-ERASED = "an erased person"
+ERASED = gettext_noop("an erased person")
 
 
 class Names:

@@ -9,7 +9,7 @@ from urllib.parse import urlencode
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -179,7 +179,7 @@ def _dismissed(told: HintView) -> str:
     row = told.row
     if row.dismissed is None:
         return ""
-    by = row.dismissed_by.label if row.dismissed_by else _("an erased person")
+    by = row.dismissed_by.label if row.dismissed_by else pgettext("by whom", "an erased person")
     return _("Dismissed by %(by)s, %(dismissed)s") % {
         "by": by,
         "dismissed": words.when_in_words(words.moment(row.dismissed)),

@@ -41,12 +41,13 @@ WORDS = {
 
 def show(request: Request, status: int, *, heading: str = "", text: str = "") -> HttpResponse:
     """An error page in the shell; only its note when a part of a page had asked."""
+    shell = _bare(request)  # first: of an address that leads nowhere, only this finds who reads it
     usual = WORDS.get(status, (HTTPStatus(status).phrase, _("Nothing was changed.")))
     shown = (heading or _(usual[0]), text or _(usual[1]))
     context = {"heading": shown[0], "text": shown[1], "status": status}
     if getattr(request, "htmx", False):
         return note(request, "errors/part.html", context, status=status)
-    return render(request, "errors/page.html", {"shell": _bare(request), **context}, status=status)
+    return render(request, "errors/page.html", {"shell": shell, **context}, status=status)
 
 
 def _bare(request: Request) -> dict[str, object]:

@@ -13,7 +13,7 @@ from django.db.models import Case, CharField, Count, F, Q, QuerySet, Value, When
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
-from django.utils.translation import gettext_lazy
+from django.utils.translation import gettext_lazy, pgettext
 from django.utils.translation import gettext_noop as noop
 
 from authzsite.console.kit.display import terms, words
@@ -343,7 +343,8 @@ def _verb(rows: Sequence[BackendFinding], node: Node | None) -> str:
             return _("is to be a member of %(role)s") % role
         return _("is a member of %(role)s") % role
     told = rights_of(rows, node.type if node else "", with_type=node is None)
-    return _("may %(listed)s") % {"listed": words.listed([terms.lower(word) for word in told])}
+    listed = {"listed": words.listed([terms.lower(word) for word in told])}
+    return _("may %(listed)s") % listed if node else pgettext("without an object", "may %(listed)s") % listed
 
 
 def _there(row: BackendFinding) -> str:
