@@ -22,7 +22,7 @@ from typing import Any, Protocol, Union
 
 from lakewarden import ranger_policies
 from lakewarden.client import Client
-from lakewarden.client.transport import MAX_BYTES, NoRedirect, NotConfigured, Unavailable
+from lakewarden.client.transport import NoRedirect, NotConfigured, Unavailable, received
 from lakewarden.law.principals import Principal
 
 GROUP = "lakewarden.authorizers"
@@ -125,12 +125,17 @@ class AuthZen:
         end = time.monotonic() + self._timeout
         for type_ in self._types:
             for action in self._actions:
-                if time.monotonic() > end:
-                    raise Unavailable("the authority takes too long")
                 for ref in self._client.where_may(principal, action, type_):
+                    # its pages need not end
+                    if time.monotonic() > end:
+                        raise Unavailable("the authority takes too long")
+                    if ref.type != type_:
+                        raise Unavailable("the authority found something else than was sought")
                     if ref.realm == self._realm:
                         name = ref.id.partition("/")[2]
                         yield f"{type_}:{name}", action
+                if time.monotonic() > end:
+                    raise Unavailable("the authority takes too long")
 
 
 def _texts(config: Config, name: str, usual: Sequence[str]) -> tuple[str, ...]:
@@ -194,8 +199,11 @@ class RangerServer:
     def load(self, timeout: float) -> tuple[list[Any], list[Any]]:
         """The policies and the roles.  Whatever is no answer raises."""
         version, policies = self._known
-        sent = self._get(f"/service/plugins/policies/download/{self._service}", version, timeout)
+        end = time.monotonic() + timeout
+        sent = self._get(f"/service/plugins/policies/download/{self._service}", version, end)
         if sent is not None:
+            if urllib.parse.quote(str(sent.get("serviceName", "")), safe="") not in ("", self._service):
+                raise ranger_policies.NotUnderstood("Ranger sends the policies of another service")
             strange = [name for name in ("tagPolicies", "securityZones") if sent.get(name)]
             if strange or sent.get("policyDeltas"):
                 raise ranger_policies.NotUnderstood(
@@ -203,22 +211,20 @@ class RangerServer:
                 )
             policies = list(sent["policies"])
             self._known = int(sent["policyVersion"]), policies
-        roles = self._get(f"/service/roles/download/{self._service}", -1, timeout)
+        roles = self._get(f"/service/roles/download/{self._service}", -1, end)
         return policies, list((roles or {}).get("rangerRoles") or ())
 
-    def _get(self, path: str, version: int, timeout: float) -> dict[str, Any] | None:
-        """What is sent; None where nothing changed since that version."""
+    def _get(self, path: str, version: int, end: float) -> dict[str, Any] | None:
+        """What is sent until `end` of the monotonic clock; None where nothing changed since the version."""
         address = f"{self._url}{path}?lastKnownVersion={version}&pluginId=lakewarden"
         request = urllib.request.Request(address, headers=self._headers)  # noqa: S310 - http or https alone
         try:
-            with _opener.open(request, timeout=timeout) as answer:
-                text = answer.read(MAX_BYTES + 1)
+            with _opener.open(request, timeout=max(0.001, end - time.monotonic())) as answer:
+                text = received(answer, end)
         except urllib.error.HTTPError as error:
             if error.code == 304 and version >= 0:
                 return None
             raise
-        if len(text) > MAX_BYTES:
-            raise Unavailable("Ranger sends more than is read")
         content: dict[str, Any] = json.loads(text)
         return content
 

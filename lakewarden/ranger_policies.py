@@ -50,9 +50,17 @@ class NotUnderstood(ValueError):
 def privileges(
     policies: Iterable[Policy], asker: Asker, instance: str, now: Optional[datetime] = None
 ) -> Iterator[tuple[str, str]]:
-    """What somebody has in an instance: each text with an action, as far as no denial touches it."""
-    moment = now or datetime.now(timezone.utc)
-    live = [policy for policy in policies if policy.get("isEnabled", True) and not policy.get("policyType")]
+    """What somebody has in an instance: each text with an action, as far as no denial touches it.
+
+    Raises NotUnderstood.
+    """
+    moment, policies = now or datetime.now(timezone.utc), list(policies)
+    if not _has_shape(policies, [_POLICY]):
+        raise NotUnderstood("a policy is not written as Ranger writes them")
+    # what Ranger writes as null is as if it were left out: a policy is on unless it says that it is off
+    live = [
+        policy for policy in policies if policy.get("isEnabled") is not False and not policy.get("policyType")
+    ]
     denials = [denial for policy in live for denial in _denials(policy, asker, instance, moment)]
     for policy in live:
         rank = int(policy.get("policyPriority") or 0)
@@ -62,6 +70,47 @@ def privileges(
                 against = (on for on, denied, ranked in denials if access in denied and ranked >= rank)
                 if _is_sayable(target) and not any(_touch(target, on) for on in against):
                     yield f"{target[0]}:{'.'.join(target[1])}", access
+
+
+_ITEMS = [
+    {
+        "accesses": [{"type": str, "isAllowed": bool}],
+        "users": [str],
+        "groups": [str],
+        "roles": [str],
+    }
+]
+_LEVEL = {"values": [str], "isExcludes": bool, "isRecursive": bool}
+_POLICY: Mapping[str, Any] = {
+    "isEnabled": bool,
+    "isDenyAllElse": bool,
+    "policyType": int,
+    "policyPriority": int,
+    **dict.fromkeys(("policyItems", "denyPolicyItems", "allowExceptions", "denyExceptions"), _ITEMS),
+    "resources": (_LEVEL,),
+    "validitySchedules": [{}],
+}
+"""How Ranger writes what is read here: `[x]` is a list of such, `(x,)` has one under any name."""
+
+
+def _has_shape(value: Any, shape: Any) -> bool:
+    """Whether a value is written so; what is left out or null is.
+
+    Without a look at types a text would pass for a list of its letters, and "false" for a yes.
+    """
+    if value is None:
+        return True
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(
+            item is not None and _has_shape(item, shape[0]) for item in value
+        )
+    if isinstance(shape, tuple):
+        return isinstance(value, dict) and all(
+            item is not None and _has_shape(item, shape[0]) for item in value.values()
+        )
+    if isinstance(shape, dict):
+        return isinstance(value, dict) and all(_has_shape(value.get(name), shape[name]) for name in shape)
+    return type(value) is shape
 
 
 def roles_of(user: str, groups: Iterable[str], roles: Iterable[Mapping[str, Any]]) -> frozenset[str]:

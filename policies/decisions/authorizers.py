@@ -10,8 +10,9 @@ import logging
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Iterable, Sequence
-from typing import NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from queue import Empty, SimpleQueue
+from typing import NamedTuple, Protocol, TypeVar
 
 from django.conf import settings
 
@@ -31,6 +32,14 @@ KEPT = 10_000
 """So many principals' privileges are kept, the last asked for longest."""
 AGAIN = 2.0
 """Seconds after a failure before it is tried again."""
+LONGEST = 20.0
+"""Seconds that an answer is waited for, whatever the extension does meanwhile."""
+SLOW = 1.0
+"""A failure that took so many seconds would take as long for everybody else."""
+TOLD = 1000
+"""So many privileges that are none are written into the log, each once."""
+
+T = TypeVar("T")
 
 
 class _Fetched(NamedTuple):
@@ -52,6 +61,7 @@ class RealmAuthorizer:
         self._nothing: set[tuple[str, str]] = set()
         self._lock = threading.Lock()
         self._extension: authorizers.Authorizer | None = None
+        self._away_until, self._probe = 0.0, threading.Lock()
 
     def rules(self, law: str, principal: Principal, groups: Sequence[str]) -> Iterable[Rule]:
         """What somebody has, as rules that no grant made; nothing where nobody knows."""
@@ -62,7 +72,7 @@ class RealmAuthorizer:
             named = _named(text, dialect)
             if named and code in dialect.privileges:
                 yield Rule(named, code, fact=AUTHORIZER)
-            elif (text, code) not in self._nothing:
+            elif (text, code) not in self._nothing and len(self._nothing) < TOLD:
                 self._nothing.add((text, code))
                 log.warning("the authorizer of %s says `%s on %s`, which is nothing", self.realm, code, text)
 
@@ -89,18 +99,59 @@ class RealmAuthorizer:
     def _fetch(
         self, principal: Principal, groups: Sequence[str], before: _Fetched | None, now: float
     ) -> _Fetched:
-        ttl, refresh = self.configured.ttl, self.configured.refresh
+        """What is told now.  Once it was slow to fail, one asks for all until it answers."""
+        probes = self._away_until > 0
+        if probes and (now < self._away_until or not self._probe.acquire(blocking=False)):
+            return self._unanswered(before, now)
+        began = time.monotonic()
         try:
-            if self._extension is None:
-                self._extension = authorizers.make(self.configured.extension, self.configured.config)
-            pairs = self._extension.privileges(principal, groups)
-            privileges = tuple((str(text), str(code)) for text, code in pairs)
+            privileges = _in_time(lambda: self._ask(principal, groups))
         except Exception as error:  # noqa: BLE001 - another's code may fail in any way, and each is a no
             log.error("the authorizer of %s gave no answer: %s", self.realm, type(error).__name__)
-            if before is not None and now < before.at + ttl:
-                return before._replace(again=min(now + AGAIN, before.at + ttl))
-            return _Fetched((), now - ttl, now + AGAIN)
-        return _Fetched(privileges, now, now + min(refresh, ttl))
+            took = time.monotonic() - began
+            self._away_until = time.time() + max(AGAIN, took) if took >= SLOW else 0.0
+            return self._unanswered(before, now)
+        finally:
+            if probes:
+                self._probe.release()
+        self._away_until = 0.0
+        return _Fetched(privileges, now, now + min(self.configured.refresh, self.configured.ttl))
+
+    def _ask(self, principal: Principal, groups: Sequence[str]) -> tuple[tuple[str, str], ...]:
+        if self._extension is None:
+            self._extension = authorizers.make(self.configured.extension, self.configured.config)
+        pairs = self._extension.privileges(principal, groups)
+        return tuple((str(text), str(code)) for text, code in pairs)
+
+    def _unanswered(self, before: _Fetched | None, now: float) -> _Fetched:
+        """What was told before while it is not too old, then nothing."""
+        ttl = self.configured.ttl
+        if before is not None and now < before.at + ttl:
+            return before._replace(again=min(now + AGAIN, before.at + ttl))
+        return _Fetched((), now - ttl, now + AGAIN)
+
+
+def _in_time(call: Callable[[], T]) -> T:
+    """What a call answers within LONGEST seconds; it is left alone in a thread of its own after them.
+
+    Raises TimeoutError, and what the call raises.
+    """
+    answers: SimpleQueue[tuple[T | None, Exception | None]] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            answers.put((call(), None))
+        except Exception as problem:  # noqa: BLE001 - raised again where it is waited for
+            answers.put((None, problem))
+
+    threading.Thread(target=run, name="authorizer", daemon=True).start()
+    try:
+        value, problem = answers.get(timeout=LONGEST)
+    except Empty:
+        raise TimeoutError from None
+    if problem is not None:
+        raise problem
+    return value  # type: ignore[return-value]  # nothing was raised
 
 
 def _named(text: str, law: TextDialect) -> str:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 import sys
+import threading
+import time
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +19,7 @@ from authzsite.runtime import authorizers as setting
 from catalog.nodes import Node
 from lakewarden import authorizers
 from lakewarden.authorizers import BadConfiguration, Configured
+from lakewarden.client.transport import Unavailable
 from lakewarden.law.objects import ObjectRef
 from policies.decisions import ask
 from policies.decisions import authorizers as fetching
@@ -136,6 +140,52 @@ def test_what_is_no_privilege_is_left_out(cdap: Node, roster: Path, caplog: pyte
     assert "`FLY on dataset:ns1.a`, which is nothing" in caplog.text
 
 
+class Hanging:
+    """An extension that answers no sooner than it is let; the names of those it was asked about."""
+
+    def __init__(self) -> None:
+        self.let, self.asked = threading.Event(), list[str]()
+
+    def privileges(self, principal: Any, groups: Any) -> list[tuple[str, str]]:
+        self.asked.append(principal.name)
+        self.let.wait(30)
+        return [("dataset:ns1.a", "READ")]
+
+
+def test_one_that_hangs_keeps_one_waiting_and_for_so_long_alone(
+    cdap: Node, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    known, hanging = fetching.of("cdap"), Hanging()
+    assert known is not None
+    known._extension = hanging
+    for name, seconds in {"LONGEST": 0.2, "SLOW": 0.1, "AGAIN": 60.0}.items():
+        monkeypatch.setattr(fetching, name, seconds)
+    began = time.monotonic()
+    assert not any(may(cdap, who, "READ", "dataset:ns1.a") for who in ("ana", "bob", "mia"))
+    assert time.monotonic() - began < 5
+    assert hanging.asked == ["ana"], "nobody else waits for the same"
+    known._away_until = 1.0
+    assert not may(cdap, "nora", "READ", "dataset:ns1.a")
+    hanging.let.set()
+    known._away_until = 1.0
+    assert may(cdap, "olga", "READ", "dataset:ns1.a")
+    assert may(cdap, "bert", "READ", "dataset:ns1.a"), "it answers, so everybody may ask"
+    assert hanging.asked == ["ana", "nora", "olga", "bert"]
+
+
+def test_what_is_no_privilege_fills_neither_log_nor_memory(
+    cdap: Node, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr(fetching, "TOLD", 3)
+    known = fetching.of("cdap")
+    assert known is not None
+    known._extension = type(
+        "Nonsense", (), {"privileges": lambda *_: [(f"x{n}", "READ") for n in range(9)]}
+    )()
+    assert not may(cdap, "ana", "READ", "dataset:ns1.a")
+    assert caplog.text.count("which is nothing") == len(known._nothing) == 3
+
+
 WRONG: dict[str, tuple[str, str]] = {
     "a relative path": ("authorizers.toml", "absolute path"),
     "no file": ("/nowhere/authorizers.toml", "cannot be read"),
@@ -188,3 +238,22 @@ def test_an_authzen_authority_is_asked_by_searches(monkeypatch: pytest.MonkeyPat
     assert list(made.privileges(user("ana").ref, ())) == [("dataset:ns1.a", "READ")]
     with pytest.raises(BadConfiguration, match="types must be a list"):
         authorizers.make("authzen", {**config, "types": "dataset"})
+
+
+@pytest.mark.django_db(transaction=False)
+@pytest.mark.parametrize(
+    "found",
+    [
+        (ObjectRef.parse("dataset", f"policies/ns1.a{n}") for n in count()),
+        [ObjectRef.parse("table", "policies/a")],
+    ],
+    ids=["without end", "of another type"],
+)
+def test_an_authority_that_goes_on_or_answers_something_else_gives_nothing(
+    monkeypatch: pytest.MonkeyPatch, found: Any
+) -> None:
+    config: dict[str, Any] = {"url": "http://127.0.0.1:1", "token": "t", "realm": "policies", "timeout": 0.2}
+    made = authorizers.make("authzen", config)
+    monkeypatch.setattr(made._client, "where_may", lambda *_: found)  # type: ignore[attr-defined]
+    with pytest.raises(Unavailable):
+        list(made.privileges(user("ana").ref, ()))

@@ -10,7 +10,7 @@ import pytest
 
 from lakewarden.authorizers import BadConfiguration, Configured, make
 from lakewarden.law.globs import like
-from lakewarden.ranger_policies import Asker, privileges, roles_of
+from lakewarden.ranger_policies import Asker, NotUnderstood, privileges, roles_of
 from policies.decisions import ask
 from policies.sync.backends.ranger.types import CDAP
 from tests.backends.conftest import ranger_server  # noqa: F401  a fixture
@@ -121,6 +121,41 @@ def test_what_is_not_understood_allows_nothing(strange: dict[str, Any]) -> None:
 )
 def test_a_denial_that_is_not_understood_holds(strange: dict[str, Any]) -> None:
     assert had(policy(ORDERS, READS), strange) == set()
+
+
+BANANA = {"accesses": [{"type": "read"}], "users": "banana"}
+
+
+@pytest.mark.parametrize(
+    "malformed",
+    [
+        policy(ORDERS, BANANA),
+        policy(ORDERS, {**BANANA, "users": [], "groups": "staff"}),
+        policy(ORDERS, {**READS, "accesses": [{"type": "read", "isAllowed": "false"}]}),
+        policy(ORDERS, {**READS, "accesses": "read"}),
+        policy(ORDERS, READS, isEnabled="false"),
+        policy(ORDERS, READS, policyPriority="9"),
+        policy(ORDERS, READS, policyPriority=1.5),
+        policy(ORDERS, READS, denyPolicyItems={"users": ["ana"]}),
+        policy(ORDERS, READS, validitySchedules=[3]),
+        policy({**ORDERS, "dataset": {"values": "orders"}}, READS),
+        policy({**ORDERS, "dataset": {"values": ["orders"], "isExcludes": "false"}}, READS),
+        policy({**ORDERS, "dataset": None}, READS),
+        policy(["instance"], READS),  # type: ignore[arg-type]
+        "a policy",
+        None,
+    ],
+)
+def test_nothing_is_read_from_what_ranger_does_not_write(malformed: Any) -> None:
+    with pytest.raises(NotUnderstood):
+        had(policy(ORDERS, READS), malformed)
+
+
+def test_null_is_as_if_left_out() -> None:
+    denial = policy(ORDERS, denyPolicyItems=[READS], isEnabled=None, policyType=None, validitySchedules=None)
+    assert had(policy(ORDERS, READS), denial) == set()
+    plain = {**READS, "accesses": [{"type": "read", "isAllowed": None}], "groups": None}
+    assert had(policy(ORDERS, plain, policyPriority=None)) == {("dataset:ns1.orders", "READ")}
 
 
 def test_an_overriding_permission_stands_above_a_denial() -> None:
