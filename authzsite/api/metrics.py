@@ -24,7 +24,10 @@ from policies.record import verifications
 from policies.services.grants import revision_now
 from policies.sync.safeguards import alerts
 
-MAY_NOT = "ask from this machine or a network of monitors, or with a token of scope audit"
+MAY_NOT = (
+    "ask from this machine or a network of monitors, as a service account with a token of scope audit, or as "
+    "a site admin"
+)
 FOUND = ("in_sync", "missing", "extra", "foreign", "unknown", "bypass")
 
 Sample = tuple[dict[str, str], float]

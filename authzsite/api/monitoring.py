@@ -1,4 +1,6 @@
-"""Who may see how the site does: this machine, the networks of `LAKEWARDEN_MONITOR_ADDRESSES`, and tokens."""
+"""Who may see how the site does: this machine, the networks of `LAKEWARDEN_MONITOR_ADDRESSES`, monitors and
+site admins by their tokens.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,9 @@ from rest_framework.exceptions import APIException
 from rest_framework.request import Request
 
 from accounts.addresses import address_of, is_near, is_within
-from authzsite.api.authentication import TokenAuthentication
+from accounts.models import Principal
+from authzsite.api.authentication import Caller, TokenAuthentication
+from policies.decisions import site_permissions
 
 SCOPE = "audit"
 
@@ -21,11 +25,21 @@ def comes_from_a_monitor(request: HttpRequest) -> bool:
 
 
 def has_a_token(request: HttpRequest) -> bool:
-    """By a token whose scopes let its holder read the record."""
+    """By a token of a monitor or a site admin, if it lets its holder read the record."""
     if "HTTP_AUTHORIZATION" not in request.META:
         return False
     try:
         found = TokenAuthentication().authenticate(Request(request))
     except APIException:
         return False
-    return found is not None and found[1] == "token" and found[0].covers(SCOPE)
+    return found is not None and found[1] == "token" and _may(found[0])
+
+
+def _may(caller: Caller) -> bool:
+    """Whoever has an account makes themselves a token of any scope, so that alone says nothing of people.
+
+    Service accounts are made by site admins; a monitor's token names its scope, as others' need not.
+    """
+    if caller.principal.kind == Principal.Kind.SERVICE:
+        return SCOPE in caller.scopes
+    return caller.covers(SCOPE) and bool(site_permissions.ask_admin(caller.principal))

@@ -8,6 +8,7 @@ import pytest
 from django.db.migrations.recorder import MigrationRecorder
 from django.test import Client
 
+from accounts import people, tokens
 from tests.api.world import token
 
 ELSEWHERE = "203.0.113.9"
@@ -61,6 +62,24 @@ def test_a_network_of_monitors_sees_all(db: None, settings: Any) -> None:
 def test_a_token_of_the_right_scope_sees_all(db: None, scope: str, seen: bool) -> None:
     headers = {"Authorization": f"Bearer {token('service', 'prometheus', scope)}"}
     assert sees(REMOTE_ADDR=ELSEWHERE, headers=headers) == (seen, seen)
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "scope", "seen"),
+    [
+        ("user", "ana", "", False),
+        ("user", "ana", "audit", False),
+        ("user", "sam", "audit", True),
+        ("user", "sam", "check", False),
+        ("service", "nightly-load", "", False),
+    ],
+)
+def test_everybody_makes_tokens_and_only_monitors_and_site_admins_see(
+    db: None, settings: Any, kind: str, name: str, scope: str, seen: bool
+) -> None:
+    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
+    text = tokens.create(people.ensure(kind, name), scopes=(scope,) if scope else ())
+    assert sees(REMOTE_ADDR=ELSEWHERE, headers={"Authorization": f"Bearer {text}"}) == (seen, seen)
 
 
 def test_a_wrong_token_sees_nothing(db: None) -> None:
