@@ -221,6 +221,11 @@ def find(text: str) -> Token:
     return Token.objects.get(digest=_digest(text))
 
 
+def was_made(text: str) -> bool:
+    """Whether there is or was such a token; one query."""
+    return Token.objects.filter(digest=_digest(text)).exists()
+
+
 def revoke(token: Token) -> bool:
     """Revoke once; False when it was revoked before."""
     changed = Token.objects.filter(pk=token.pk, revoked__isnull=True).update(revoked=timezone.now())

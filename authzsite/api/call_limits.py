@@ -11,16 +11,19 @@ from functools import cache
 
 import redis
 from django.conf import settings
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse
 
+from accounts import tokens
 from accounts.addresses import address_of
-from accounts.tokens import PREFIX
 from authzsite.api import credentials, early
 
 log = logging.getLogger(__name__)
 WINDOW = 60
 AWAY = 5.0
 """Seconds for which Redis is left alone once it did not answer."""
+KNOWN = 50_000
+"""Of so many tokens a process remembers that they were made; it asks the database about each once."""
 TEXT = "This token has made too many calls. Wait as long as Retry-After says."
 
 
@@ -36,16 +39,35 @@ class CallLimits:
             return self.get_response(request)
         now = time.time()
         window = int(now) // WINDOW
-        # whose calls are counted together: a token's, however it is written; else those of an address
-        secret = credentials.read(header).secret
-        named = secret if secret.startswith(PREFIX) else f"address:{address_of(request)}"
-        caller = hashlib.sha256(named.encode(errors="replace")).hexdigest()[:32]
-        left = most - counter.count(caller, window)
+        left = most - counter.count(_caller(request, header), window)
         rest = (window + 1) * WINDOW - int(now)
         response = self.get_response(request) if left >= 0 else _refused(request, rest)
         response.headers["RateLimit-Policy"] = f'"token";q={most};w={WINDOW}'
         response.headers["RateLimit"] = f'"token";r={max(left, 0)};t={rest}'
         return response
+
+
+def _caller(request: HttpRequest, header: str) -> str:
+    """Whose calls are counted together: a token's, however it is written; else those of an address.
+
+    Made-up tokens would each have a count of their own.
+    """
+    secret = credentials.read(header).secret
+    named = secret if secret.startswith(tokens.PREFIX) else f"address:{address_of(request)}"
+    key = _key(named)
+    if named != secret or counter.knows(key):
+        return key
+    try:
+        if not tokens.was_made(secret):
+            return _key(f"address:{address_of(request)}")
+    except DatabaseError:
+        return key  # the call itself will say that the database is away
+    counter.learn(key)
+    return key
+
+
+def _key(named: str) -> str:
+    return hashlib.sha256(named.encode(errors="replace")).hexdigest()[:32]
 
 
 def _refused(request: HttpRequest, rest: int) -> HttpResponse:
@@ -60,7 +82,18 @@ class Counter:
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._counts: dict[tuple[str, int], int] = {}
+        self._made: set[str] = set()
         self._away_until = 0.0
+
+    def knows(self, key: str) -> bool:
+        """Whether it is known that a token of this key was made."""
+        return key in self._made
+
+    def learn(self, key: str) -> None:
+        with self._lock:
+            if len(self._made) >= KNOWN:
+                self._made.clear()
+            self._made.add(key)
 
     def count(self, key: str, window: int) -> int:
         """Calls of this one in this window, the present one included."""

@@ -216,7 +216,8 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
             "LAKEWARDEN_CALLS_A_MINUTE",
             "calls a token may make in a minute, `0`: any number. Answers say how many are left "
             "(`RateLimit`, "
-            "`RateLimit-Policy`); further calls get 429 with `Retry-After`. Counted in Redis; while it is "
+            "`RateLimit-Policy`); further calls get 429 with `Retry-After`. Calls with a token that was "
+            "never made count together for their address. Counted in Redis; while it is "
             "away, each process counts by itself",
             "`0`: one program can keep all others waiting.",
         ),

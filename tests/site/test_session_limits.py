@@ -90,8 +90,12 @@ def token(db: None, settings: Any, redis_url: str, monkeypatch: pytest.MonkeyPat
     return tokens.create(people.ensure("user", "ana"))
 
 
+def bearer(token: str) -> dict[str, str]:
+    return {"Authorization": f"Bearer {token}"}
+
+
 def call(token: str, address: str = "/authz/v1/substitutes") -> Any:
-    return Client().get(address, headers={"Authorization": f"Bearer {token}"})
+    return Client().get(address, headers=bearer(token))
 
 
 def test_a_token_makes_so_many_calls_a_minute(token: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -121,10 +125,18 @@ def test_what_is_no_token_is_counted_by_address(token: str) -> None:
         headers = {"Authorization": text}
         return Client().get("/authz/v1/substitutes", headers=headers, REMOTE_ADDR=peer).status_code
 
-    tries = ["Bearer a", "Bearer b", "Digest x", "Basic !!"]
-    assert [wrong(text, "203.0.113.9") for text in tries] == [401, 401, 401, 429]
+    tries = ["Bearer a", "Bearer lw_made-up", "Basic !!", "Bearer lw_another", "Basic YTpsd19tYWRlLXVw"]
+    assert [wrong(text, "203.0.113.9") for text in tries] == [401, 401, 401, 429, 429]
     assert wrong("Bearer c", "203.0.113.10") == 401
     assert call(token).status_code == 200
+    own = Client().get("/authz/v1/substitutes", headers=bearer(token), REMOTE_ADDR="203.0.113.9")
+    assert own.status_code == 200, "who has a token is not kept out by others at the address"
+
+
+def test_a_revoked_token_keeps_its_own_count(token: str) -> None:
+    tokens.revoke(tokens.find(token))
+    assert [call(token).status_code for _ in range(4)] == [401, 401, 401, 429]
+    assert call("lw_made-up").status_code == 401
 
 
 @pytest.mark.parametrize(
