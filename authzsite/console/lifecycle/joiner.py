@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from django.db.models import Q
+from django.http import HttpResponse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -227,10 +228,12 @@ class JoinerView(LifecycleView):
     nothing = Note("", gettext_lazy("Nothing is picked."), gettext_lazy("Mark what is to be given."))
 
     def make_form(self, data: Any) -> JoinerForm:
-        form = JoinerForm(data, circle=self.circle, person=self.object)
+        return JoinerForm(data, circle=self.circle, person=self.object)
+
+    def show(self, form: Any, status: int = 200) -> HttpResponse:
         if form.comparison.like is not None:
             self.record_look(form.comparison.like)
-        return form
+        return super().show(form, status)
 
     def plan(self, form: JoinerForm) -> Plan:
         foretold = form.comparison.effects

@@ -32,7 +32,7 @@ class LifecycleView(ChangeView):
 
     looks_first = True
     object: Principal
-    """The person or service account whose access is looked at, on the record."""
+    """The person or service account whose access is looked at, on the record where the page is shown."""
     nothing: Note
     """Said where the form asks for nothing."""
 
@@ -40,12 +40,16 @@ class LifecycleView(ChangeView):
         person = self.circle.meet(self.kwargs["id"])
         if person.kind not in (Principal.Kind.USER, Principal.Kind.SERVICE):
             raise Http404
-        self.record_look(person)
         return person
 
     @cached_property
     def circle(self) -> VisiblePrincipals:
         return circle_of(self.request)
+
+    def show(self, form: Any, status: int = 200) -> HttpResponse:
+        """The page, on the record: it tells what they have.  Names to choose from tell nothing of it."""
+        self.record_look(self.object)
+        return super().show(form, status)
 
     def record_look(self, person: Principal) -> None:
         """Put on the record that somebody's access is looked at."""

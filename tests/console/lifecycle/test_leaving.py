@@ -198,6 +198,24 @@ def test_looking_is_on_the_record(ben: Principal, signed_in: Enter) -> None:
     assert AccessRecord.objects.filter(kind="looked", operation__contains=ben.pseudonym).exists()
 
 
+@pytest.mark.parametrize("tail", ["leaving", "same"])
+def test_names_to_choose_from_are_no_look_at_what_they_have(
+    tail: str, ben: Principal, signed_in: Enter
+) -> None:
+    client, chosen = signed_in("marek"), "&as=user:ana" if tail == "same" else ""
+    before = AccessRecord.objects.count()
+    for typed in ("o", "ol", "oli"):
+        assert (
+            "olivia"
+            in client.get(f"{page_of('ben', tail)}?choices=who&find={typed}{chosen}").content.decode()
+        )
+    assert AccessRecord.objects.count() == before
+    client.post(page_of("ben", tail), {"step": "look", "who": "user:olivia"})
+    looked = AccessRecord.objects.filter(kind="looked").values_list("operation", flat=True)
+    about = {ben.pseudonym, a_person("olivia").pseudonym} if tail == "same" else {ben.pseudonym}
+    assert {text.removeprefix("access of ") for text in looked} == about
+
+
 def test_what_they_asked_for_and_what_waits_for_them_is_on_the_page(
     ben: Principal, shop: Node, signed_in: Enter
 ) -> None:
