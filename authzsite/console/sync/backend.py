@@ -149,7 +149,9 @@ def progress(request: Request, id: int) -> HttpResponse:
 
 
 def _going(backend_access: BackendAccess) -> RunProgress | None:
-    return going(backend_access.latest, backend_access.row) if backend_access.latest else None
+    """How far a run is that goes on; it counts what is hidden from those who merely use the catalog."""
+    run = backend_access.latest if backend_access.may_look else None
+    return going(run, backend_access.row) if run else None
 
 
 def _lead(backend_access: BackendAccess) -> str:

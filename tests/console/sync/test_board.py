@@ -13,10 +13,20 @@ from django.utils import timezone
 from accounts import people
 from accounts.models import User
 from lakewarden.backends.errors import Misconfigured
-from policies.models import Backend, BackendFinding, Event, ForeignOrder, OutboxEntry, SyncItem, SyncRun
+from policies.models import (
+    Backend,
+    BackendFinding,
+    Discovery,
+    Event,
+    ForeignOrder,
+    OutboxEntry,
+    SyncItem,
+    SyncRun,
+)
 from policies.services import members
 from policies.sync import worker
 from policies.sync.actions import operations
+from policies.sync.discovery import discoveries
 from policies.sync.safeguards import loss_limit
 from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
 from tests.sync.conftest import Source
@@ -243,8 +253,28 @@ def test_a_run_that_goes_on_tells_how_far_it_is(looked: Backend, signed_in: Ente
     assert "41 of 42 applied" in page
     assert "about 1 s left" in page
     assert "every 2s" in page
+    # it counts what is hidden from those who merely use the catalog
+    for address in (f"/sync/{looked.pk}/progress", f"/sync/{looked.pk}"):
+        assert "of 42" not in text(signed_in("ana").get(address))
     SyncRun.objects.filter(pk=run.pk).update(state="proved")
     assert "every 2s" not in text(signed_in("marek").get(f"/sync/{looked.pk}/progress"))
+
+
+def test_who_merely_uses_the_catalog_hears_nothing_of_what_was_read(
+    looked: Backend, source: Source, signed_in: Enter
+) -> None:
+    source.run('CREATE TABLE stock."bo\txes" (id int)')
+    Discovery.objects.create(backend=looked, by="system")
+    discoveries.run_waiting()
+    addresses = (f"/sync/{looked.pk}/discover", f"/sync/{looked.pk}/discover/progress")
+    marek, ana = (
+        " ".join(text(signed_in(name).get(address)) for address in addresses) for name in ("marek", "ana")
+    )
+    assert "1 object left out: table stock.bo" in marek
+    assert [told for told in ("left out", "xes", "described") if told in ana] == []
+    Discovery.objects.update(error="permission denied for schema stock")
+    assert "permission denied" in text(signed_in("marek").get(addresses[0]))
+    assert "permission denied" not in text(signed_in("ana").get(addresses[0]))
 
 
 def test_a_failed_step_stands_first_with_a_button_of_its_own(looked: Backend, signed_in: Enter) -> None:

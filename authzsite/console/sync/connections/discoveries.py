@@ -50,8 +50,13 @@ class Reading:
     text: str = ""
 
 
-def _reading(row: Discovery | None) -> Reading | None:
-    if row is None:
+def _reading(backend_access: BackendAccess, *, may_ask: bool) -> Reading | None:
+    """What the last one came to, for who gives access there or may ask for another.
+
+    It counts and names what is hidden from those who merely use the catalog.
+    """
+    row = discoveries.latest(backend_access.row)
+    if row is None or not (may_ask or backend_access.may_look):
         return None
     if row.finished is None:
         if not row.total:
@@ -161,7 +166,7 @@ def _show(request: Request, backend_access: BackendAccess, *, status: int = 200)
             _("Only the owner of %(name)s or a holder of the connect duty can read it.")
             % {"name": node.name},
         ),
-        "reading": _reading(discoveries.latest(backend_access.row)),
+        "reading": _reading(backend_access, may_ask=may),
         "progress_url": reverse("console:discover_progress", args=[backend_access.row.pk]),
         "read": backend_access.row.read_at is not None,
         "nightly": backend_access.row.read_nightly,
@@ -345,8 +350,9 @@ class TakeOverView(ChangeView):
 def progress(request: Request, id: int) -> HttpResponse:
     """How far the last reading is."""
     one = there(request, id)
+    may = registration.may_connect(one.place.actor, one.place.node)
     context = {
-        "reading": _reading(discoveries.latest(one.row)),
+        "reading": _reading(one, may_ask=may),
         "progress_url": request.get_full_path(),
     }
     return render(request, "console/sync/reading.html", context)
