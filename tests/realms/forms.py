@@ -13,6 +13,7 @@ from django.db import connection, transaction
 from django.test import Client
 
 from policies.decisions import slices
+from tests.console.site_pages import ADMIN as SITE_ADMIN
 from tests.console.site_pages import ROOMS, ROOMS_OUT_THERE
 
 ROOM = {name: (who, address) for name, who, address in (*ROOMS, *ROOMS_OUT_THERE)}
@@ -229,7 +230,16 @@ OF_ONES_OWN = {
 }
 """There is nothing of anybody else's to change."""
 _OPERATIONS = {"rate": {**WHY, "rate": "7"}, "share": {**WHY, "share": "11"}}
+_RENEWED = {"password": "{password}", "policy": "report", "step": "connect"}
 FORMS_OUT_THERE = (
+    Form("Realm, connect", _RENEWED, page="/realms/{root}/connect?kind=postgresql&catalog=lake"),
+    Form("Sync, discovery", drawn=False),
+    Form("Sync, discovery", {"nightly": "no"}),
+    Form("Sync, discovery", WHY, page="/sync/{backend}/discover/owner?name=mia"),
+    Form("Sync, gone", {**WHY, "object": "{lake_items}"}),
+    Form("Sync of a catalog", to="/sync/findings/{stuck}/stuck", drawn=False),
+    Form("Sync of a catalog", to="/sync/runs/{sync_run}/items/{failed}/retry", drawn=False),
+    Form("Sync of a catalog", WHY, to="/sync/{backend}/retry", drawn=False),
     Form("Sync, pause", WHY),
     *(
         Form("Sync of a catalog", WHY, to=f"/sync/{{backend}}/{deed}", drawn=False)
@@ -241,18 +251,10 @@ FORMS_OUT_THERE = (
     Form("Sync, adopt", WHY),
 )
 """The same of a catalog with a database behind it, as `mirrored` makes it."""
-OUT_THERE = {
-    "connect",
-    "discover",
-    "discover_owner",
-    "sync_vanished",
-    "sync_agree",
-    "sync_operate",
-    "sync_stuck",
-    "sync_deed",
-    "sync_retry",
-}
-"""They need a backend."""
+FORM_OF_WHAT_WAITS = Form("Sync of a catalog", WHY, page="/sync/{backend}/agree", by=SITE_ADMIN)
+"""It comes before a connection may change anything, and is gone afterwards."""
+OUT_THERE = ("backend", "foreign", "sync_run", "lake_items", "stuck", "failed", "password")
+"""Numbers that only a site with a database behind it has."""
 
 
 IGNORED = {"policies_accessrecord", "policies_accesscounter", "policies_accessrepeat", "accounts_signin"}

@@ -13,16 +13,18 @@ import pytest
 from django.test import Client, RequestFactory
 from django.urls import get_resolver, resolve, reverse
 from django.utils import timezone
+from psycopg.conninfo import conninfo_to_dict
 
 from accounts import tokens
 from accounts.models import User
 from accounts.people import ensure, make_account
-from policies.models import Change, PipelineRun, ReviewRow
+from policies.models import Backend, BackendFinding, Change, PipelineRun, ReviewRow, SyncItem, SyncRun
 from policies.policy_files import document
 from policies.policy_files.plan import Plan
 from policies.policy_files.statements import of_realm
 from policies.requests import substitutes
 from policies.services import duties
+from policies.sync import worker
 from tests.console.conftest import BACKEND
 from tests.console.site_pages import ADMIN, mirrored
 from tests.factories import AUTHORITY, BY, a_metalake, a_person, acting, admit, owned, the
@@ -140,14 +142,33 @@ def test_only_who_may_saves_it(form: Form, site: dict[str, Any]) -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(1800)
 def test_only_who_may_saves_it_where_a_database_is_behind(site: dict[str, Any], source: Source) -> None:
-    numbers = {**site, **mirrored(the("metalake"), source)}
+    numbers = {**site, **out_there(source)}
     wrong = {}
-    for form in forms.FORMS_OUT_THERE:
+    for form in (*forms.FORMS_OUT_THERE, forms.FORM_OF_WHAT_WAITS):
+        if form is forms.FORM_OF_WHAT_WAITS:
+            Backend.objects.update(awaits=Backend.Awaits.NEW)
         try:
             saves_alone(form, numbers)
         except AssertionError as problem:
             wrong[str(form), form.goes_to(numbers)] = str(problem)[:600]
     assert not wrong, wrong
+
+
+def out_there(source: Source) -> dict[str, Any]:
+    """A catalog of which something is gone, Mia owns something there, and a right and a step failed."""
+    source.run("ALTER TABLE sales.customers OWNER TO mia")
+    numbers: dict[str, Any] = mirrored(the("metalake"), source)
+    items = the("table", "lake.stock.items")
+    source.run("DROP TABLE stock.items")
+    worker.look(Backend.objects.get(pk=numbers["backend"]))
+    now, run = timezone.now(), SyncRun.objects.get(pk=numbers["sync_run"])
+    stuck = BackendFinding.objects.create(
+        backend=run.backend, kind="missing", what="SELECT", first_seen=now, last_seen=now, attempts=9
+    )
+    failed = SyncItem.objects.create(run=run, number=900, step="give", state="failed", error="too big")
+    password = str(conninfo_to_dict(source.url())["password"])
+    more = {"lake_items": items.id, "stuck": stuck.pk, "failed": failed.pk, "password": password}
+    return {**numbers, **more}
 
 
 def saves_alone(form: Form, site: dict[str, Any]) -> None:
@@ -334,9 +355,10 @@ def test_asking_by_a_hidden_name_reads_like_asking_by_none(caller: str, site: di
 
 
 def test_every_address_that_takes_a_form_has_a_row(rf: RequestFactory, site: dict[str, Any]) -> None:
-    numbers = {**site, "new_run": site["run"]}
-    rooms = {resolve(form.goes_to(numbers).partition("?")[0]).url_name for form in FORMS}
-    apart = forms.SAVE_NOTHING | forms.OF_ONES_OWN | forms.OUT_THERE
+    numbers = {**dict.fromkeys(forms.OUT_THERE, 1), **site, "new_run": site["run"]}
+    every = (*FORMS, *forms.FORMS_OUT_THERE, forms.FORM_OF_WHAT_WAITS)
+    rooms = {resolve(form.goes_to(numbers).partition("?")[0]).url_name for form in every}
+    apart = forms.SAVE_NOTHING | forms.OF_ONES_OWN
     console = get_resolver().namespace_dict["console"][1]
     names = {name for name in console.reverse_dict if isinstance(name, str)}
     assert {name for name in names if takes_a_form(name)} == rooms | apart
