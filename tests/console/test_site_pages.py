@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
@@ -39,7 +40,8 @@ def test_every_room_can_be_entered_and_says_why_what_is_disabled_is(
             wrong.append((name, who, str(answer.status_code)))
         if len(answer.content) > HEAVY:
             wrong.append((name, who, f"weighs {len(answer.content)} bytes"))
-        wrong += [(name, who, control) for control in (*unexplained(answer), *skipped_levels(answer))]
+        problems = (*unexplained(answer), *skipped_levels(answer), *landmarks_alike(answer))
+        wrong += [(name, who, problem) for problem in problems]
     assert not wrong
 
 
@@ -57,6 +59,16 @@ def skipped_levels(answer: Any) -> list[str]:
     """The headings of a page that skip a level: an h3 right below the h1."""
     levels = [int(level) for level in re.findall(r"<h([1-6])[ >]", answer.content.decode())]
     return [f"h{two} after h{one}" for one, two in pairwise(levels) if two > one + 1]
+
+
+def landmarks_alike(answer: Any) -> list[str]:
+    """Landmarks of one kind that have the same name, or none: who jumps between them hears no difference."""
+    named = Counter[str]()
+    for tag, rest in re.findall(r"<(nav|aside|form|section)\b([^>]*)>", answer.content.decode()):
+        attributes = re.findall(r'(?:role|aria-label|aria-labelledby)="[^"]*"', rest)
+        if tag in ("nav", "aside") or attributes:
+            named[" ".join((tag, *sorted(attributes)))] += 1
+    return [f"{many} times {landmark}" for landmark, many in named.items() if many > 1]
 
 
 def unexplained(answer: Any) -> list[str]:
