@@ -18,7 +18,7 @@ from lakewarden.client import Client
 from lakewarden.client.fresh_snapshot import FreshSnapshot
 from lakewarden.client.transport import ConsoleError, NotConfigured
 from lakewarden.law.principals import Principal
-from lakewarden.spark import analyzer_rule
+from lakewarden.spark import analyzer_rule, connect_calls
 from lakewarden.spark.object_names import SETTING, Catalogs
 from lakewarden.spark.plan_checks import Holder, Watching
 from lakewarden.spark.scala_objects import each, settings
@@ -114,6 +114,7 @@ class Server:
         )
         analyzer_rule.put(spark, self._watching)
         self._reports.start()
+        connect_calls.close(spark._jvm)
         _service(spark._jvm).start(spark.sparkContext._jsc.sc())  # no client comes before the guard does
 
     @property

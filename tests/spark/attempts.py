@@ -88,6 +88,7 @@ class Attempt(NamedTuple):
     control: str
     since: str
     not_remote: str
+    only_remote: str
 
 
 class Outcome(NamedTuple):
@@ -112,6 +113,7 @@ def attempts() -> list[Attempt]:
             group["control"],
             group.get("since", "3.5"),
             group.get("not_remote", ""),
+            group.get("only_remote", ""),
         )
         for group in table["group"]
         for text in group["attempts"]
@@ -145,7 +147,8 @@ def changes(before: dict[str, Any], now: dict[str, Any], base: Path, *, controls
     """
     if controls:
         before, now = _without_what_controls_make(before, base), _without_what_controls_make(now, base)
-    empty = {f"{path} " for path in base.rglob("*") if path.is_dir() and not any(path.iterdir())}
+    folders = [path for path in base.rglob("*") if path.is_dir()]
+    empty = {f"{path} " for path in folders if all(inside.is_dir() for inside in path.rglob("*"))}
     left = {path for path in empty if path.startswith((f"{base}/nowhere", f"{base}/drop/c_"))}
     known = {**now, "files": sorted({*now["files"]} - left)}
     return {f"{name}: {known[name]} was {before[name]}" for name in known if known[name] != before[name]}

@@ -5,6 +5,7 @@ A test that fails here because something is refused is good news: move the line 
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -50,6 +51,20 @@ def analysed_before(program: Program, plain: Any, folder: Path) -> int:
 def plain_files(program: Program, plain: Any, folder: Path) -> int:
     context = program.spark.sparkContext
     return int(context.binaryFiles(str(folder)).count() and context.textFile(str(folder)).count() and 2)
+
+
+@passes(
+    "A model of Spark ML that is saved with `overwrite`: what stood in its place is deleted without a plan, "
+    "and Spark 3.5 writes the model without one, too."
+)
+def model_saved(program: Program, plain: Any, folder: Path) -> int:
+    stood = folder.parent / "stood"
+    stood.mkdir()
+    (stood / "there").write_text("before")
+    model = program.spark._jvm.org.apache.spark.ml.feature.Tokenizer()
+    with contextlib.suppress(AccessDenied):
+        model.write().overwrite().save(str(stood))
+    return 0 if (stood / "there").exists() else 2
 
 
 @passes("Python's own `open`, in the driver or in a function that Spark runs.")
