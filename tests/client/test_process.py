@@ -74,7 +74,7 @@ def process(transactional_db: None) -> Iterator[Process]:
 def test_it_goes_away_and_comes_back(process: Process) -> None:
     shop: Shop = make_shop()
     shop.allow(shop.sales, "SELECT_TABLE")
-    client = Client(f"http://127.0.0.1:{process.port}", tokens.create(user("ana")), attempts=1, timeout=30)
+    client = Client(f"http://127.0.0.1:{process.port}", tokens.create(user("ana")), attempts=1, timeout=240)
     clock = Clock()
     held = FreshSnapshot(client, "demo", refresh=10, failures=2, clock=clock)
     with pytest.raises(Unavailable):
