@@ -106,16 +106,12 @@ def in_words(code: str, values: Mapping[str, Any]) -> str:
 def _filled(value: Any) -> str:
     value = _data(value)
     if isinstance(value, dict):
-        return _word(value)
+        if "said" in value:
+            return in_words(value["said"], value["values"])
+        if "right" in value:
+            known = dialects.get(value["law"]).privilege(value["right"])
+            return gettext(known.label) if known else str(value["right"])
+        return pgettext("kind of object", str(value["type"]).replace("_", " "))
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(map(_filled, value))
     return str(value)
-
-
-def _word(value: Mapping[str, Any]) -> str:
-    if "said" in value:
-        return in_words(value["said"], value["values"])
-    if "right" in value:
-        known = dialects.get(value["law"]).privilege(value["right"])
-        return gettext(known.label) if known else str(value["right"])
-    return pgettext("kind of object", str(value["type"]).replace("_", " "))

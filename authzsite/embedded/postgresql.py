@@ -80,7 +80,22 @@ class PostgreSQL(Server):
             self._make_cluster(owner)
         self._configure(owner)
         if self.passwords and not self.kept_password.exists():
-            self._keep_password()
+            # give the superuser a password while nobody can connect; kept only once the cluster has it
+            password = secrets.token_urlsafe(32)  # letters that need no quoting
+            done = subprocess.run(
+                [str(self.programs / "postgres"), "--single", "-D", str(self.cluster), "postgres"],
+                input=f"ALTER ROLE {SUPERUSER} PASSWORD '{password}'\n",
+                capture_output=True,
+                text=True,
+                cwd=self.cluster,
+                check=False,
+                **self._as_system_user(),
+            )
+            if done.returncode or "ERROR" in done.stderr:
+                raise CannotStart(
+                    f"the superuser of {self.cluster} got no password; is an old server running?"
+                )
+            put_new(self.kept_password, password)
 
     def refresh(self) -> None:
         """End the trust in every caller that a server of an older version still has."""
@@ -144,22 +159,6 @@ class PostgreSQL(Server):
         if made.returncode:
             raise CannotStart(f"initdb failed: {' '.join((made.stderr or made.stdout).split())[-400:]}")
         draft.rename(self.cluster)
-
-    def _keep_password(self) -> None:
-        """Give the superuser a password while nobody can connect; kept only once the cluster has it."""
-        password = secrets.token_urlsafe(32)  # letters that need no quoting
-        done = subprocess.run(
-            [str(self.programs / "postgres"), "--single", "-D", str(self.cluster), "postgres"],
-            input=f"ALTER ROLE {SUPERUSER} PASSWORD '{password}'\n",
-            capture_output=True,
-            text=True,
-            cwd=self.cluster,
-            check=False,
-            **self._as_system_user(),
-        )
-        if done.returncode or "ERROR" in done.stderr:
-            raise CannotStart(f"the superuser of {self.cluster} got no password; is an old server running?")
-        put_new(self.kept_password, password)
 
     def _as_system_user(self) -> dict[str, Any]:
         if not self.system_user:

@@ -26,14 +26,6 @@ def mail_of(url: str, var: Path) -> dict[str, Any]:
         return {"EMAIL_BACKEND": f"{BACKENDS}.console.EmailBackend"}
     if url.startswith("file:/"):
         return _files(Path(url.removeprefix("file:")))
-    return _server(url)
-
-
-def _files(folder: Path) -> dict[str, Any]:
-    return {"EMAIL_BACKEND": f"{BACKENDS}.filebased.EmailBackend", "EMAIL_FILE_PATH": str(folder)}
-
-
-def _server(url: str) -> dict[str, Any]:
     parts = urlsplit(url)
     if parts.scheme not in SCHEMES or not parts.hostname or parts.path not in ("", "/") or parts.query:
         raise ValueError("not the address of a mail server")
@@ -48,6 +40,10 @@ def _server(url: str) -> dict[str, Any]:
         "EMAIL_USE_TLS": begun,
         "EMAIL_TIMEOUT": TIMEOUT,
     }
+
+
+def _files(folder: Path) -> dict[str, Any]:
+    return {"EMAIL_BACKEND": f"{BACKENDS}.filebased.EmailBackend", "EMAIL_FILE_PATH": str(folder)}
 
 
 def is_sender(text: str) -> bool:

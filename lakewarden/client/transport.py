@@ -263,10 +263,8 @@ def _read(answer: Any, deadline: float) -> bytes:
 
 def received(answer: Any, deadline: float) -> bytes:
     """All of an answer, bounded in size, by the deadline of the monotonic clock.  Raises ConsoleError."""
-    return _unpacked(_read(answer, deadline), answer.headers.get("Content-Encoding", ""))
-
-
-def _unpacked(content: bytes, packing: str) -> bytes:
+    content = _read(answer, deadline)
+    packing = answer.headers.get("Content-Encoding", "")
     if packing.lower() not in ("gzip", "identity", ""):
         raise Unavailable(f"the answer is packed as {packing[:20]}, which nobody asked for")
     if packing.lower() != "gzip":

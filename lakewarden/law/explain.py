@@ -425,7 +425,22 @@ def _rooted(ground: _Ground, test: Test, condition: Condition, way: Way) -> Node
 
 def _node(condition: Condition, ground: _Ground, way: Way | None) -> Node:
     if isinstance(condition, Atom):
-        return _leaf(condition, ground, needed=way is not None)
+        known = ground.law.privileges.get(condition.name)
+        denials = ground.denials(condition)
+        rules = denials or ground.allows(condition)
+        key = rules[0].object if rules else getattr(ground.place(condition), "key", None)
+        return Node(
+            holds=ground.holds(condition),
+            kind=RIGHT if condition.kind in (HELD, BELOW) else condition.kind,
+            label=known.label if known else "Anything in it" if condition.kind == BELOW else condition.name,
+            privilege=known.code if known else "",
+            object=key,
+            object_type=next((level.type for level in ground.levels if level.key == key), ""),
+            name=ground.name(key),
+            rules=rules,
+            needed=(way is not None),
+            denied=bool(denials),
+        )
     if isinstance(condition, All):
         children = tuple(_node(part, ground, way) for part in condition.parts)
         return Node(all(child.holds for child in children), "all", children=children, needed=way is not None)
@@ -442,22 +457,3 @@ def _choice(condition: AnyOf, ground: _Ground, way: Way | None) -> Node:
 
 def _applies(condition: Condition, ground: _Ground) -> bool:
     return any(all(ground.place(atom) or _placeless(atom) for atom in way) for way in ways(condition))
-
-
-def _leaf(atom: Atom, ground: _Ground, *, needed: bool) -> Node:
-    known = ground.law.privileges.get(atom.name)
-    denials = ground.denials(atom)
-    rules = denials or ground.allows(atom)
-    key = rules[0].object if rules else getattr(ground.place(atom), "key", None)
-    return Node(
-        holds=ground.holds(atom),
-        kind=RIGHT if atom.kind in (HELD, BELOW) else atom.kind,
-        label=known.label if known else "Anything in it" if atom.kind == BELOW else atom.name,
-        privilege=known.code if known else "",
-        object=key,
-        object_type=next((level.type for level in ground.levels if level.key == key), ""),
-        name=ground.name(key),
-        rules=rules,
-        needed=needed,
-        denied=bool(denials),
-    )

@@ -99,7 +99,19 @@ def _of_touch(touch: Action, snapshot: Snapshot, catalogs: Catalogs) -> Iterator
     asked = _question(touch, snapshot, catalogs)
     yield asked
     for place in touch.places:
-        yield from _of_files(touch.action, asked.ref, place, snapshot, catalogs.realm)
+        # the files of a table take more than its name where the console knows them as something else's too
+        action = touch.action
+        table = asked.ref
+        for item in (place, *led_to(place, snapshot)):
+            reach = snapshot.reach(item)
+            own = table in snapshot.nearest(item)
+            for ref in reach.within if own else (*reach.around, *reach.within):
+                if ref != table:
+                    yield LawQuestion(action if action in (READ, USE) else WRITE, ref)
+            strayed = not reach.around and any(table in refs for refs in snapshot.locations.values())
+            if not reach.whole or (strayed and not own):
+                text = _HIDDEN if not reach.whole else _STRAYED
+                yield LawQuestion(action, Nameless("path", catalogs.realm, (item,)), text)
 
 
 def _of_place(action: str, place: str, snapshot: Snapshot, realm: str) -> Iterator[LawQuestion]:
@@ -110,22 +122,6 @@ def _of_place(action: str, place: str, snapshot: Snapshot, realm: str) -> Iterat
             yield LawQuestion(action, ref)
         if not reach.whole or not reach.around:
             text = _NOWHERE if not (reach.around or reach.within) else _HIDDEN
-            yield LawQuestion(action, Nameless("path", realm, (item,)), text)
-
-
-def _of_files(
-    action: str, table: ObjectRef, place: str, snapshot: Snapshot, realm: str
-) -> Iterator[LawQuestion]:
-    """The files of a table take more than its name where the console knows them as something else's too."""
-    for item in (place, *led_to(place, snapshot)):
-        reach = snapshot.reach(item)
-        own = table in snapshot.nearest(item)
-        for ref in reach.within if own else (*reach.around, *reach.within):
-            if ref != table:
-                yield LawQuestion(action if action in (READ, USE) else WRITE, ref)
-        strayed = not reach.around and any(table in refs for refs in snapshot.locations.values())
-        if not reach.whole or (strayed and not own):
-            text = _HIDDEN if not reach.whole else _STRAYED
             yield LawQuestion(action, Nameless("path", realm, (item,)), text)
 
 
@@ -143,7 +139,18 @@ def _question(touch: Action, snapshot: Snapshot, catalogs: Catalogs) -> LawQuest
 def _named(touch: Action, place: tuple[str, ...], snapshot: Snapshot, realm: str) -> LawQuestion:
     types = dialects.get(snapshot.dialect).children
     if "table" in types:
-        return _in_tree(touch, place, realm)
+        # catalog, schema, table: what is made is asked of what it is made in
+        below = touch.name[1:]
+        if touch.kind == CATALOG or (touch.action == CREATE_SCHEMA and len(below) == 1):
+            return LawQuestion(touch.action, ObjectRef("catalog", realm, place))
+        if touch.action == CREATE_SCHEMA:
+            return LawQuestion(touch.action, ObjectRef("schema", realm, (*place, NESTED.join(below[:-1]))))
+        if touch.kind == SCHEMA:
+            return LawQuestion(touch.action, ObjectRef("schema", realm, (*place, NESTED.join(below))))
+        schema = (*place, NESTED.join(below[:-1]))
+        if touch.action in _MADE_IN_SCHEMA:
+            return LawQuestion(touch.action, ObjectRef("schema", realm, schema))
+        return LawQuestion(touch.action, ObjectRef(touch.kind, realm, (*schema, below[-1])))
     if "dataset" in types:
         # a catalog stands for a namespace, a table in it for the dataset of its name
         if touch.kind in (CATALOG, SCHEMA):
@@ -154,18 +161,3 @@ def _named(touch: Action, place: tuple[str, ...], snapshot: Snapshot, realm: str
     return LawQuestion(
         touch.action if touch.action in (READ, USE) else WRITE, ObjectRef("namespace", realm, place)
     )
-
-
-def _in_tree(touch: Action, place: tuple[str, ...], realm: str) -> LawQuestion:
-    """Catalog, schema, table: what is made is asked of what it is made in."""
-    below = touch.name[1:]
-    if touch.kind == CATALOG or (touch.action == CREATE_SCHEMA and len(below) == 1):
-        return LawQuestion(touch.action, ObjectRef("catalog", realm, place))
-    if touch.action == CREATE_SCHEMA:
-        return LawQuestion(touch.action, ObjectRef("schema", realm, (*place, NESTED.join(below[:-1]))))
-    if touch.kind == SCHEMA:
-        return LawQuestion(touch.action, ObjectRef("schema", realm, (*place, NESTED.join(below))))
-    schema = (*place, NESTED.join(below[:-1]))
-    if touch.action in _MADE_IN_SCHEMA:
-        return LawQuestion(touch.action, ObjectRef("schema", realm, schema))
-    return LawQuestion(touch.action, ObjectRef(touch.kind, realm, (*schema, below[-1])))

@@ -96,7 +96,21 @@ def remind(now: datetime) -> int:
 
     Answers how many endings were told of.
     """
-    _settle_what_ended(now)
+    # nobody is left to do anything about what was extended, taken back, or has ended
+    told = Notice.objects.filter(key__startswith="ends:", done__isnull=True)
+    keys = set(told.values_list("key", flat=True))
+    by_model: dict[str, set[int]] = {"grant": set(), "assignment": set()}
+    for key in keys:
+        by_model[key.split(":")[1]].add(int(key.split(":")[2]))
+    still = Q(closed__isnull=True, valid_until__gt=now)
+    lasting = {
+        f"ends:{model}:{pk}"
+        for model, rows in (("grant", Grant), ("assignment", Assignment))
+        for pk in rows.objects.filter(still, pk__in=by_model[model]).values_list("pk", flat=True)
+    }
+    over = [key for key in keys if key.rpartition(":")[0] not in lasting]
+    if over:
+        notices.settle(*over)
     return sum(_remind(now, ahead) for ahead in REMINDED)
 
 
@@ -141,21 +155,3 @@ def extend(ending: Ending) -> str:
         return f"/roles/{ending.node.id}/assign?{urlencode(asked)}"
     asked |= {"may": ending.fact.privilege}
     return f"/objects/{ending.node.id}/grant?{urlencode(asked)}"
-
-
-def _settle_what_ended(now: datetime) -> None:
-    """Nobody is left to do anything about what was extended, taken back, or has ended."""
-    told = Notice.objects.filter(key__startswith="ends:", done__isnull=True)
-    keys = set(told.values_list("key", flat=True))
-    by_model: dict[str, set[int]] = {"grant": set(), "assignment": set()}
-    for key in keys:
-        by_model[key.split(":")[1]].add(int(key.split(":")[2]))
-    still = Q(closed__isnull=True, valid_until__gt=now)
-    lasting = {
-        f"ends:{model}:{pk}"
-        for model, rows in (("grant", Grant), ("assignment", Assignment))
-        for pk in rows.objects.filter(still, pk__in=by_model[model]).values_list("pk", flat=True)
-    }
-    over = [key for key in keys if key.rpartition(":")[0] not in lasting]
-    if over:
-        notices.settle(*over)

@@ -96,18 +96,6 @@ class _Reading:
         keys = Placement.objects.open().filter(securable__realm=root.realm_id)
         self.nodes = nodes(keys.values_list("securable", flat=True))
         self.names = {key: target_of(root, node) for key, node in self.nodes.items()}
-        self._read_objects()
-        rows = RealmMember.objects.open().filter(realm=self.root.realm_id).select_related("principal")
-        for row in self._true(rows):
-            self._say(MEMBER, who=str(row.principal))
-        self._read_roles()
-        self._read_grants()
-        self._read_owners()
-
-    def _say(self, kind: str, **fields: str) -> None:
-        self.out.statements.add(Statement(kind, **fields))
-
-    def _read_objects(self) -> None:
         catalogs = [key for key, node in self.nodes.items() if node.type == "catalog"]
         kinds = dict(Detail.objects.filter(securable__in=catalogs).values_list("securable", "properties"))
         for key, node in self.nodes.items():
@@ -121,6 +109,15 @@ class _Reading:
                     kind = str(kinds.get(key, {}).get("type", "")) if node.type == "catalog" else ""
                     self._say(OBJECT, target=self.names[key], code=kind)
         self.out.targets |= {f"role:{name}": node for name, node in self.out.roles.items()}
+        rows = RealmMember.objects.open().filter(realm=self.root.realm_id).select_related("principal")
+        for row in self._true(rows):
+            self._say(MEMBER, who=str(row.principal))
+        self._read_roles()
+        self._read_grants()
+        self._read_owners()
+
+    def _say(self, kind: str, **fields: str) -> None:
+        self.out.statements.add(Statement(kind, **fields))
 
     def _read_roles(self) -> None:
         rows = Assignment.objects.open().filter(role__realm=self.root.realm_id).select_related("holder")

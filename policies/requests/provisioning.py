@@ -101,10 +101,6 @@ def _found(request: AccessRequest, row: RequestFollow) -> tuple[str, str]:
         return "stuck", f"The sync with {backend} is {backend.get_state_display()}; who runs it sees why."
     if backend.compared_revision < row.revision:
         return "behind", ""
-    return _read_back(request, backend)
-
-
-def _read_back(request: AccessRequest, backend: Backend) -> tuple[str, str]:
     holder = request.holder
     if holder.kind != Principal.Kind.GROUP:
         names = [holder.name]

@@ -199,23 +199,21 @@ def move(moves: Sequence[Move], *, by: Actor, authority: Authority) -> None:
         for item in moves:
             current.end(_place_of(item.node), make_event(OBJECT_MOVED_FROM, item.node), by=authority)
         for item in moves:
-            _move_in(current, item, by, authority)
-
-
-def _move_in(current: ChangeInProgress, one: Move, by: Actor, authority: Authority) -> None:
-    node, parent = one.node, one.parent
-    _refuse_taken(parent, [NewObject(node.type, one.name)])
-    moved = _child(parent, node.id, NewObject(node.type, one.name))
-    place = Placement(
-        securable_id=node.id,
-        type=node.type,
-        name=one.name,
-        parent_id=parent.id,
-        scope_id=parent.id,
-        ancestors=list(parent.lineage),
-        origin=origin_of(by),
-    )
-    current.begin(place, make_event(OBJECT_RENAMED, moved, type=node.type, before=node.ref.id), by=authority)
+            node, parent = item.node, item.parent
+            _refuse_taken(parent, [NewObject(node.type, item.name)])
+            moved = _child(parent, node.id, NewObject(node.type, item.name))
+            place = Placement(
+                securable_id=node.id,
+                type=node.type,
+                name=item.name,
+                parent_id=parent.id,
+                scope_id=parent.id,
+                ancestors=list(parent.lineage),
+                origin=origin_of(by),
+            )
+            current.begin(
+                place, make_event(OBJECT_RENAMED, moved, type=node.type, before=node.ref.id), by=authority
+            )
 
 
 def _place_of(node: Node) -> Placement:

@@ -123,11 +123,6 @@ class StatusReader:
             return None
         untried, parked = self._entries.get((row.pk, question.revision), (False, False))
         newer = question.revision > row.compared_revision
-        return replace(
-            self._compared(row, question), backend=row, coming=newer or untried, parked=newer and parked
-        )
-
-    def _compared(self, row: Backend, question: StatusQuestion) -> SyncStatus:
         names = frozenset([EVERYBODY]) if question.names is None else question.names
         without = frozenset[str]()
         if question.names is not None and not question.loses:
@@ -141,7 +136,8 @@ class StatusReader:
         waiting -= refused
         applied = len(names) - len(without) - len(waiting) - len(refused)
         waits, nowhere, stuck = (tuple(sorted(some)) for some in (waiting, without, refused))
-        return SyncStatus(applied, len(names), waits, nowhere, refused=stuck, error=error)
+        compared = SyncStatus(applied, len(names), waits, nowhere, refused=stuck, error=error)
+        return replace(compared, backend=row, coming=newer or untried, parked=newer and parked)
 
     def _is_about(self, row: BackendFinding, question: StatusQuestion) -> bool:
         if row.kind != ("extra" if question.loses else "missing"):

@@ -53,23 +53,20 @@ class Authorizations(HerdCall):
         with self.changing(GRANT_ADDED) as office:
             office.need_role()
             body = self.read(bodies.CREATE)
-            entry = _create(office, body["userNamespaceAuthorizationKey"], body["namespacePermissions"])
+            key = body["userNamespaceAuthorizationKey"]
+            node = office.need("GRANT", (key or {}).get("namespace"))
+            if key is None:
+                raise Problem(400, "A user namespace authorization key must be specified.")
+            namespace, user = checks.namespace(key["namespace"]), checks.user_id(key["userId"])
+            codes = checks.permissions(body["namespacePermissions"])
+            if node is None:
+                raise no_namespace(namespace)
+            if office.entries_of(user, node):
+                raise entry_exists(user, node.name)
+            authority = office.authority(GRANTING, node)
+            entries.replace(node, holder_of(user), codes, by=office.actor, authority=authority)
+            entry = office.entries_of(user, node)[0]
         return self.respond(bodies.ENTRY, wire(entry))
-
-
-def _create(office: Office, key: dict[str, Any] | None, asked: list[str] | None) -> Entry:
-    node = office.need("GRANT", (key or {}).get("namespace"))
-    if key is None:
-        raise Problem(400, "A user namespace authorization key must be specified.")
-    namespace, user = checks.namespace(key["namespace"]), checks.user_id(key["userId"])
-    codes = checks.permissions(asked)
-    if node is None:
-        raise no_namespace(namespace)
-    if office.entries_of(user, node):
-        raise entry_exists(user, node.name)
-    authority = office.authority(GRANTING, node)
-    entries.replace(node, holder_of(user), codes, by=office.actor, authority=authority)
-    return office.entries_of(user, node)[0]
 
 
 class Authorization(HerdCall):

@@ -75,27 +75,24 @@ class DataRegistrations(HerdCall):
 
     def post(self, request: Request) -> HttpResponse:
         with self.changing(OBJECT_REGISTERED) as office:
-            made = _register(office, self.read(data_bodies.DATA_CREATE))
+            body = self.read(data_bodies.DATA_CREATE)
+            node = office.need("WRITE", body["namespace"])
+            code, key = checks.namespace(body["namespace"]), data_keys.of_body(body)
+            partition_key = checks.named(body["partitionKey"], "A partition key", "Partition key")
+            status = data_keys.status(body["status"] or "VALID")
+            if node is None:
+                raise no_namespace(code)
+            known = data_keys.versions(node, key)
+            if known and not body["createNewVersion"]:
+                raise Problem(409, "Unable to create business object data because it already exists.")
+            key = replace(key, version=max(known, default=-1) + 1)
+            content = {**key.wire(), "partitionKey": partition_key, "status": status}
+            authority = office.authority("BusinessObjectData.createBusinessObjectData", node)
+            new = NewObject(TYPE, f"{key.series}/{key.version}", content=content)
+            [data] = objects.register(node, [new], by=office.actor, authority=authority, owner=office.caller)
+            made = StoredData(data, node, key)
         _tell(made, made.content()["status"])
         return self.respond(data_bodies.DATA, made.wire())
-
-
-def _register(office: Office, body: dict[str, Any]) -> StoredData:
-    node = office.need("WRITE", body["namespace"])
-    code, key = checks.namespace(body["namespace"]), data_keys.of_body(body)
-    partition_key = checks.named(body["partitionKey"], "A partition key", "Partition key")
-    status = data_keys.status(body["status"] or "VALID")
-    if node is None:
-        raise no_namespace(code)
-    known = data_keys.versions(node, key)
-    if known and not body["createNewVersion"]:
-        raise Problem(409, "Unable to create business object data because it already exists.")
-    key = replace(key, version=max(known, default=-1) + 1)
-    content = {**key.wire(), "partitionKey": partition_key, "status": status}
-    authority = office.authority("BusinessObjectData.createBusinessObjectData", node)
-    new = NewObject(TYPE, f"{key.series}/{key.version}", content=content)
-    [data] = objects.register(node, [new], by=office.actor, authority=authority, owner=office.caller)
-    return StoredData(data, node, key)
 
 
 class Data(DataCall):

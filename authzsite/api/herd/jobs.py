@@ -51,25 +51,21 @@ class JobDefinitions(HerdCall):
 
     def post(self, request: Request) -> HttpResponse:
         with self.changing(OBJECT_REGISTERED) as office:
-            made = _create(office, self.read(bodies.JOB_CREATE))
+            body = self.read(bodies.JOB_CREATE)
+            node = office.need("WRITE", body["namespace"])
+            code, name, content = (
+                checks.namespace(body["namespace"]),
+                checks.job_name(body["jobName"]),
+                _described(body),
+            )
+            if node is None:
+                raise no_namespace(code)
+            if office.job(node, name):
+                raise job_exists(name, node.name)
+            authority = office.authority("JobDefinition.createJobDefinition", node)
+            new = NewObject("job_definition", name, content=content)
+            [made] = objects.register(node, [new], by=office.actor, authority=authority, owner=office.caller)
         return self.respond(bodies.JOB, wire(made))
-
-
-def _create(office: Office, body: dict[str, Any]) -> Node:
-    node = office.need("WRITE", body["namespace"])
-    code, name, content = (
-        checks.namespace(body["namespace"]),
-        checks.job_name(body["jobName"]),
-        _described(body),
-    )
-    if node is None:
-        raise no_namespace(code)
-    if office.job(node, name):
-        raise job_exists(name, node.name)
-    authority = office.authority("JobDefinition.createJobDefinition", node)
-    new = NewObject("job_definition", name, content=content)
-    [made] = objects.register(node, [new], by=office.actor, authority=authority, owner=office.caller)
-    return made
 
 
 class JobDefinition(HerdCall):

@@ -162,7 +162,23 @@ class AccessTable:
             people = [person for person in people if self._matches(person)]
         open_ = bool(self.asked.group or self.asked.text)
         yield self._group(access, people, open_=open_)
-        yield from self._inside(access.principal, people, open_=open_)
+        group = access.principal
+        limit = MEMBERS if self.asked.group else INSIDE
+        for at, one in enumerate(people[:limit]):
+            last = at == limit - 1 and len(people) > limit
+            row = replace(self._member(group, one), under=f"g{group.pk}", folded=not open_)
+            if last:
+                left = words.number(len(people) - limit)
+                url = self.asked.url(group=group.name, after="")
+                if self.asked.group:  # their own page goes on where this one ends
+                    url = reverse("console:person_groups", args=[group.pk])
+                row = replace(
+                    row,
+                    more=url,
+                    more_words=gettext("Show %(number)s more in %(group)s")
+                    % {"number": left, "group": group.label},
+                )
+            yield row
 
     def _line(self, access: Access) -> AccessRow:
         opened = min((path.rule.opened for path in access.paths if path.rule.opened), default=0)
@@ -196,24 +212,6 @@ class AccessTable:
             return row
         fold = self.asked.url(group="" if open_ else access.principal.name, after="")
         return replace(row, id=f"g{access.principal.pk}", open=open_, fold_url=fold)
-
-    def _inside(self, group: Principal, people: list[Principal], *, open_: bool) -> Iterable[AccessRow]:
-        limit = MEMBERS if self.asked.group else INSIDE
-        for at, one in enumerate(people[:limit]):
-            last = at == limit - 1 and len(people) > limit
-            row = replace(self._member(group, one), under=f"g{group.pk}", folded=not open_)
-            if last:
-                left = words.number(len(people) - limit)
-                url = self.asked.url(group=group.name, after="")
-                if self.asked.group:  # their own page goes on where this one ends
-                    url = reverse("console:person_groups", args=[group.pk])
-                row = replace(
-                    row,
-                    more=url,
-                    more_words=gettext("Show %(number)s more in %(group)s")
-                    % {"number": left, "group": group.label},
-                )
-            yield row
 
     def _later(self, principal: Principal, paths: tuple[Way, ...]) -> AccessRow:
         """Scheduled grants that have not begun, with its beginning where others have their end."""

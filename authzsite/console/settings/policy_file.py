@@ -99,7 +99,22 @@ class PolicyFileView(RealmChangeView):
         except PolicyError as problem:
             return change_view.Plan(empty=str(problem), notes=(Note("bad", str(problem)),))
         form.data["plan"] = self.planned.digest
-        return _foretold(self.planned)
+        planned = self.planned
+        counted = (
+            (planned.removals, _("to remove"), "lose"),
+            (planned.changes, _("to change"), "change"),
+            (planned.adds, _("to add"), "gain"),
+        )
+        counts = [Count(words.number(len(steps)), label, kind) for steps, label, kind in counted if steps]
+        lines = [
+            *_lines("lose", _("Removed"), planned.removals),
+            *_lines("change", _("Changed"), planned.changes),
+            *_lines("gain", _("Added"), planned.adds),
+        ]
+        nothing = _("Nothing to do: the realm is as the file says.")
+        return change_view.Plan(
+            diff=Diff(tuple(lines)) if lines else None, tally=Tally(tuple(counts)), empty=nothing
+        )
 
     def proposals(self, form: PolicyFileForm) -> Iterable[Proposal]:
         changes = self.planned.proposed() if self.planned is not None else []
@@ -184,24 +199,6 @@ OF_ACCESS = (
     *(events.MEMBER_ADDED, events.MEMBER_REMOVED),
 )
 """The kinds of changes that a file could have made too."""
-
-
-def _foretold(planned: Plan) -> change_view.Plan:
-    counted = (
-        (planned.removals, _("to remove"), "lose"),
-        (planned.changes, _("to change"), "change"),
-        (planned.adds, _("to add"), "gain"),
-    )
-    counts = [Count(words.number(len(steps)), label, kind) for steps, label, kind in counted if steps]
-    lines = [
-        *_lines("lose", _("Removed"), planned.removals),
-        *_lines("change", _("Changed"), planned.changes),
-        *_lines("gain", _("Added"), planned.adds),
-    ]
-    nothing = _("Nothing to do: the realm is as the file says.")
-    return change_view.Plan(
-        diff=Diff(tuple(lines)) if lines else None, tally=Tally(tuple(counts)), empty=nothing
-    )
 
 
 def _lines(kind: str, subject: str, steps: Sequence[Step]) -> Iterator[DiffLine]:

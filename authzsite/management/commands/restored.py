@@ -39,27 +39,24 @@ class Command(OperatorCommand):
         try:
             outside = checkpoints.read_text() if checkpoints else ""
             if accept_end is None:
-                self._report(outside)
+                if not restored.check():  # learns where the database is now, so that no worker asks again
+                    restored.only_report()
+                many = Backend.objects.filter(restored=True).count()
+                self.stdout.write(f"{many} backends only report from now on; look at each plan, then repair")
+                ends = lost_ends.look(outside)
+                for end in ends:
+                    self.stdout.write(_in_words(end))
+                if any(end.gone for end in ends):
+                    self.stdout.write(
+                        "if this is a copy that you restored, say so: manage.py restored --accept-end "
+                        f"{ends[0].copy_ended} --reason TEXT (name the revision at which the copy ended)"
+                    )
             else:
                 self._accept(accept_end, reason, outside)
         except (OSError, UnicodeDecodeError) as error:
             self.fail(f"{checkpoints}: {error}", code=2)
         except BadNote as error:
             self.fail(str(error))
-
-    def _report(self, outside: str) -> None:
-        if not restored.check():  # learns where the database is now, so that no worker asks again
-            restored.only_report()
-        many = Backend.objects.filter(restored=True).count()
-        self.stdout.write(f"{many} backends only report from now on; look at each plan, then repair")
-        ends = lost_ends.look(outside)
-        for end in ends:
-            self.stdout.write(_in_words(end))
-        if any(end.gone for end in ends):
-            self.stdout.write(
-                "if this is a copy that you restored, say so: manage.py restored --accept-end "
-                f"{ends[0].copy_ended} --reason TEXT (name the revision at which the copy ended)"
-            )
 
     def _accept(self, revision: int, reason: str, outside: str) -> None:
         restored.check()

@@ -158,11 +158,7 @@ def _read(row: Backend, catalog: Node, into: Tables) -> int:
 
 def _here(work: RunContext) -> Callable[[], Result]:
     """The same by the sync's own comparison, which changes nothing in the backend."""
-    told = _compared(work, _backends(work))
-    return lambda: {"backends": told}
-
-
-def _compared(work: RunContext, every: list[tuple[Backend, Node]]) -> dict[str, dict[str, Any]]:
+    every = _backends(work)
     told: dict[str, dict[str, Any]] = {}
     for number, (row, catalog) in enumerate(every):
         work.tell(number, len(every), f"comparing {catalog.name}")
@@ -177,7 +173,7 @@ def _compared(work: RunContext, every: list[tuple[Backend, Node]]) -> dict[str, 
                 "same": report.in_sync,
                 "foreign": report.foreign,
             }
-    return told
+    return lambda: {"backends": told}
 
 
 def _load(work: RunContext, folder: Path) -> Result:

@@ -80,16 +80,8 @@ class Draft:
 
     def text(self) -> str:
         """The file.  It owns nothing, so it only adds."""
-        kinds_of = self._kinds_of_catalogs()
-        some = [
-            item._replace(code=kinds_of.get(item.target, "relational")) if _is_catalog(item) else item
-            for item in self.statements
-        ]
-        return document.text_of(self.realm, LAW, some, owns=(), registers_objects=True)
-
-    def _kinds_of_catalogs(self) -> dict[str, str]:
-        """What each catalog holds, by what stands in it and what is given there."""
-        held_in: dict[str, str] = {}
+        # what each catalog holds, by what stands in it and what is given there
+        kinds_of: dict[str, str] = {}
         for item in self.statements:
             type_, _, name = item.target.partition(":")
             known = (
@@ -98,8 +90,12 @@ class Draft:
             kind = known.kind if known is not None else LEAVES.get(type_, "")
             if name and kind:
                 path = ObjectRef.parse(type_, f"{self.realm}/{name}").path
-                held_in[f"catalog:{ObjectRef('catalog', self.realm, path[:1]).full_name}"] = kind
-        return held_in
+                kinds_of[f"catalog:{ObjectRef('catalog', self.realm, path[:1]).full_name}"] = kind
+        some = [
+            item._replace(code=kinds_of.get(item.target, "relational")) if _is_catalog(item) else item
+            for item in self.statements
+        ]
+        return document.text_of(self.realm, LAW, some, owns=(), registers_objects=True)
 
     def in_catalog(self, *path: str) -> Path:
         """The path of something whose source knows no catalogs.  Raises Invalid."""

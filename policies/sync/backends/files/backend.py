@@ -18,7 +18,7 @@ from policies.sync.backends.files.acl import BITS, Name
 from policies.sync.backends.files.apply import give, take, take_foreign
 from policies.sync.backends.files.mark import Ours
 from policies.sync.backends.files.observe import Seen, look
-from policies.sync.backends.files.places import Place, Places
+from policies.sync.backends.files.places import Places
 from policies.sync.backends.files.tree import Tree
 
 OBJECTS = {"catalog": "catalog", "schema": "schema", "fileset": "fileset", "table": "table"}
@@ -161,49 +161,44 @@ class Files:
         with self._tree.alone():
             if steps[0].kind == "take_foreign":
                 return self._take_foreign(steps)
-            return self._change(steps)
-
-    def _change(self, steps: Sequence[Step]) -> dict[int, BackendError]:
-        """Each folder once, for everybody."""
-        on: dict[tuple[str, tuple[str, ...]], dict[int, int]] = defaultdict(lambda: defaultdict(int))
-        by_id = {id(step): step for step in steps}
-        for step in steps:
-            for right in step.rights:
-                on[right.kind, right.path][id(step)] |= BITS[right.right]
-        errors: dict[int, BackendError] = {}
-        for (kind, path), bits in sorted(on.items()):
-            found = self._changed_place(kind, path, by_id, bits)
-            if len(bits) > 1 and any(isinstance(error, Rejected) for error in found.values()):
-                # who still fits into a list that is full for all of them together is let in
-                found = {}
-                for number in bits:
-                    found |= self._changed_place(kind, path, by_id, {number: bits[number]})
-            errors = {**found, **errors}
-        return errors
+            # each folder once, for everybody
+            on: dict[tuple[str, tuple[str, ...]], dict[int, int]] = defaultdict(lambda: defaultdict(int))
+            by_id = {id(step): step for step in steps}
+            for step in steps:
+                for right in step.rights:
+                    on[right.kind, right.path][id(step)] |= BITS[right.right]
+            errors: dict[int, BackendError] = {}
+            for (kind, path), bits in sorted(on.items()):
+                found = self._changed_place(kind, path, by_id, bits)
+                if len(bits) > 1 and any(isinstance(error, Rejected) for error in found.values()):
+                    # who still fits into a list that is full for all of them together is let in
+                    found = {}
+                    for number in bits:
+                        found |= self._changed_place(kind, path, by_id, {number: bits[number]})
+                errors = {**found, **errors}
+            return errors
 
     def _changed_place(
         self, kind: str, path: tuple[str, ...], steps: Mapping[int, Step], bits: Mapping[int, int]
     ) -> dict[int, BackendError]:
         try:
-            self._change_place(self._places.of(kind, path), steps, bits)
+            place = self._places.of(kind, path)
+            more: dict[str, Ours] = {}
+            less: dict[str, int] = {}
+            for number, some in bits.items():
+                role = steps[number].role
+                if steps[number].kind == "give":
+                    more[self._account(role)] = Ours(role[len(_PERSON) :], some)
+                else:
+                    less[self._account(role)] = some
+            if more:
+                give(self._places, place, more)
+            if less:
+                take(self._places, place, less)
         except BackendError as error:
             if not (isinstance(error, Gone) and all(steps[number].kind == "take" for number in bits)):
                 return dict.fromkeys(bits, type(error)(f"{kind} {'.'.join(path)}: {error}"))
         return {}
-
-    def _change_place(self, place: Place, steps: Mapping[int, Step], bits: Mapping[int, int]) -> None:
-        more: dict[str, Ours] = {}
-        less: dict[str, int] = {}
-        for number, some in bits.items():
-            role = steps[number].role
-            if steps[number].kind == "give":
-                more[self._account(role)] = Ours(role[len(_PERSON) :], some)
-            else:
-                less[self._account(role)] = some
-        if more:
-            give(self._places, place, more)
-        if less:
-            take(self._places, place, less)
 
     def _take_foreign(self, steps: Sequence[Step]) -> dict[int, BackendError]:
         errors: dict[int, BackendError] = {}

@@ -111,7 +111,20 @@ def switch(session: Session, step: Step) -> None:
         own = session.identity.person_role(step.person)
         if step.joins:
             _join(session, step, own, accounts)
-        _leave(session, step, own, accounts)
+        directly = set()
+        for key in (*step.leaves, *step.joins):
+            name = session.identity.role_name(key)
+            if key in step.leaves and session.rows(session.dialect.roles, (own,)):
+                session.run(f"REVOKE {quoted(name)} FROM {quoted(own)}", missing_is_done=True)
+            for account in accounts:
+                if name in {row["role"] for row in session.rows(session.dialect.inside, account)}:
+                    session.run(
+                        f"REVOKE {quoted(name)} FROM {session.account(account)}", missing_is_done=True
+                    )
+                    directly.add(account)
+        _let_go(session, own, accounts)
+        for account in sorted(directly):
+            session.end_sessions(account)
 
 
 def _accounts(session: Session, person: str) -> dict[Account, list[str]]:
@@ -154,21 +167,6 @@ def _join(session: Session, step: Step, own: str, accounts: dict[Account, list[s
         if own not in chosen:
             kept = others if session.dialect.many_roles else []
             session.run(session.dialect.default(session.account(account), [own, *kept]))
-
-
-def _leave(session: Session, step: Step, own: str, accounts: dict[Account, list[str]]) -> None:
-    directly = set()
-    for key in (*step.leaves, *step.joins):
-        name = session.identity.role_name(key)
-        if key in step.leaves and session.rows(session.dialect.roles, (own,)):
-            session.run(f"REVOKE {quoted(name)} FROM {quoted(own)}", missing_is_done=True)
-        for account in accounts:
-            if name in {row["role"] for row in session.rows(session.dialect.inside, account)}:
-                session.run(f"REVOKE {quoted(name)} FROM {session.account(account)}", missing_is_done=True)
-                directly.add(account)
-    _let_go(session, own, accounts)
-    for account in sorted(directly):
-        session.end_sessions(account)
 
 
 def _let_go(session: Session, own: str, accounts: dict[Account, list[str]]) -> None:

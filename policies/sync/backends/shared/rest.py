@@ -280,25 +280,24 @@ class Rest:
         with answered_within(
             TIMEOUT + GRACE, lambda: getattr(getattr(self._pool, "in_use", None), "sock", None), self.at.place
         ):
-            return self._sent(method, path, content, headers)
-
-    def _sent(self, method: str, path: str, content: bytes | None, headers: Mapping[str, str]) -> Reply:
-        until = time.monotonic() + TIMEOUT
-        answer = self._pool.urlopen(
-            method, path, content, dict(headers), redirect=False, preload_content=False
-        )
-        parts, size = [], 0
-        try:
-            while part := answer.read1(65536):
-                parts.append(part)
-                size += len(part)
-                if size > MAX_BYTES or time.monotonic() > until:
-                    raise Transient(f"{self.at.place} sends more than can be read in {TIMEOUT:.0f} seconds")
-        except BaseException:
-            answer.close()
-            raise
-        answer.release_conn()
-        return Reply(answer.status, _type_of(answer.headers), b"".join(parts))
+            until = time.monotonic() + TIMEOUT
+            answer = self._pool.urlopen(
+                method, path, content, dict(headers), redirect=False, preload_content=False
+            )
+            parts, size = [], 0
+            try:
+                while part := answer.read1(65536):
+                    parts.append(part)
+                    size += len(part)
+                    if size > MAX_BYTES or time.monotonic() > until:
+                        raise Transient(
+                            f"{self.at.place} sends more than can be read in {TIMEOUT:.0f} seconds"
+                        )
+            except BaseException:
+                answer.close()
+                raise
+            answer.release_conn()
+            return Reply(answer.status, _type_of(answer.headers), b"".join(parts))
 
     def _trouble(self, error: HTTPError) -> BackendError:
         # what is behind the library's own words, which name its objects
