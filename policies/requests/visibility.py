@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -12,7 +11,7 @@ from django.db.models import BooleanField, Exists, F, Func, OuterRef, Q, QuerySe
 from django.utils import timezone
 
 from accounts.models import Membership, Principal
-from catalog.nodes import Node, nodes
+from catalog.nodes import Node
 from lakewarden.law.facts import Slice
 from policies.authority import Actor
 from policies.decisions import duties, slices
@@ -266,15 +265,8 @@ def page(rows: QuerySet[AccessRequest], *, after: int | None = None, size: int =
     return Page(shown, shown[-1].pk if more else None)
 
 
-def wanted_nodes(requests: Collection[AccessRequest]) -> dict[int, Node]:
-    """The objects that some requests are about, as far as they exist, by number.  Two queries."""
-    keys = {want.securable_id for request in requests for want in request.wants.all()} - {None}
-    return nodes(key for key in keys if key)
-
-
 __all__ = [
     "Page",
-    "Sequence",
     "VisibleRequest",
     "decided_by",
     "get",

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.utils import timezone
 from django.utils.translation import gettext
 from django.utils.translation import gettext_noop as noop
 
@@ -175,7 +174,3 @@ def plan_of(review: Review) -> Plan:
         review.sample,
         review.every,
     )
-
-
-def now_or(moment: datetime | None) -> datetime:
-    return moment or timezone.now()

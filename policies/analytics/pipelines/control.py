@@ -11,7 +11,6 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.translation import gettext
 
-from accounts.models import Principal
 from catalog.models import Realm
 from catalog.nodes import Node
 from catalog.queries import root as root_of
@@ -174,11 +173,6 @@ def lasted(runs: Collection[PipelineRun]) -> dict[tuple[str, int | None], timede
     )
     latest = rows.order_by("name", "realm", "-ended").distinct("name", "realm")
     return {(row.name, row.realm_id): row.ended - row.started for row in latest if row.ended and row.started}
-
-
-def who_asked(row: PipelineRun) -> Principal | None:
-    """Who asked for a run; None for an operator's shell, the beat, and somebody erased."""
-    return Principal.objects.filter(pseudonym=row.by).first()
 
 
 def ask_nightly() -> list[PipelineRun]:
