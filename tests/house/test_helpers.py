@@ -19,7 +19,7 @@ SHORT = 6
 """Shorter than so many lines, one belongs in its caller."""
 
 MOST = 19.5
-MOST_SHORT = 5.5
+MOST_SHORT = 5.6
 """Per cent of all functions.  The aim is ten and none."""
 
 
