@@ -70,6 +70,7 @@ BACKEND_SHARE = event(
 )
 BACKEND_READ_NIGHTLY = event("backend.read_nightly", "had what {object} holds read {when}")
 BACKEND_CONFIRMED = event("backend.confirmed", "let a held plan for {object} go on; it takes {removes}")
+BACKEND_DONE = event("backend.done", "found done in {backend} what was ordered for {object}")
 BACKEND_RETRIED = event("backend.retried", "had the sync of {object} tried again")
 FOREIGN_ADOPTED = event("foreign.adopted", "adopted {rights} on {object} that {holder} had in {backend}")
 FOREIGN_REVOKED = event("foreign.revoked", "had {rights} on {object} taken from {holder} in {backend}")
@@ -87,6 +88,7 @@ REVIEW_TAKEN_BACK = event("review.taken_back", "took back the decision on row {r
 REVIEW_AGAIN = event("review.again", "had {rows} quick decisions of review {review} looked at again")
 REVIEW_PASSED = event("review.passed", "passed {rows} rows of review {review} on to {person}")
 REVIEW_STAGE = event("review.stage", "took review {review} to stage {stage}")
+REVIEW_ASKED_ON = event("review.asked_on", "asked others about {rows} rows of review {review}")
 REVIEW_RESEATED = event(
     "review.reseated", "reassigned {rows} rows of review {review}, since their reviewer cannot sign in"
 )
@@ -105,6 +107,7 @@ RUN_STARTED = event("run.started", "started {object} to run as {person}")
 ACCOUNT_MADE = event("account.made", "made an account for {person}")
 ACCOUNT_BOUND = event("account.bound", "bound an account to {person}")
 ACCOUNT_UNBOUND = event("account.unbound", "unbound the account of {person}")
+ACCOUNT_NAMED = event("account.named", "brought the name that {person} is shown by up to date")
 ACCOUNT_CLOSED = event("account.closed", "disabled the account of {person}")
 ACCOUNT_OPENED = event("account.opened", "enabled the account of {person}")
 ACCOUNT_JOINED = event("account.joined", "let {person} sign in by {provider}")

@@ -1,17 +1,19 @@
 """Rows that are no facts and yet decide something: sealed as written, checked before they are acted on.
 
 The seal is that of facts (adr 0026): writing past the console makes none.  A row without a good seal stays
-without one, whatever is then written into it, until somebody answers for it.
+without one, whatever is then written into it, until somebody answers for it.  Each time that the console
+writes what the seal covers the row gets its next edition (adr 0056).
 """
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Sequence
-from typing import Any, ClassVar, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 from django.db import connection, models, transaction
 
+from accounts import editions
 from accounts.fact_content import content, plain
 from accounts.seals import is_newest, is_sealed, seal
 
@@ -25,9 +27,10 @@ class SealingQuerySet(models.QuerySet[Row_co]):
         if not self.model.covers(values):
             return super().update(**values)
         with transaction.atomic():
-            good = [row.pk for row in self.select_for_update(of=("self",)) if row.is_sealed]
+            before = {row.pk: row for row in self.select_for_update(of=("self",)) if row.is_sealed}
             many = super().update(**values)
-            self._put(good)
+            for row in self.model._base_manager.filter(pk__in=before):
+                row.put_next_seal(before[row.pk])
         return many
 
     def bulk_create(self, objs: Iterable[Any], *args: Any, **options: Any) -> list[Any]:
@@ -39,17 +42,14 @@ class SealingQuerySet(models.QuerySet[Row_co]):
 
     update.alters_data = bulk_create.alters_data = True  # type: ignore[attr-defined]
 
-    def _put(self, numbers: list[int]) -> None:
-        """Seal those rows as they are now."""
-        for row in self.model._base_manager.filter(pk__in=numbers):
-            row.put_seal()
-
 
 class Sealed(models.Model):
     """A row with a seal over the columns in `SEALED`."""
 
     SEALED: ClassVar[tuple[str, ...]] = ()
     seal = models.BinaryField(null=True, editable=False)
+    edition = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    """How often what the seal covers was written since the row was made."""
 
     objects = SealingQuerySet.as_manager()
 
@@ -69,8 +69,9 @@ class Sealed(models.Model):
             before = type(self)._base_manager.filter(pk=self.pk).select_for_update().first()
             super().save(*args, update_fields=update_fields, **options)
             if before is None or before.is_sealed:
-                type(self)._base_manager.get(pk=self.pk).put_seal()
-            self.seal = type(self)._base_manager.values_list("seal", flat=True).get(pk=self.pk)
+                type(self)._base_manager.get(pk=self.pk).put_next_seal(before)
+            kept = type(self)._base_manager.values_list("seal", "edition")
+            self.seal, self.edition = kept.get(pk=self.pk)
 
     @classmethod
     def covers(cls, names: Iterable[str]) -> bool:
@@ -90,7 +91,16 @@ class Sealed(models.Model):
     def put_seal(self) -> None:
         """Seal the row as it stands here: for who wrote it, or answers for it."""
         self.seal = self.seal_as_it_is()
-        type(self)._base_manager.filter(pk=self.pk).update(seal=self.seal)
+        type(self)._base_manager.filter(pk=self.pk).update(seal=self.seal, edition=self.edition)
+
+    def put_next_seal(self, before: Self | None) -> None:
+        """Seal the row as it was just written; a state that differs from the one before is a new edition."""
+        if before is not None:
+            self.edition = before.edition
+            if self._content() != before._content():
+                self.edition += 1
+                editions.note(type(self), self.pk, self.edition)
+        self.put_seal()
 
     def seal_as_it_is(self) -> bytes:
         """The seal of the row as it stands here, by the newest key."""
@@ -98,7 +108,7 @@ class Sealed(models.Model):
 
     def _content(self) -> bytes:
         values = (_as_kept(self, self._meta.get_field(name)) for name in self.SEALED)
-        return content(str(self._meta.model_name), self.pk, 0, None, *values)
+        return content(str(self._meta.model_name), self.pk, self.edition, None, *values)
 
 
 def _as_kept(row: Sealed, field: Any) -> Any:

@@ -9,6 +9,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import F, Q
+from django.db.models.fields.json import KeyTransform
 
 from policies.models.search_index import CHANGE_FACETS, CHANGE_WORDS, EVENT_FACETS, EVENT_WORDS
 
@@ -87,6 +88,11 @@ class Event(models.Model):
             GinIndex(EVENT_FACETS, EVENT_WORDS, name="events_by_facets", gin_pending_list_limit=64),
             models.Index(fields=["kind", "-change"], name="events_by_kind"),
             models.Index(fields=["object_key", "-change"], name="events_of_object"),
+            GinIndex(
+                KeyTransform("editions", "data"),
+                name="events_by_edition",
+                condition=Q(data__has_key="editions"),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -229,6 +229,8 @@ class RequestPart(models.Model):
     until = models.DateTimeField(null=True)
     carried = models.BooleanField(default=False)
     seal = models.BinaryField(max_length=36, null=True)
+    edition = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    """How often it was approved, or an approval of it was over."""
 
     class Meta:
         constraints = [UniqueConstraint(fields=["request", "number"], name="one_part_a_number")]

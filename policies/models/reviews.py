@@ -223,6 +223,8 @@ class ReviewRow(models.Model):
     """Over what it is about and what is decided (`review_seals`)."""
     desk_seal = models.BinaryField(null=True, editable=False)
     """Over the desk that it lies on."""
+    edition = models.PositiveIntegerField(default=0, db_default=0, editable=False)
+    """How often what either seal covers was written since; both cover it."""
 
     class Meta:
         constraints = [

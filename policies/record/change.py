@@ -9,6 +9,7 @@ from typing import Any
 
 from django.db import connection, transaction
 
+from accounts import editions
 from accounts.fact_content import plain
 from accounts.text import recordable
 from catalog.models import Realm
@@ -18,7 +19,7 @@ from policies.decisions import slices
 from policies.decisions.cache_versions import touched_by
 from policies.events import EventDraft
 from policies.models import Change, Counter, Event, Touch
-from policies.record import invariants, outbox
+from policies.record import invariants, newest_editions, outbox
 from policies.record.pending import ChangeInProgress
 
 WRITERS_LOCK = 0x6C61_6B65
@@ -43,11 +44,12 @@ def change(kind: str, *, realm: Realm | None, by: Actor, reason: str = "") -> It
         current = ChangeInProgress(kind, realm, by, reason, counter.revision + 1)
         token = _current.set(current)
         try:
-            with slices.kept_for_a_change():
+            with slices.kept_for_a_change(), editions.gathered() as written:
                 yield current
         finally:
             _current.reset(token)
         if current.events:
+            _tell_editions(current, written)
             _write(current, counter)
 
 
@@ -55,6 +57,12 @@ def locked(number: int) -> None:
     """Wait for the lock of that number and hold it until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])
+
+
+def _tell_editions(current: ChangeInProgress, written: editions.Written) -> None:
+    """Have the first event tell which sealed rows the change wrote anew."""
+    if written and (told := newest_editions.told(written)):
+        current.events[0][1][newest_editions.IN_EVENT] = told
 
 
 def _write(current: ChangeInProgress, counter: Counter) -> None:

@@ -107,6 +107,7 @@ def verify_parts(
                 count.events += len(its_events)
             replay.upto(last)
         replay.take_kept(reading.events_of_kinds(replay.kinds, count.changes))
+        replay.take_editions(reading.events_with_editions(count.changes))
         replay.end()
         if looks:
             _verify_looks(count, roots[checkpoints.name_of(checkpoints.ACCESS)])

@@ -2,28 +2,42 @@
 
 What is given later, when it begins or when the last part is approved, is given because of rows that anybody
 could have written who can write into the database.  So they are held against a seal like facts (adr 0026).
+What was approved once and is over has a later edition in the record (adr 0056).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
+from accounts import editions
 from accounts.fact_content import content, plain
 from accounts.seals import is_sealed, seal
 from policies.models import AccessRequest, RequestPart
+from policies.record import newest_editions
 
 UNSEALED = "It was not approved in this console, or before approvals had seals. Decide it again."
 
 
 def seal_approval(request: AccessRequest, part: RequestPart) -> None:
     """Seal a part that was approved just now; `part` is as it stands in its table."""
+    part.edition = newest_editions.next_of(part)
     part.seal = seal(_content_of(request, part))
-    part.save(update_fields=["seal"])
+    part.save(update_fields=["seal", "edition"])
+    editions.note(RequestPart, part.pk, part.edition)
 
 
 def is_approval_sealed(request: AccessRequest, part: RequestPart) -> bool:
-    """Whether that very approval was made in the console."""
-    return is_sealed(_content_of(request, part), part.seal)
+    """Whether that very approval was made in the console, and is not over.  One query at most."""
+    return is_sealed(_content_of(request, part), part.seal) and bool(newest_editions.among([part]))
+
+
+def put_away(parts: Iterable[RequestPart]) -> None:
+    """What was approved of these was given or taken back, so that it is carried out no more."""
+    for part in parts:
+        part.edition, part.seal = part.edition + 1, None
+        part.save(update_fields=["seal", "edition"])
+        editions.note(RequestPart, part.pk, part.edition)
 
 
 def _content_of(request: AccessRequest, part: RequestPart) -> bytes:
@@ -32,4 +46,4 @@ def _content_of(request: AccessRequest, part: RequestPart) -> bytes:
     what = (part.number, part.kind, part.type, part.name, part.securable_id, sorted(part.needed.items()))
     given = (part.given, part.role_id, part.lasts, plain(part.until))
     who = (part.decided_by_id, part.decided_for_id)
-    return content("approval", part.pk, request.pk, None, *asked, *what, *given, *who)
+    return content("approval", part.pk, request.pk, part.edition or None, *asked, *what, *given, *who)

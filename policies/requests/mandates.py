@@ -17,6 +17,7 @@ from policies.authority import Actor, Authority, require
 from policies.decisions.approvers import APPROVE, Rights
 from policies.errors import Refused
 from policies.models import AccessRequest, RequestPart, Substitute
+from policies.record import newest_editions
 from policies.requests import decision_places, parties
 from policies.requests.approval_seals import is_approval_sealed
 
@@ -38,10 +39,10 @@ class Mandate:
 
 
 def present(person: Principal, now: datetime) -> list[Principal]:
-    """Those for whom somebody decides now, because they are away.  One query."""
+    """Those for whom somebody decides now, because they are away.  One query, two if there are any."""
     rows = Substitute.objects.filter(deputy=person, starts__lte=now, ends__gt=now, ended_at__isnull=True)
     named = rows.select_related("person").order_by("pk")
-    return [row.person for row in named if row.is_sealed]
+    return [row.person for row in newest_editions.among([row for row in named if row.is_sealed])]
 
 
 def of(request: AccessRequest, parts: Collection[RequestPart], by: Actor, *, now: datetime) -> list[Mandate]:

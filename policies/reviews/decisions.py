@@ -18,7 +18,13 @@ from policies.authority import Actor, Authority, of_duty
 from policies.errors import Conflict, Invalid, NotFound, PolicyError, Refused
 from policies.events import REVIEW_DECIDED, REVIEW_TAKEN_BACK
 from policies.models import Review, ReviewDecision, ReviewRow, ReviewSeat, review_states
-from policies.models.review_seals import UNDECIDED, decided_seal, is_on_its_desk, is_row_sealed
+from policies.models.review_seals import (
+    is_on_its_desk,
+    is_row_sealed,
+    seals_of_decision,
+    seals_undecided,
+)
+from policies.record import newest_editions
 from policies.record.change import ChangeInProgress, change
 from policies.reviews import management, pace_checks
 from policies.reviews.events import said_of
@@ -103,7 +109,7 @@ def take_back(review: Review, row: int, version: int, *, by: Actor) -> None:
         asked.check(found[0])
         _check_seal(found[0])
         blank: dict[str, Any] = {"choice": "", "takes": [], "until": None, "reason": "", "quick": False}
-        _move(found[0], version, "take_back", **blank, seal=decided_seal(found[0], *UNDECIDED))
+        _move(found[0], version, "take_back", **blank, **seals_undecided(found[0]))
         _log(found[0], reviewer, review, Verdict(row, version, ""), current, None, 1)
         current.say(said_of(REVIEW_TAKEN_BACK, review, found[0]), by=asked.authority(by))
 
@@ -202,11 +208,14 @@ class _Asked:
         self.mine = selves([reviewer.pk], now=timezone.now())[reviewer.pk]
         desks = {row.desk_id for row in rows}
         seats = ReviewSeat.objects.filter(desk__in=desks, reviewer=reviewer, left__isnull=True)
-        self.desks = {seat.desk_id for seat in seats if seat.is_sealed}
+        sealed = [seat for seat in seats if seat.is_sealed]
+        newest = newest_editions.among([*sealed, *rows])
+        self.desks = {seat.desk_id for seat in sealed if seat in newest}
+        self.outdated = {row.pk for row in rows if row not in newest}
 
     def check(self, row: ReviewRow) -> None:
         """Raises Refused."""
-        if row.desk_id not in self.desks or not is_on_its_desk(row):
+        if row.desk_id not in self.desks or not is_on_its_desk(row) or row.pk in self.outdated:
             raise Refused(gettext("You are not asked about row %(row)s.") % {"row": row.number})
         if is_own(row, self.mine):
             raise Refused(
@@ -275,12 +284,12 @@ class _Step:
             choice=verdict.choice,
             takes=takes,
             until=until,
-            seal=decided_seal(row, verdict.choice, takes, until, self.reviewer.pk),
             reason=verdict.reason.strip(),
             decided_by=self.reviewer,
             decided_at=self.current.at,
             quick=self.each is not None and self.each < self.review.pace,
             seen_twice=row.seen_twice,
+            **seals_of_decision(row, verdict.choice, takes, until, self.reviewer.pk),
         )
         _log(row, self.reviewer, self.review, verdict, self.current, self.each, self.many)
         told = {"choice": verdict.choice, "takes": list(verdict.takes), "reason": verdict.reason.strip()}

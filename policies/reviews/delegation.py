@@ -17,7 +17,8 @@ from policies.authority import Actor, Authority, of_duty
 from policies.errors import Conflict, Invalid
 from policies.events import REVIEW_PASSED
 from policies.models import Review, ReviewDesk, ReviewRow, ReviewSeat, review_states
-from policies.models.review_seals import desk_seal, is_on_its_desk
+from policies.models.review_seals import is_on_its_desk, seals_of_place
+from policies.record import newest_editions
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.reviews import management
@@ -71,8 +72,11 @@ def pass_on(
 def _put_on(desk: ReviewDesk, rows: QuerySet[ReviewRow]) -> int:
     moved = list(rows.select_for_update(of=("self",)))
     for row in moved:
-        row.desk, row.desk_seal, row.version = desk, desk_seal(row, desk.pk), row.version + 1
-    return ReviewRow.objects.bulk_update(moved, ["desk", "desk_seal", "version"], batch_size=500)
+        for name, value in seals_of_place(row, desk.pk).items():
+            setattr(row, name, value)
+        row.desk, row.version = desk, row.version + 1
+    columns = ["desk", "desk_seal", "seal", "edition", "version"]
+    return ReviewRow.objects.bulk_update(moved, columns, batch_size=500)
 
 
 def _check(review: Review, to: Principal) -> None:
@@ -99,7 +103,8 @@ def _seats(review: Review, by: Actor) -> QuerySet[ReviewSeat]:
 
 def _authority(review: Review, by: Actor, rows: QuerySet[ReviewRow]) -> Authority:
     """A reviewer's, when they are asked about every one of the rows, or that of the review's leader."""
-    desks = {seat.desk_id for seat in _seats(review, by) if seat.is_sealed}
+    seats = newest_editions.among([seat for seat in _seats(review, by) if seat.is_sealed])
+    desks = {seat.desk_id for seat in seats}
     others = any(row.desk_id not in desks or not is_on_its_desk(row) for row in rows)
     held = by.principal is not None and (not others or management.leads(review, by.principal))
     return of_duty(by, REVIEWER, held=held, otherwise=gettext("You are not asked about all of these rows."))

@@ -16,7 +16,7 @@ from accounts.models import Principal
 from policies.authority import Authority
 from policies.events import REVIEW_AGAIN
 from policies.models import Review, ReviewDesk, ReviewRow, ReviewSeat, review_states
-from policies.models.review_seals import desk_seal
+from policies.models.review_seals import seals_of_place
 from policies.record.change import ChangeInProgress
 from policies.record.event_drafts import make_event
 from policies.reviews.events import place_of
@@ -74,12 +74,14 @@ def look_again(
     authority: Authority,
 ) -> int:
     """Have another person look at those quick decisions on which the lot falls; answers how many."""
-    chosen = [row for row in rows if drawn(review, row) and not row.seen_twice]
+    drawn_rows = [row.pk for row in rows if drawn(review, row) and not row.seen_twice]
+    # as they were decided just now
+    chosen = ReviewRow.objects.filter(pk__in=drawn_rows).order_by("number") if drawn_rows else ()
     again = [(row, desk) for row in chosen if (desk := _other_desk(review, row, decider))]
     for row, desk in again:
         mine = ReviewRow.objects.filter(pk=row.pk)
-        placed = {"desk": desk, "desk_seal": desk_seal(row, desk.pk)}
-        review_states.ROW.move(mine, "look_again", version=F("version") + 1, **placed)
+        placed = seals_of_place(row, desk.pk)
+        review_states.ROW.move(mine, "look_again", version=F("version") + 1, desk=desk, **placed)
     if again:
         told = {"review": review.pk, "rows": len(again), "numbers": [row.number for row, _ in again]}
         current.say(make_event(REVIEW_AGAIN, place_of(review), decider, **told), by=authority)

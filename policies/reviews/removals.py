@@ -27,6 +27,7 @@ from policies.decisions import personal_role_names, site_permissions
 from policies.errors import Conflict, NotFound, PolicyError, Refused
 from policies.events import REVIEW_CARRIED, REVIEW_MISSED
 from policies.models import Assignment, Grant, Ownership, Review, ReviewRow, review_seals, review_states
+from policies.record import newest_editions
 from policies.record.change import ChangeInProgress, change
 from policies.reviews.events import said_of
 from policies.services import entries, expirations, grants, members, owners, patterns, personal_roles, roles
@@ -53,7 +54,7 @@ def carry(review: Review, row: ReviewRow) -> str:
     """Carry one row out; answers its state then.  A row that cannot be carried out says why."""
     actor = Actor(row.decided_by, VIA, f"review:{review.pk}", on_behalf_of=review.starter)
     realm = Realm(pk=review.realm_id)
-    if not review_seals.may_be_done(review, row):
+    if not review_seals.may_be_done(review, row) or not newest_editions.among([row]):
         return _missed(review, row, "fail", review_seals.FORGED, SYSTEM)
     try:
         with change(REVIEW_CARRIED, realm=realm, by=actor, reason=_reason(review, row)) as current:

@@ -19,9 +19,15 @@ from catalog.models import Realm
 from policies import notices
 from policies.authority import SYSTEM, Actor, of_system
 from policies.errors import Conflict, PolicyError
-from policies.events import REVIEW_REPEATED, REVIEW_RESEATED, REVIEW_STAGE, REVIEW_STARTED
+from policies.events import (
+    REVIEW_ASKED_ON,
+    REVIEW_REPEATED,
+    REVIEW_RESEATED,
+    REVIEW_STAGE,
+    REVIEW_STARTED,
+)
 from policies.models import Review, ReviewRow, ReviewSeat, review_states
-from policies.models.review_seals import UNDECIDED, decided_seal, desk_seal, is_row_sealed
+from policies.models.review_seals import seals_of_place, seals_undecided
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.reviews import management, start
@@ -195,9 +201,12 @@ def _seat(review: Review, stage: int) -> int:
         if not batch:
             break
         last = batch[-1].number
-        with transaction.atomic():
+        with change(REVIEW_ASKED_ON, realm=Realm(pk=review.realm_id), by=SYSTEM) as current:
             seating.seat(batch)
-            many += _move_on(batch)
+            if moved := _move_on(batch):
+                event = make_event(REVIEW_ASKED_ON, place_of(review), review=review.pk, rows=moved)
+                current.say(event, by=of_system("a stage is over"))
+            many += moved
             keep_lease(review)
     return many
 
@@ -206,13 +215,11 @@ def _move_on(batch: Iterable[ReviewRow]) -> int:
     moved = 0
     for row in batch:
         mine = ReviewRow.objects.filter(pk=row.pk, version=row.version)
-        blank: dict[str, Any] = {"choice": "", "quick": False}
-        if is_row_sealed(row):  # one that was not, stays so
-            blank["seal"] = decided_seal(row, *UNDECIDED)
-        if row.desk is not None:
-            blank["desk_seal"] = desk_seal(row, row.desk.pk)
+        desk = row.desk
+        sealed = seals_of_place(row, desk.pk, undecided=True) if desk else seals_undecided(row)
+        blank: dict[str, Any] = {"choice": "", "quick": False, "desk": desk, **sealed}
         try:
-            moved += review_states.ROW.move(mine, "pass_on", desk=row.desk, version=F("version") + 1, **blank)
+            moved += review_states.ROW.move(mine, "pass_on", version=F("version") + 1, **blank)
         except Conflict:
             continue  # decided in this very moment, by who was asked until now
     return moved

@@ -104,7 +104,8 @@ def end_person(entry: DirectoryEntry, *, by: Actor, authority: Authority, versio
             _leave(current, account, by, authority)
         DirectoryMember.objects.filter(member=entry.principal).delete()
         _save(entry, is_active=False, ended=timezone.now(), attributes={}, external_id="")
-        current.say(make_event(DIRECTORY_PERSON, None, entry.principal), by=authority)
+        told = make_event(DIRECTORY_PERSON, None, entry.principal, active=False, kept=False)
+        current.say(told, by=authority)
 
 
 def _account_for(data: PersonData, by: Actor, authority: Authority) -> User:
@@ -164,7 +165,7 @@ def _bring_up_to_date(
     authority: Authority,
 ) -> None:
     person = _person_of(account)
-    current.say(make_event(DIRECTORY_PERSON, None, person), by=authority)
+    current.say(make_event(DIRECTORY_PERSON, None, person, active=data.active), by=authority)
     shown = recordable(data.display_name.strip(), 255)
     _show_as(person, shown)
     User.objects.filter(pk=account.pk).update(email=data.mail)

@@ -44,6 +44,7 @@ from policies.models import (
     UserDuty,
     review_seals,
 )
+from policies.record import newest_editions
 from policies.record.archive import reading
 from policies.record.change import change
 from policies.record.event_drafts import make_event
@@ -120,7 +121,9 @@ def set_right() -> list[str]:
                 gone.append(f"{row._meta.model_name}:{row.pk} (no change gave it)")
                 row.delete()
         done += gone
-        forged = [row for row in ForeignOrder.objects.order_by("pk") if not row.is_sealed]
+        orders = list(ForeignOrder.objects.order_by("pk"))
+        ours = {row.pk for row in newest_editions.among(row for row in orders if row.is_sealed)}
+        forged = [row for row in orders if row.pk not in ours]
         ForeignOrder.objects.filter(pk__in=[row.pk for row in forged]).delete()
         done += [f"foreignorder:{row.pk} (nobody decided it here)" for row in forged]
         if done:
@@ -259,9 +262,10 @@ def confirm_names(names: Sequence[tuple[str, str]]) -> int:
     """
     with change(NAMES_CONFIRMED, realm=None, by=OPERATOR) as current:
         rows = [_named_so(*name) for name in names] or list(Principal.objects.order_by("pk"))
-        forged = [row for row in rows if not row.is_sealed]
+        ours = {row.pk for row in newest_editions.among(row for row in rows if row.is_sealed)}
+        forged = [row for row in rows if row.pk not in ours]
         for row in forged:
-            row.put_seal()
+            newest_editions.answer_for(row)
             current.touch(principal_key(row.pk))
         told = ", ".join(f"principal:{row.pk}" for row in forged[:NAMED])
         if forged:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Collection
 from datetime import datetime
 
 from lakewarden.backends.base import Foreign, Observation, Order, Right
 from policies.models import Backend, ForeignOrder
+from policies.record import newest_editions
 
 log = logging.getLogger(__name__)
 Open = dict[int, Order]
@@ -15,18 +17,24 @@ Open = dict[int, Order]
 def open_orders(backend: Backend) -> Open:
     """The decisions that were not yet seen carried out, by their number; none that nobody made here."""
     rows = list(ForeignOrder.objects.filter(backend=backend, done__isnull=True))
-    if forged := [row.pk for row in rows if not row.is_sealed]:
+    ours = {row.pk for row in newest_editions.among([row for row in rows if row.is_sealed])}
+    if forged := [row.pk for row in rows if row.pk not in ours]:
         log.error("orders were written past the console and are not carried out: %s", forged)
-    return {row.pk: _order(row) for row in rows if row.pk not in forged}
+    return {row.pk: _order(row) for row in rows if row.pk in ours}
 
 
-def settle(orders: Open, seen: Observation, now: datetime) -> None:
-    """Close the orders whose right is no longer there."""
+def carried_out(orders: Open, seen: Observation) -> list[int]:
+    """The orders whose right is no longer there."""
     if not orders or not seen.complete:
-        return
+        return []
     there = set(seen.foreign)
-    gone = [pk for pk, order in orders.items() if order.foreign not in there]
-    ForeignOrder.objects.filter(pk__in=gone, done__isnull=True).update(done=now, error="", error_kind="")
+    return [pk for pk, order in orders.items() if order.foreign not in there]
+
+
+def close(numbers: Collection[int], now: datetime) -> None:
+    """Be done with those orders."""
+    rows = ForeignOrder.objects.filter(pk__in=numbers, done__isnull=True)
+    rows.update(done=now, error="", error_kind="")
 
 
 def _order(row: ForeignOrder) -> Order:

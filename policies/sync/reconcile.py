@@ -15,10 +15,15 @@ from lakewarden.backends.base import Desired, Observation, Outcome, Plan, Step
 from lakewarden.backends.decisions import Target
 from lakewarden.backends.errors import BackendError, Misconfigured, NotAnswering, Transient, kind_of
 from lakewarden.backends.planning.ordering import alone
+from policies.authority import SYSTEM, of_system
 from policies.decisions import switches
 from policies.decisions.seals import unsealed
+from policies.events import BACKEND_DONE
 from policies.models import Backend, SyncRun
 from policies.models.sync import LASTING
+from policies.record.change import change
+from policies.record.event_drafts import make_event
+from policies.services import realm_of
 from policies.services.grants import revision_now
 from policies.sync import change_detection, findings, items, orders
 from policies.sync.connections.sources import opened
@@ -102,6 +107,7 @@ def reconcile(
             if not (dry_run or only_reports(row) or (patient and comparison.tried_in_vain())):
                 comparison.repair(only, patient=patient)
             report = comparison.report()
+            _close_what_is_done(comparison)
             _remember(comparison, report)
             return report
         except BackendError as error:
@@ -238,6 +244,21 @@ def parted(targets: list[Target], seen: Observation) -> tuple[list[Target], list
     return present, absent
 
 
+def _close_what_is_done(comparison: Comparison) -> None:
+    """Orders whose right is gone, and the word that let a plan through: in the record, so that neither comes
+    back to life with an earlier state of its row."""
+    row, done = comparison.row, orders.carried_out(comparison.orders, comparison.seen)
+    used_up = bool(row.confirmed) and not comparison.held
+    if not done and not used_up:
+        return
+    with change(BACKEND_DONE, realm=realm_of(comparison.catalog), by=SYSTEM) as current:
+        orders.close(done, current.at)
+        if used_up:
+            Backend.objects.filter(pk=row.pk).update(confirmed="")
+        event = make_event(BACKEND_DONE, comparison.catalog, backend=str(row))
+        current.say(event, by=of_system("what is there was read again"))
+
+
 @transaction.atomic
 def _remember(comparison: Comparison, report: Report) -> None:
     now = timezone.now()
@@ -245,8 +266,6 @@ def _remember(comparison: Comparison, report: Report) -> None:
     proved = {"proved_revision": report.revision, "proved_at": now} if report.accounted else {}
     if comparison.seen.complete:
         proved["compared_revision"] = report.revision
-    if not comparison.held:
-        proved["confirmed"] = ""
     mine = Backend.objects.filter(pk=comparison.row.pk)
     looked = {
         "looked_at": now,
@@ -259,7 +278,6 @@ def _remember(comparison: Comparison, report: Report) -> None:
     mine.update(error=report.error, error_kind=report.error_kind, counts=counts, **looked, **proved)
     mine.exclude(state=Backend.State.PAUSED).update(state=state)
     _remember_run(comparison, report, ended)
-    orders.settle(comparison.orders, comparison.seen, now)
     absent, out_there = comparison.absent, comparison.out_there
     findings.remember(
         comparison.row,

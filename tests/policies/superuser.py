@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from django.db import connection
+from django.db.models import JSONField, Model
+from psycopg.types.json import Jsonb
 
 from policies.models import AccessRecord, Change
 from policies.record import access_log
@@ -62,3 +64,29 @@ def past_triggers(*statements: str, checks: Sequence[str] = ()) -> None:
         for statement in statements:
             cursor.execute(statement)
             assert cursor.rowcount > 0, statement
+
+
+def former(model: type[Model], **where: object) -> Callable[[], None]:
+    """Keep a copy of rows as they are now, seals and all; called later, it puts them back, as SQL can."""
+    rows: list[dict[str, object]] = list(model._base_manager.filter(**where).values())
+    assert rows
+    json = {field.attname for field in model._meta.concrete_fields if isinstance(field, JSONField)}
+    keys = {field.attname: field.column for field in model._meta.concrete_fields}
+
+    def put_back() -> None:
+        table, number = model._meta.db_table, str(model._meta.pk and model._meta.pk.column)
+        with connection.cursor() as cursor:
+            cursor.execute("SET CONSTRAINTS ALL IMMEDIATE")
+            cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
+            cursor.execute("SET CONSTRAINTS ALL DEFERRED")
+            for row in rows:
+                values = {keys[name]: Jsonb(value) if name in json else value for name, value in row.items()}
+                columns, others = ", ".join(f'"{name}"' for name in values), ", ".join("%s" for _ in values)
+                news = ", ".join(f'"{name}" = EXCLUDED."{name}"' for name in values)
+                cursor.execute(
+                    f"INSERT INTO {table} ({columns}) VALUES ({others})"
+                    f" ON CONFLICT ({number}) DO UPDATE SET {news}",
+                    list(values.values()),
+                )
+
+    return put_back

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import timedelta
 
 import pytest
@@ -11,11 +12,13 @@ from django.utils import timezone
 from accounts import people
 from catalog.nodes import Node
 from policies.errors import Conflict, Invalid, NotFound, Refused
-from policies.models import AccessRequest, Event, Grant
-from policies.requests import escalation, rules, visibility
+from policies.models import AccessRequest, Event, Grant, RequestPart, RequestWant
+from policies.record.verify import verify
+from policies.requests import escalation, rules, submission, visibility
 from policies.separation.sides import Side
-from policies.services import accounts, members, separation
+from policies.services import accounts, grants, members, separation
 from tests.factories import AUTHORITY, BY, a_role, admit, the
+from tests.policies.superuser import former
 from tests.requests.test_api import BASE, asked, caller
 from tests.requests.world import approve, ask, begins_now, by, can, refuse, who
 
@@ -157,3 +160,47 @@ def test_what_was_approved_for_later_and_edited_gives_nothing(shop: Node, edit: 
         cursor.execute(edit.format(mia=who("mia").pk))
     escalation.tick(timezone.now())
     assert not Grant.objects.filter(origin="request").exists()
+
+
+def copied() -> Callable[[], None]:
+    """Copies of all that requests are kept in, as they stand; called later, these are put back."""
+    copies = [former(model) for model in (AccessRequest, RequestPart, RequestWant)]
+    return lambda: [put_back() for put_back in copies] and None
+
+
+def test_an_approval_that_was_taken_back_with_its_request_gives_nothing_though_it_is_put_back(
+    shop: Node,
+) -> None:
+    request = ask("ana", "read shop.sales.orders")
+    for decider, part in (("carla", 0), ("olivia", 1)):
+        approve(request, decider, parts=[part])
+    put_back = copied()
+    submission.withdraw(request.pk, by=by("ana"))
+    assert verify()
+    put_back()
+    assert any("requestpart" in line for line in verify().differing)
+    approve(request, "theo")
+    assert not can("ana") and not Grant.objects.filter(origin="request").exists()
+    for decider, part in (("carla", 0), ("olivia", 1)):  # who decides it again answers for it
+        approve(request, decider, parts=[part])
+    assert can("ana")
+
+
+def test_what_was_given_once_is_not_given_again(shop: Node) -> None:
+    request = ask("ana", "read shop.sales.orders", starts=timezone.now() + timedelta(days=3), lasts="P7D")
+    approve(request, "marek", parts=[0, 1, 2])
+    begins_now()
+    put_back = copied()
+    escalation.tick(timezone.now())
+    assert can("ana") and verify()
+    for type_, place, privilege in (
+        ("table", "shop.sales.orders", "SELECT_TABLE"),
+        ("schema", "shop.sales", "USE_SCHEMA"),
+        ("catalog", "shop", "USE_CATALOG"),
+    ):
+        assert grants.remove(the(type_, place), [who("ana")], [privilege], by=by("marek")) == 1
+    assert not can("ana")
+    put_back()
+    escalation.tick(timezone.now())
+    assert not can("ana")
+    assert any("requestpart" in line for line in verify().differing)

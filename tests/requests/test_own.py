@@ -11,12 +11,12 @@ from accounts import people
 from catalog.nodes import Node
 from policies.authority import Actor
 from policies.errors import NotFound, PolicyError, Refused
-from policies.models import Grant
+from policies.models import Grant, Substitute
 from policies.record.verify import verify
 from policies.requests import decisions, submission, substitutes, visibility
 from policies.services import accounts, members
 from tests.factories import AUTHORITY, BY, a_role, admit, owned, the
-from tests.policies.superuser import past_triggers
+from tests.policies.superuser import former, past_triggers
 from tests.requests.world import an_asking, approve, ask, by, refuse, who
 
 OWN = "Nobody decides a request that they made"
@@ -164,3 +164,18 @@ def test_owners_give_themselves_access_openly_and_not_by_request(shop: Node) -> 
 
     with pytest.raises(Invalid, match="may do this already"):
         submission.ask(an_asking("marek", "read shop.sales.orders"), by=by("marek"))
+
+
+def test_a_substitution_that_was_called_off_decides_nothing_though_it_is_put_back(shop: Node) -> None:
+    now = timezone.now()
+    row = substitutes.name(who("theo"), who("ben"), now, now + timedelta(days=7), by=by("theo"))
+    put_back = former(Substitute, pk=row.pk)
+    substitutes.call_off(row.pk, by=by("theo"))
+    assert verify()
+    put_back()
+    assert Substitute.objects.get().is_sealed
+    request = ask("ana", "read shop.sales.orders")
+    assert not visibility.waiting_for(who("ben"))
+    with pytest.raises(NotFound):
+        approve(request, "ben")
+    assert any("an earlier state" in line for line in verify().differing)

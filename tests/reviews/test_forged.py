@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
+
 import pytest
+from django.utils import timezone
 
 from catalog.nodes import Node
 from catalog.queries import root
 from policies.errors import Conflict, Refused
-from policies.models import Grant, ReviewDesk, ReviewRow
+from policies.events import REVIEW_PASSED
+from policies.models import Grant, ReviewDesk, ReviewRow, ReviewSeat
+from policies.models.review_seals import is_row_sealed
+from policies.record.change import change
+from policies.record.event_drafts import make_event
 from policies.record.verify import verify
-from policies.reviews import completion, delegation, management
+from policies.reviews import completion, decisions, delegation, management, schedule
+from policies.reviews.campaign_plans import Stage
 from policies.reviews.reviewers import Seating, desk_for
-from tests.policies.superuser import past_triggers
+from tests.factories import AUTHORITY, BY
+from tests.policies.superuser import former, past_triggers
 from tests.reviews.world import a_review, acts, can_sign_in, decides, person, rows
 
 DENIAL = "role:no_contractors shop.sales"
@@ -129,3 +138,68 @@ def test_reviews_as_they_were_made_are_whole(shop: Node) -> None:
     decides("marek", rows(review)[DENIAL], "keep")
     found = verify()
     assert found, found.differing
+
+
+def test_who_passed_rows_on_decides_them_no_more_though_their_old_places_are_put_back(shop: Node) -> None:
+    can_sign_in("olivia", "marek", "carl")
+    review = a_review()
+    put_back = former(ReviewRow, effect="deny")
+    delegation.pass_on(review, person("marek"), by=acts("olivia"))
+    assert verify()
+    put_back()
+    with pytest.raises(Refused, match="not asked"):
+        decides("olivia", rows(review)[DENIAL], "remove")
+    assert any("an earlier state" in line for line in verify().differing)
+
+
+def test_who_left_a_seat_is_not_asked_though_it_is_put_back(shop: Node) -> None:
+    can_sign_in("olivia", "marek", "carl", "eve")
+    review = a_review()
+    delegation.pass_on(review, person("eve"), by=acts("olivia"))
+    put_back = former(ReviewSeat, reviewer=person("eve"))
+    with change(REVIEW_PASSED, realm=review.realm, by=BY) as current:
+        ReviewSeat.objects.filter(reviewer=person("eve")).update(left=timezone.now())
+        current.say(make_event(REVIEW_PASSED, root(review.realm), review=review.pk, rows=0), by=AUTHORITY)
+    put_back()
+    for deed in (
+        lambda: decides("eve", rows(review)[DENIAL], "remove"),
+        lambda: delegation.pass_on(review, person("marek"), by=acts("eve")),
+    ):
+        with pytest.raises(Refused, match="not asked"):
+            deed()
+    assert any("reviewseat" in line for line in verify().differing)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["put back", "put back and gone on"])
+def test_a_decision_that_was_taken_back_ends_nothing_though_it_is_put_back(shop: Node, again: bool) -> None:
+    can_sign_in("olivia", "marek", "carl")
+    review = a_review()
+    decides("olivia", rows(review)[DENIAL], "remove")
+    put_back = former(ReviewRow, effect="deny")
+    row = rows(review)[DENIAL]
+    if again:
+        decides("olivia", row, "unsure")
+    decisions.take_back(review, row.pk, row.version + again, by=acts("olivia"))
+    assert verify()
+    put_back()
+    assert is_row_sealed(rows(review)[DENIAL])
+    if again:
+        with pytest.raises(Refused):
+            decides("olivia", rows(review)[DENIAL], "keep")
+    management.end(review, by=acts("olivia"))
+    completion.work(review)
+    assert Grant.objects.open().filter(effect="deny").exists()
+    assert rows(review)[DENIAL].state == "failed"
+    assert any("reviewrow" in line for line in verify().differing)
+
+
+def test_the_places_of_a_stage_before_are_over(shop: Node) -> None:
+    can_sign_in("olivia", "marek", "eve")
+    review = a_review(stages=(Stage("owner", days=1), Stage("people", (person("eve"),), days=9)))
+    put_back = former(ReviewRow, effect="deny")
+    schedule.look_after(review, datetime.fromisoformat(review.stages[0]["until"]) + timedelta(minutes=1))
+    decides("eve", rows(review)[DENIAL], "keep")
+    assert verify()
+    put_back()
+    with pytest.raises(Refused, match="not asked"):
+        decides("olivia", rows(review)[DENIAL], "remove")

@@ -8,13 +8,15 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from policies.models import Backend, ForeignOrder
+from lakewarden.backends.errors import Misconfigured
+from policies.models import Backend, ForeignOrder, SyncRun
 from policies.record.verify import verify
 from policies.services import seals
 from policies.sync import worker
 from policies.sync.actions import foreign_rights, operations
+from policies.sync.connections.opening import must_be_ours
 from tests.factories import BY, acting
-from tests.policies.superuser import past_triggers
+from tests.policies.superuser import former, past_triggers
 from tests.sync.conftest import Source
 from tests.sync.test_foreign_rights import finding
 
@@ -114,3 +116,52 @@ def test_a_new_key_seals_connections_and_orders_anew(governed: Backend, settings
     assert not seals.seal_what_is_told().wrong
     rows = [*Backend.objects.all(), *ForeignOrder.objects.all()]
     assert all(row.has_newest_seal for row in rows)
+
+
+def test_a_connection_that_is_put_back_as_it_once_was_is_not_opened(
+    governed: Backend, source: Source
+) -> None:
+    put_back = former(Backend)
+    operations.set_policy(governed, "report", by=BY)
+    put_back()
+    assert Backend.objects.get().is_sealed and Backend.objects.get().policy == "repair"
+    worker.deliver(Backend.objects.get())
+    assert not source.reads("mia")
+    row = Backend.objects.get()
+    assert row.state == "failed" and "past the console" in row.error
+    assert any(line.startswith(f"backend {row.pk}") for line in verify().differing)
+    operations.set_policy(row, "report", by=BY)
+    operations.set_policy(row, "repair", by=BY)
+    assert any("two states after one" in line for line in verify().differing)
+    call_command("agree", "demo/shop", reason="Looked at it, and it is ours")
+    worker.deliver(Backend.objects.get())
+    assert source.reads("mia")
+    verdict = verify()
+    assert verdict, verdict.differing
+
+
+def test_the_word_that_let_a_plan_through_is_used_up(governed: Backend) -> None:
+    row = Backend.objects.get()
+    SyncRun.objects.create(backend=row, started=timezone.now(), state="held", digest="d" * 64)
+    operations.confirm(row, "d" * 64, by=BY)
+    put_back = former(Backend)
+    worker.deliver(Backend.objects.get())
+    assert Backend.objects.get().confirmed == "" and verify()
+    put_back()
+    with pytest.raises(Misconfigured):
+        must_be_ours(Backend.objects.get())
+
+
+def test_an_order_that_was_carried_out_is_not_carried_out_again(governed: Backend, source: Source) -> None:
+    worker.deliver(governed)
+    foreign_rights.revoke(finding(), by=acting("olivia"), reason="Not used")
+    put_back = former(ForeignOrder)
+    worker.deliver(Backend.objects.get())
+    assert not source.reads("legacy") and verify()
+    source.run("GRANT SELECT ON sales.orders TO legacy")
+    put_back()
+    assert ForeignOrder.objects.get().is_sealed
+    worker.deliver(Backend.objects.get())
+    assert source.reads("legacy")
+    assert any("foreignorder" in line for line in verify().differing)
+    assert any("foreignorder" in line for line in seals.set_right())

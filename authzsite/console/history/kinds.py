@@ -43,7 +43,14 @@ KINDS: tuple[tuple[str, StrOrPromise, tuple[str, ...]], ...] = (
         gettext_lazy("Reviews"),
         (
             *("review.started", "review.opened", "review.decided", "review.taken_back", "review.again"),
-            *("review.passed", "review.stage", "review.reseated", "review.extended", "review.ended"),
+            *(
+                "review.passed",
+                "review.stage",
+                "review.asked_on",
+                "review.reseated",
+                "review.extended",
+                "review.ended",
+            ),
             *("review.cancelled", "review.carried", "review.missed", "review.all_carried"),
             *("review.proved", "review.closed", "review.repeated"),
         ),
@@ -59,7 +66,7 @@ KINDS: tuple[tuple[str, StrOrPromise, tuple[str, ...]], ...] = (
         gettext_lazy("Backends and what they differ in"),
         (
             *("backend.connected", "backend.paused", "backend.resumed", "backend.policy", "backend.rate"),
-            *("backend.moved", "backend.shared", "backend.agreed"),
+            *("backend.moved", "backend.shared", "backend.agreed", "backend.done"),
             *("backend.confirmed", "backend.retried", "backend.read_nightly", "backend.share"),
             *(
                 "foreign.adopted",
@@ -75,7 +82,13 @@ KINDS: tuple[tuple[str, StrOrPromise, tuple[str, ...]], ...] = (
         gettext_lazy("Accounts and tokens"),
         (
             *("account.made", "account.bound", "account.unbound", "account.closed", "account.opened"),
-            *("account.joined", "account.parted", "account.factor_added", "account.factor_removed"),
+            *(
+                "account.joined",
+                "account.parted",
+                "account.named",
+                "account.factor_added",
+                "account.factor_removed",
+            ),
             *("account.link", "account.password", "keeper.set", "keeper.ended", "person.erased"),
             *("token.created", "token.rotated", "token.revoked"),
             *("directory.person", "directory.left", "directory.group", "directory.group_ended"),

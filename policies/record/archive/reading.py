@@ -43,6 +43,12 @@ def events_of_kinds(kinds: Collection[str], last: int) -> Iterator[Event]:
     return heapq.merge(rows.iterator(chunk_size=CHUNK), *moved, key=_place)
 
 
+def events_with_editions(last: int) -> Iterator[Event]:
+    """The live events up to a revision that tell of editions, in order, streaming."""
+    rows = Event.objects.filter(data__has_key="editions", change__lte=last).order_by("change", "number")
+    return rows.iterator(chunk_size=CHUNK)
+
+
 def _place(event: Event) -> tuple[int, int]:
     return event.change_id, event.number
 

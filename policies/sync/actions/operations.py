@@ -25,7 +25,7 @@ from policies.events import (
     BACKEND_SHARE,
 )
 from policies.models import Backend, BackendFinding, OutboxEntry, SyncItem, SyncRun
-from policies.record import outbox
+from policies.record import newest_editions, outbox
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.services import realm_of
@@ -140,12 +140,12 @@ def agree(row: Backend, *, by: Actor, reason: str, digest: str) -> None:
         if not reason.strip():
             raise Invalid(gettext("Say why; the reason is kept in the history for ever."))
         row.refresh_from_db()
-        if not row.awaits and row.is_sealed:
+        if not row.awaits and row.is_sealed and newest_editions.among([row]):
             raise Conflict(gettext("Somebody has agreed already."))
         if likeness(row) != digest:
             raise Conflict(gettext("The connection is another one by now. Look at it again."))
         Backend.objects.filter(pk=row.pk).update(awaits="")
-        Backend.objects.get(pk=row.pk).put_seal()
+        newest_editions.answer_for(Backend.objects.get(pk=row.pk))
         waiting_again(row)
         outbox.ask(row, current.revision)
         current.say(make_event(BACKEND_AGREED, catalog, backend=str(row)), by=authority)

@@ -11,6 +11,7 @@ from lakewarden.backends import base, kinds
 from lakewarden.backends.errors import Misconfigured
 from lakewarden.backends.kinds import Kind
 from policies.models import Backend
+from policies.record import newest_editions
 from policies.secrets import decrypt
 from policies.sync.connections.destinations import network
 from policies.sync.connections.needs import needed
@@ -29,7 +30,7 @@ FORGED = (
 
 def must_be_ours(row: Backend) -> None:
     """Raise Misconfigured for a connection that was written past the console; one not yet kept is none."""
-    if not row._state.adding and not row.is_sealed:
+    if not row._state.adding and not (row.is_sealed and newest_editions.among([row])):
         raise Misconfigured(FORGED)
 
 

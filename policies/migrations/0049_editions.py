@@ -1,0 +1,31 @@
+import django.contrib.postgres.indexes
+import django.db.models.fields.json
+from django.db import migrations, models
+
+SEALED = (
+    *("backend", "foreignorder", "review", "reviewdesk", "reviewseat", "reviewrow"),
+    *("requestpart", "substitute"),
+)
+
+
+class Migration(migrations.Migration):
+    """Seals of before are those of edition 0, so that no row has to be sealed anew."""
+
+    dependencies = [("policies", "0048_seals_of_seats"), ("accounts", "0018_editions")]
+
+    operations = [
+        *(
+            migrations.AddField(
+                model, "edition", models.PositiveIntegerField(db_default=0, default=0, editable=False)
+            )
+            for model in SEALED
+        ),
+        migrations.AddIndex(
+            "event",
+            django.contrib.postgres.indexes.GinIndex(
+                django.db.models.fields.json.KeyTransform("editions", "data"),
+                condition=models.Q(("data__has_key", "editions")),
+                name="events_by_edition",
+            ),
+        ),
+    ]

@@ -1,0 +1,90 @@
+"""Whether a sealed row is as the console last wrote it, by what the record tells of its editions.
+
+Whoever can write into the database may put a row back as it was, with the seal that it then had.  They cannot
+take out of the record that there was a later edition: the chain would break (adr 0056).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, TypeVar
+
+from django.db.models import Model
+
+from accounts.editions import Edited, Written, code_of, note
+from accounts.models.sealing import Sealed
+from policies.events import BACKEND_AGREED, NAMES_CONFIRMED
+from policies.models import Event
+
+EditedRow = TypeVar("EditedRow", bound=Edited)
+IN_EVENT = "editions"
+"""Where an event tells the editions that its change made."""
+ANSWERS = frozenset({BACKEND_AGREED, NAMES_CONFIRMED, "request.approved", "request.approved_less"})
+"""By these events somebody answers for rows as they stand, whatever was told of them before."""
+
+
+class Editions:
+    """What the record tells of editions: the newest of each row, and of which rows it tells one twice.
+
+    Editions of a row only grow.  Where one is told that is not beyond all before, the console went on from an
+    earlier state, which somebody had put back.
+    """
+
+    def __init__(self) -> None:
+        self.newest: dict[str, int] = {}
+        self.forked: set[str] = set()
+
+    def take(self, kind: str, told: Mapping[str, int]) -> None:
+        """The next event that tells of any."""
+        for code, edition in told.items():
+            if kind in ANSWERS:
+                self.forked.discard(code)
+            elif edition <= self.newest.get(code, 0):
+                self.forked.add(code)
+            self.newest[code] = max(edition, self.newest.get(code, 0))
+
+    def is_newest(self, code: str, edition: int) -> bool:
+        return code not in self.forked and edition >= self.newest.get(code, 0)
+
+
+def among(rows: Iterable[EditedRow]) -> list[EditedRow]:
+    """Those of some rows that are no earlier state.  One query; none for no rows."""
+    held = list(rows)
+    if not held:
+        return []
+    known = _told_of(map(code_of, held))
+    return [row for row in held if known.is_newest(code_of(row), row.edition)]
+
+
+def answer_for(row: Sealed) -> None:
+    """Seal a row as it stands, as its newest edition: for whose word it is, within their change."""
+    row.edition = next_of(row, trusted=row.is_sealed)
+    row.put_seal()
+    note(type(row), row.pk, row.edition)
+
+
+def next_of(row: Edited, *, trusted: bool = True) -> int:
+    """The edition beyond all that the record tells, and beyond the row's own where that can be trusted."""
+    newest = _told_of([code_of(row)]).newest.get(code_of(row), 0)
+    return max(newest, row.edition if trusted else 0) + 1
+
+
+def told(written: Written) -> dict[str, int]:
+    """What an event tells of what its change wrote, if it stayed written.  One query for each kind of row."""
+    numbers: dict[type[Model], list[int]] = {}
+    for model, number in written:
+        numbers.setdefault(model, []).append(number)
+    found: dict[str, int] = {}
+    for model, some in numbers.items():
+        rows: Any = model._base_manager.filter(pk__in=some).order_by("pk")
+        kept = rows.values_list("pk", "edition")
+        found |= {f"{model._meta.model_name}:{pk}": n for pk, n in kept if written[model, pk] == n}
+    return found
+
+
+def _told_of(codes: Iterable[str]) -> Editions:
+    known, wanted = Editions(), list(codes)
+    rows = Event.objects.filter(data__has_key=IN_EVENT, data__editions__has_any_keys=wanted)
+    for kind, editions in rows.order_by("change", "number").values_list("kind", "data__editions"):
+        known.take(kind, {code: editions[code] for code in wanted if code in editions})
+    return known

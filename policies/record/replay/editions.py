@@ -1,0 +1,45 @@
+"""Sealed rows that are an earlier state of themselves: put back in the database, with their old seals."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from django.apps import apps
+from django.db.models import Model
+
+from accounts.models.sealing import Sealed
+from policies.models import RequestPart, ReviewRow
+from policies.record.newest_editions import Editions
+from policies.record.replay.differences import Difference
+
+BATCH = 2000
+
+
+def differences(known: Editions) -> Iterator[Difference]:
+    """Every row that has not the newest edition, and every one that was gone on from such a row."""
+    numbers: dict[str, list[int]] = defaultdict(list)
+    for code in sorted(known.newest):
+        name, _, number = code.partition(":")
+        numbers[name].append(int(number))
+    for name, model in _models().items():
+        mine = numbers.get(name, [])
+        for start in range(0, len(mine), BATCH):
+            yield from _differing(name, model, mine[start : start + BATCH], known)
+
+
+def _models() -> dict[str, type[Model]]:
+    found = [model for model in apps.get_models() if issubclass(model, Sealed)]
+    return {str(model._meta.model_name): model for model in (*found, ReviewRow, RequestPart)}
+
+
+def _differing(name: str, model: type[Model], numbers: list[int], known: Editions) -> Iterator[Difference]:
+    rows: Any = model._base_manager.filter(pk__in=numbers).order_by("pk")
+    for pk, edition in rows.values_list("pk", "edition"):
+        code, what = f"{name}:{pk}", f"{name} {pk}"
+        if code in known.forked:
+            yield Difference(what, "two states after one", f"edition {edition}", model._meta.db_table)
+        elif not known.is_newest(code, edition):
+            found = f"an earlier state, edition {edition}"
+            yield Difference(what, f"edition {known.newest[code]}", found, model._meta.db_table)

@@ -1,0 +1,168 @@
+"""Rows that somebody puts back as they once were, with the seals of that time: who owns the tables can."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+from django.core.management import call_command
+from django.db import transaction
+
+from accounts.models import Principal
+from accounts.people import ensure
+from accounts.record import Fact
+from accounts.seals import is_fact_sealed
+from catalog.models import Mode, Realm
+from catalog.nodes import Node
+from policies.decisions import duties
+from policies.events import ACCOUNT_NAMED
+from policies.models import Assignment, Event, Grant, Ownership, UserDuty
+from policies.record.change import change
+from policies.record.event_drafts import make_event
+from policies.record.verify import verify, verify_parts
+from policies.services import accounts, erasure, owners, realms, roles
+from policies.services.duties import give, take
+from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, the
+from tests.kept import kept
+from tests.policies.superuser import former, past_triggers
+
+pytestmark = pytest.mark.django_db
+READ = "allow SELECT_TABLE on table shop.sales.orders"
+WAY = ("allow USE_CATALOG on catalog shop", "allow USE_SCHEMA on schema shop.sales")
+
+
+@dataclass
+class World:
+    shop: Node
+    orders: Node
+    ana: Principal
+
+
+def make() -> World:
+    shop = a_shop()
+    ana = a_person("ana")
+    admit(shop, "ana")
+    a_role(shop, "reader", READ, *WAY, held_by=("ana",))
+    accounts.make_person("zoe", "Zoe", by=BY, authority=AUTHORITY)
+    return World(shop, the("table", "shop.sales.orders"), ana)
+
+
+world = kept(make)
+
+
+def told(what: str) -> bool:
+    """Whether a reading of the whole record and one of its parts both tell of it, and of nothing else."""
+    verdicts = verify(), verify_parts([], looks=False)
+    assert all(verdict.broken is None for verdict in verdicts), verdicts
+    return all(verdict.differing and all(what in line for line in verdict.differing) for verdict in verdicts)
+
+
+def whole() -> bool:
+    verdict = verify()
+    assert verdict, (verdict.broken, verdict.differing)
+    return bool(verdict)
+
+
+def shown_as(person: Principal, name: str) -> None:
+    with change(ACCOUNT_NAMED, realm=None, by=BY) as current:
+        person.display_name = name
+        person.save(update_fields=["display_name"])
+        current.say(make_event(ACCOUNT_NAMED, None, person), by=AUTHORITY)
+
+
+def test_a_name_of_before_is_told_and_an_operator_answers_for_it(world: World) -> None:
+    put_back = former(Principal, pk=world.ana.pk)
+    shown_as(world.ana, "Ana Lima")
+    assert whole()
+    put_back()
+    assert Principal.objects.get(pk=world.ana.pk).is_sealed
+    assert told("an earlier state")
+    call_command("facts", "--confirm-name", "user:ana")
+    assert whole()
+    shown_as(Principal.objects.get(pk=world.ana.pk), "Ana L.")
+    assert whole()
+
+
+def test_going_on_from_an_earlier_state_does_not_make_it_ours(world: World) -> None:
+    shown_as(world.ana, "Ana Lima")
+    put_back = former(Principal, pk=world.ana.pk)
+    shown_as(world.ana, "Ana L.")
+    put_back()
+    for name in ("Ana", "Ana B."):
+        shown_as(Principal.objects.get(pk=world.ana.pk), name)
+        assert told("two states after one")
+
+
+def test_an_erased_person_who_is_put_back_is_told(world: World) -> None:
+    zoe = ensure("user", "zoe")
+    put_back = former(Principal, pk=zoe.pk)
+    erasure.erase(zoe, by=BY, authority=AUTHORITY)
+    assert whole()
+    put_back()
+    assert told(f"principal {zoe.pk}")
+
+
+def test_what_was_rolled_back_within_a_change_is_not_told_of(world: World) -> None:
+    with change(ACCOUNT_NAMED, realm=None, by=BY) as current:
+        with transaction.atomic():
+            Principal.objects.filter(pk=world.ana.pk).update(display_name="Nobody")
+            transaction.set_rollback(True)
+        current.say(make_event(ACCOUNT_NAMED, None, world.ana), by=AUTHORITY)
+    assert "editions" not in Event.objects.latest("pk").data
+    shown_as(world.ana, "Ana Lima")
+    assert Event.objects.latest("pk").data["editions"] == {f"principal:{world.ana.pk}": 1}
+    assert whole()
+
+
+def unassigned(world: World) -> None:
+    roles.unassign(the("role", "reader"), world.ana, by=BY, authority=AUTHORITY)
+
+
+def revoked(world: World) -> None:
+    wanted = [roles.Privilege("SELECT_TABLE")]
+    roles.remove_privileges(the("role", "reader"), world.orders, wanted, by=BY, authority=AUTHORITY)
+
+
+def handed_over(world: World) -> None:
+    owners.set_owner(world.orders, ensure("user", "ben"), by=BY, authority=AUTHORITY)
+
+
+def switched(world: World) -> None:
+    realms.set_mode(Realm.objects.get(pk=world.shop.realm_id), "off", by=BY, authority=AUTHORITY)
+
+
+ENDINGS: tuple[tuple[type[Fact], Callable[[World], None]], ...] = (
+    (Assignment, unassigned),
+    (Grant, revoked),
+    (Ownership, handed_over),
+    (Mode, switched),
+)
+
+
+@pytest.mark.parametrize(("model", "ending"), ENDINGS)
+def test_a_fact_that_ended_and_is_opened_again_with_its_old_seal_is_told(
+    world: World, model: type[Fact], ending: Callable[[World], None]
+) -> None:
+    admit(world.shop, "ben")
+    owners.set_owner(world.orders, world.ana, by=BY, authority=AUTHORITY)
+    before = {row.pk: former(model, pk=row.pk) for row in model.objects.open()}
+    ending(world)
+    assert whole()
+    ended = model.objects.filter(closed__isnull=False).latest("closed", "pk")
+    for row in model.objects.open().filter(opened=ended.closed):  # what took its place
+        past_triggers(f"DELETE FROM {model._meta.db_table} WHERE id = {row.pk}")
+    before[ended.pk]()
+    assert is_fact_sealed(model.objects.get(pk=ended.pk, closed=None))
+    assert any(line.startswith(f"{model._meta.model_name} {ended.pk}: ") for line in verify().differing)
+
+
+def test_a_duty_that_was_taken_and_is_put_back_is_told(world: World) -> None:
+    zoe = ensure("user", "zoe")
+    give(world.shop, "view_history", zoe, by=BY, authority=AUTHORITY)
+    put_back = former(UserDuty, user__principal=zoe)
+    take(world.shop, "view_history", zoe, by=BY, authority=AUTHORITY)
+    assert whole()
+    put_back()
+    assert duties.held(zoe, "view_history")  # until the record is replayed
+    assert told("userduty")
