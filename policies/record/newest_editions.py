@@ -6,7 +6,7 @@ take out of the record that there was a later edition: the chain would break (ad
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any, TypeVar
 
 from django.db.models import Model
@@ -56,17 +56,19 @@ def among(rows: Iterable[EditedRow]) -> list[EditedRow]:
     return [row for row in held if known.is_newest(code_of(row), row.edition)]
 
 
-def answer_for(row: Sealed) -> None:
-    """Seal a row as it stands, as its newest edition: for whose word it is, within their change."""
-    row.edition = next_of(row, trusted=row.is_sealed)
-    row.put_seal()
-    note(type(row), row.pk, row.edition)
+def answer_for(rows: Collection[Sealed]) -> None:
+    """Seal rows as they stand, each as its newest edition: for whose word it is, within their change."""
+    known = _told_of(map(code_of, rows))
+    for row in rows:
+        # without a good seal its own may be any number
+        row.edition = max(known.newest.get(code_of(row), 0), row.edition if row.is_sealed else 0) + 1
+        row.put_seal()
+        note(type(row), row.pk, row.edition)
 
 
-def next_of(row: Edited, *, trusted: bool = True) -> int:
-    """The edition beyond all that the record tells, and beyond the row's own where that can be trusted."""
-    newest = _told_of([code_of(row)]).newest.get(code_of(row), 0)
-    return max(newest, row.edition if trusted else 0) + 1
+def next_of(row: Edited) -> int:
+    """The edition beyond the row's own and all that the record tells of it.  One query."""
+    return max(_told_of([code_of(row)]).newest.get(code_of(row), 0), row.edition) + 1
 
 
 def told(written: Written) -> dict[str, int]:

@@ -264,8 +264,8 @@ def confirm_names(names: Sequence[tuple[str, str]]) -> int:
         rows = [_named_so(*name) for name in names] or list(Principal.objects.order_by("pk"))
         ours = {row.pk for row in newest_editions.among(row for row in rows if row.is_sealed)}
         forged = [row for row in rows if row.pk not in ours]
+        newest_editions.answer_for(forged)
         for row in forged:
-            newest_editions.answer_for(row)
             current.touch(principal_key(row.pk))
         told = ", ".join(f"principal:{row.pk}" for row in forged[:NAMED])
         if forged:

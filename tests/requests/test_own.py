@@ -179,3 +179,5 @@ def test_a_substitution_that_was_called_off_decides_nothing_though_it_is_put_bac
     with pytest.raises(NotFound):
         approve(request, "ben")
     assert any("an earlier state" in line for line in verify().differing)
+    substitutes.call_off(row.pk, by=by("theo"))
+    assert verify()

@@ -7,10 +7,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.apps import apps
-from django.db.models import Model
+from django.db.models import Model, Q
 
 from accounts.models.sealing import Sealed
-from policies.models import RequestPart, ReviewRow
+from policies.models import (
+    RequestPart,
+    Review,
+    ReviewDesk,
+    ReviewRow,
+    ReviewSeat,
+    Substitute,
+    review_seals,
+)
 from policies.record.newest_editions import Editions
 from policies.record.replay.differences import Difference
 
@@ -18,7 +26,7 @@ BATCH = 2000
 
 
 def differences(known: Editions) -> Iterator[Difference]:
-    """Every row that has not the newest edition, and every one that was gone on from such a row."""
+    """Every row of use that has not the newest edition, or that was gone on from such a row."""
     numbers: dict[str, list[int]] = defaultdict(list)
     for code in sorted(known.newest):
         name, _, number = code.partition(":")
@@ -34,8 +42,23 @@ def _models() -> dict[str, type[Model]]:
     return {str(model._meta.model_name): model for model in (*found, ReviewRow, RequestPart)}
 
 
+def _over() -> dict[type[Model], Q]:
+    """The rows by which nothing is done any more."""
+    over = review_seals.OVER
+    return {
+        Substitute: Q(ended_at__isnull=False),
+        RequestPart: Q(seal__isnull=True),
+        Review: Q(state__in=over),
+        ReviewRow: Q(review__state__in=over),
+        ReviewDesk: Q(review__state__in=over),
+        ReviewSeat: Q(desk__review__state__in=over),
+    }
+
+
 def _differing(name: str, model: type[Model], numbers: list[int], known: Editions) -> Iterator[Difference]:
-    rows: Any = model._base_manager.filter(pk__in=numbers).order_by("pk")
+    rows: Any = (
+        model._base_manager.filter(pk__in=numbers).exclude(_over().get(model, Q(pk__in=()))).order_by("pk")
+    )
     for pk, edition in rows.values_list("pk", "edition"):
         code, what = f"{name}:{pk}", f"{name} {pk}"
         if code in known.forked:

@@ -145,7 +145,7 @@ def agree(row: Backend, *, by: Actor, reason: str, digest: str) -> None:
         if likeness(row) != digest:
             raise Conflict(gettext("The connection is another one by now. Look at it again."))
         Backend.objects.filter(pk=row.pk).update(awaits="")
-        newest_editions.answer_for(Backend.objects.get(pk=row.pk))
+        newest_editions.answer_for([Backend.objects.get(pk=row.pk)])
         waiting_again(row)
         outbox.ask(row, current.revision)
         current.say(make_event(BACKEND_AGREED, catalog, backend=str(row)), by=authority)
