@@ -49,7 +49,8 @@ def change(kind: str, *, realm: Realm | None, by: Actor, reason: str = "") -> It
         finally:
             _current.reset(token)
         if current.events:
-            _tell_editions(current, written)
+            if told := newest_editions.told(written):
+                current.events[0][1][newest_editions.IN_EVENT] = told
             _write(current, counter)
 
 
@@ -57,12 +58,6 @@ def locked(number: int) -> None:
     """Wait for the lock of that number and hold it until the transaction ends."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [number])
-
-
-def _tell_editions(current: ChangeInProgress, written: editions.Written) -> None:
-    """Have the first event tell which sealed rows the change wrote anew."""
-    if written and (told := newest_editions.told(written)):
-        current.events[0][1][newest_editions.IN_EVENT] = told
 
 
 def _write(current: ChangeInProgress, counter: Counter) -> None:

@@ -147,7 +147,10 @@ def _bring_up_to_date(account: User, principal: Principal, identity: Identity) -
     """Take over the mail, the name to show and the groups; what nothing is said about stays as it is."""
     shown = recordable(identity.display_name, 255)
     if shown and shown != principal.display_name:
-        _show_as(principal, shown)
+        with change(ACCOUNT_NAMED, realm=None, by=DIRECTORY) as current:
+            principal.display_name = shown
+            principal.save(update_fields=["display_name"])
+            current.say(make_event(ACCOUNT_NAMED, None, principal), by=of_system(GROUND))
     if identity.mail and identity.mail != account.email and _is_mail(identity.mail):
         User.objects.filter(pk=account.pk).update(email=identity.mail)
         account.email = identity.mail
@@ -158,13 +161,6 @@ def _bring_up_to_date(account: User, principal: Principal, identity: Identity) -
                 % {"most": MOST_GROUPS}
             )
         _follow_groups(principal, identity.groups)
-
-
-def _show_as(principal: Principal, shown: str) -> None:
-    with change(ACCOUNT_NAMED, realm=None, by=DIRECTORY) as current:
-        principal.display_name = shown
-        principal.save(update_fields=["display_name"])
-        current.say(make_event(ACCOUNT_NAMED, None, principal), by=of_system(GROUND))
 
 
 def _is_mail(text: str) -> bool:

@@ -31,15 +31,12 @@ def differences(known: Editions) -> Iterator[Difference]:
     for code in sorted(known.newest):
         name, _, number = code.partition(":")
         numbers[name].append(int(number))
-    for name, model in _models().items():
+    sealed = [model for model in apps.get_models() if issubclass(model, Sealed)]
+    for model in (*sealed, ReviewRow, RequestPart):
+        name = str(model._meta.model_name)
         mine = numbers.get(name, [])
         for start in range(0, len(mine), BATCH):
             yield from _differing(name, model, mine[start : start + BATCH], known)
-
-
-def _models() -> dict[str, type[Model]]:
-    found = [model for model in apps.get_models() if issubclass(model, Sealed)]
-    return {str(model._meta.model_name): model for model in (*found, ReviewRow, RequestPart)}
 
 
 def _over() -> dict[type[Model], Q]:

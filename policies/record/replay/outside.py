@@ -50,7 +50,9 @@ class OutsideReplay:
             case events.ACCOUNT_UNBOUND:
                 self._left = event.change_id, person
             case events.ACCOUNT_BOUND if self._left[0] == event.change_id:
-                self._passed_on(self._left[1], person)
+                # an account goes to another person with the ways to sign in to it
+                before = self._left[1]
+                self.joined = {mark: person if who == before else who for mark, who in self.joined.items()}
             case events.PERSON_ERASED:
                 self.joined = {mark: who for mark, who in self.joined.items() if who != person}
             case events.DIRECTORY_PERSON:
@@ -64,10 +66,6 @@ class OutsideReplay:
     def differences(self) -> Iterator[Difference]:
         yield from self._sign_ins()
         yield from self._directory()
-
-    def _passed_on(self, before: str, after: str) -> None:
-        """An account goes to another person with the ways to sign in to it."""
-        self.joined = {mark: after if who == before else who for mark, who in self.joined.items()}
 
     def _sign_ins(self) -> Iterator[Difference]:
         table, left = ExternalSignIn._meta.db_table, dict(self.joined)
