@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Protocol
 
 from django.db.models import Model
 
@@ -18,18 +17,11 @@ Written = dict[tuple[type[Model], int], int]
 _written: ContextVar[Written | None] = ContextVar("written", default=None)
 
 
-class Edited(Protocol):
-    """A row that is sealed with its edition."""
-
-    pk: Any
-    edition: int
-    _meta: Any
-
-
 @contextmanager
 def gathered() -> Iterator[Written]:
     """What is written inside, as it comes."""
-    token = _written.set(found := {})
+    found: Written = {}
+    token = _written.set(found)
     try:
         yield found
     finally:
@@ -43,6 +35,6 @@ def note(model: type[Model], number: int, edition: int) -> None:
         written[model, number] = edition
 
 
-def code_of(row: Edited) -> str:
+def code_of(row: Model) -> str:
     """The name of a row in the record: `substitute:17`."""
     return f"{row._meta.model_name}:{row.pk}"

@@ -11,12 +11,12 @@ from typing import Any, TypeVar
 
 from django.db.models import Model
 
-from accounts.editions import Edited, Written, code_of, note
+from accounts.editions import Written, code_of, note
 from accounts.models.sealing import Sealed
 from policies.events import BACKEND_AGREED, NAMES_CONFIRMED
 from policies.models import Event
 
-EditedRow = TypeVar("EditedRow", bound=Edited)
+EditedRow = TypeVar("EditedRow", bound=Model)
 IN_EVENT = "editions"
 """Where an event tells the editions that its change made."""
 ANSWERS = frozenset({BACKEND_AGREED, NAMES_CONFIRMED, "request.approved", "request.approved_less"})
@@ -48,8 +48,8 @@ class Editions:
 
 
 def among(rows: Iterable[EditedRow]) -> list[EditedRow]:
-    """Those of some rows that are no earlier state.  One query; none for no rows."""
-    held = list(rows)
+    """Those of some rows with editions that are no earlier state.  One query; none for no rows."""
+    held: list[Any] = list(rows)
     if not held:
         return []
     known = _told_of(map(code_of, held))
@@ -66,9 +66,10 @@ def answer_for(rows: Collection[Sealed]) -> None:
         note(type(row), row.pk, row.edition)
 
 
-def next_of(row: Edited) -> int:
+def next_of(row: Any) -> int:
     """The edition beyond the row's own and all that the record tells of it.  One query."""
-    return max(_told_of([code_of(row)]).newest.get(code_of(row), 0), row.edition) + 1
+    newest: int = max(_told_of([code_of(row)]).newest.get(code_of(row), 0), row.edition)
+    return newest + 1
 
 
 def told(written: Written) -> dict[str, int]:

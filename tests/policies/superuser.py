@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from django.db import connection
 from django.db.models import JSONField, Model
@@ -68,7 +69,7 @@ def past_triggers(*statements: str, checks: Sequence[str] = ()) -> None:
 
 def former(model: type[Model], **where: object) -> Callable[[], None]:
     """Keep a copy of rows as they are now, seals and all; called later, it puts them back, as SQL can."""
-    rows: list[dict[str, object]] = list(model._base_manager.filter(**where).values())
+    rows: list[dict[str, Any]] = list(model._base_manager.filter(**where).values())
     assert rows
     json = {field.attname for field in model._meta.concrete_fields if isinstance(field, JSONField)}
     keys = {field.attname: field.column for field in model._meta.concrete_fields}
@@ -80,13 +81,15 @@ def former(model: type[Model], **where: object) -> Callable[[], None]:
             cursor.execute(f"ALTER TABLE {table} DISABLE TRIGGER USER")
             cursor.execute("SET CONSTRAINTS ALL DEFERRED")
             for row in rows:
-                values = {keys[name]: Jsonb(value) if name in json else value for name, value in row.items()}
+                values: dict[Any, Any] = {
+                    keys[name]: Jsonb(value) if name in json else value for name, value in row.items()
+                }
                 columns, others = ", ".join(f'"{name}"' for name in values), ", ".join("%s" for _ in values)
                 news = ", ".join(f'"{name}" = EXCLUDED."{name}"' for name in values)
                 cursor.execute(
                     f"INSERT INTO {table} ({columns}) VALUES ({others})"
                     f" ON CONFLICT ({number}) DO UPDATE SET {news}",
-                    list(values.values()),
+                    [*values.values()],
                 )
 
     return put_back

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 
 import pytest
 from django.core.management import call_command
-from django.db import transaction
+from django.db import connection, transaction
+from django.test.utils import CaptureQueriesContext
 
 from accounts.models import Principal
 from accounts.people import ensure
@@ -18,6 +19,7 @@ from catalog.nodes import Node
 from policies.decisions import duties
 from policies.events import ACCOUNT_NAMED
 from policies.models import Assignment, Event, Grant, Ownership, UserDuty
+from policies.record import newest_editions
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.record.verify import verify, verify_parts
@@ -150,7 +152,7 @@ def test_a_fact_that_ended_and_is_opened_again_with_its_old_seal_is_told(
     ending(world)
     assert whole()
     ended = model.objects.filter(closed__isnull=False).latest("closed", "pk")
-    for row in model.objects.open().filter(opened=ended.closed):  # what took its place
+    for row in model.objects.open().filter(opened=ended.closed or 0):  # what took its place
         past_triggers(f"DELETE FROM {model._meta.db_table} WHERE id = {row.pk}")
     before[ended.pk]()
     assert is_fact_sealed(model.objects.get(pk=ended.pk, closed=None))
@@ -166,3 +168,14 @@ def test_a_duty_that_was_taken_and_is_put_back_is_told(world: World) -> None:
     put_back()
     assert duties.held(zoe, "view_history")  # until the record is replayed
     assert told("userduty")
+
+
+def test_who_decides_asks_once_and_by_an_index(world: World) -> None:
+    shown_as(world.ana, "Ana Lima")
+    with CaptureQueriesContext(connection) as asked:
+        assert newest_editions.among([world.ana]) == [world.ana] and not newest_editions.among([])
+    [query] = asked.captured_queries
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute(f"EXPLAIN {query['sql']}")
+        assert "events_by_edition" in str(cursor.fetchall())

@@ -32,7 +32,8 @@ def differences(known: Editions) -> Iterator[Difference]:
         name, _, number = code.partition(":")
         numbers[name].append(int(number))
     sealed = [model for model in apps.get_models() if issubclass(model, Sealed)]
-    for model in (*sealed, ReviewRow, RequestPart):
+    models: list[type[Model]] = [*sealed, ReviewRow, RequestPart]
+    for model in models:
         name = str(model._meta.model_name)
         mine = numbers.get(name, [])
         for start in range(0, len(mine), BATCH):
