@@ -11,7 +11,7 @@ SEALED = (
 class Migration(migrations.Migration):
     """Seals of before are those of edition 0, so that no row has to be sealed anew."""
 
-    dependencies = [("policies", "0048_seals_of_seats"), ("accounts", "0018_editions")]
+    dependencies = [("policies", "0049_notices_by_code"), ("accounts", "0018_editions")]
 
     operations = [
         *(
