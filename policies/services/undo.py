@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from django.utils.translation import gettext
 
 from accounts.models import Principal
@@ -10,8 +12,11 @@ from catalog.nodes import Node
 from policies import events
 from policies.authority import Actor
 from policies.errors import Conflict, Invalid, NotFound
+from policies.events import EventDraft
 from policies.models import Change
+from policies.record import invariants
 from policies.record.change import change
+from policies.record.pending import ChangeInProgress
 from policies.services.reversal import Reversal
 
 UNDONE = {
@@ -39,14 +44,63 @@ def undo(revision: int, *, by: Actor) -> Node | Principal:
 
     Raises NotFound, Invalid (such a change is not undone), Conflict (it changed again since), Refused.
     """
+    row = _own(revision, by)
+    with change(UNDONE[row.kind], realm=_realm(row), by=by, reason=reason_of(revision)) as current:
+        about = _reversed(revision, current, by)
+    return max(about, key=lambda one: len(one.levels) if isinstance(one, Node) else 0)
+
+
+@dataclass(frozen=True)
+class UndoPlan:
+    """What undoing a change would record, in the order in which it would."""
+
+    change: Change
+    events: tuple[EventDraft, ...]
+
+
+class _Rehearsed(Exception):
+    """Leaves a change that is only rehearsed, and so rolls it back."""
+
+
+def plan(revision: int, *, by: Actor) -> UndoPlan:
+    """What `undo` would do, found by doing all of it and rolling that back.
+
+    Raises what `undo` would raise, and Conflict where nothing is left to undo.
+    """
+    row, drafts = _own(revision, by), tuple[EventDraft, ...]()
+    try:
+        with change(UNDONE[row.kind], realm=_realm(row), by=by) as current:
+            _reversed(revision, current, by)
+            invariants.check(current)
+            drafts = tuple(draft for draft, _ in current.events)
+            raise _Rehearsed
+    except _Rehearsed:
+        pass
+    if not drafts:
+        raise Conflict(gettext("There is nothing left to undo."))
+    return UndoPlan(row, drafts)
+
+
+def reason_of(revision: int) -> str:
+    """The reason that the record gives for an undo."""
+    return f"Undoes change {revision}"
+
+
+def _own(revision: int, by: Actor) -> Change:
     row = Change.objects.filter(revision=revision, actor=by.pseudonym).first()
     if row is None:
-        raise NotFound(gettext("You made no such change."))
+        raise NotFound(gettext(gettext("You made no such change.")))
     if row.kind not in UNDONE:
         raise Invalid(gettext("A change of this kind is not undone; make another one."))
-    realm = Realm.objects.filter(pk=row.realm).first() if row.realm else None
-    with change(UNDONE[row.kind], realm=realm, by=by, reason=f"Undoes change {revision}") as current:
-        found = Reversal(revision, current, by).run()
-        if not found:
-            raise Conflict(gettext("What it was about is no longer there."))
-    return max(found, key=lambda one: len(one.levels) if isinstance(one, Node) else 0)
+    return row
+
+
+def _realm(row: Change) -> Realm | None:
+    return Realm.objects.filter(pk=row.realm).first() if row.realm else None
+
+
+def _reversed(revision: int, current: ChangeInProgress, by: Actor) -> list[Node | Principal]:
+    about = Reversal(revision, current, by).run()
+    if not about:
+        raise Conflict(gettext("What it was about is no longer there."))
+    return about

@@ -1,4 +1,4 @@
-"""Revoking access, with who really loses it and who keeps it by another path; undoing the last change."""
+"""Revoking access, with who really loses it and who keeps it by another path."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from functools import cached_property
 from typing import Any
 
-from django.http import Http404, HttpResponse
+from django.http import Http404
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -15,26 +15,21 @@ from django.utils.translation import gettext as _
 from accounts.models import Principal
 from authzsite.console.access.effects import Shown, out_there
 from authzsite.console.cdap.links import page_of_name
-from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.conflicts import changed_meanwhile
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Note
 from authzsite.console.kit.forms import MANY, ConfirmForm
-from authzsite.console.kit.http import Request, asker_of
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, somebody
-from authzsite.console.kit.methods import reads_and_writes
 from authzsite.console.kit.object_change import ConfirmObjectView
-from authzsite.console.kit.page import say
 from authzsite.console.kit.refusal import refused
 from authzsite.console.kit.replay import Proposal, root_of
 from authzsite.console.sync.backend_state import behind
 from policies.authority import Actor
-from policies.errors import Conflict, PolicyError
+from policies.errors import Conflict
 from policies.previews import grants as previews
 from policies.previews.grants import Preview
 from policies.services import grants
-from policies.services.undo import undo as undo_change
 from policies.simulation.changes import RevokeAccess, Target
 
 
@@ -139,20 +134,3 @@ class RevokeView(ConfirmObjectView):
 
     def back(self) -> str:
         return reverse("console:object", args=[self.object.node.id])
-
-
-@reads_and_writes
-@login_required
-def undo(request: Request, revision: int) -> HttpResponse:
-    """Undo the viewer's own change by the opposite change; the record keeps both."""
-    if request.method != "POST":
-        return redirect(f"{reverse('console:history')}?revision={revision}")
-    try:
-        about = undo_change(revision, by=Actor(asker_of(request), "console"))
-    except PolicyError as problem:
-        say(request, _("Not undone. %(problem)s") % {"problem": problem})
-        return redirect(f"{reverse('console:history')}?revision={revision}")
-    say(request, _("Change %(revision)s is undone") % {"revision": words.number(revision)})
-    if isinstance(about, Principal):
-        return redirect("console:person_groups", id=about.pk)
-    return redirect("console:role" if about.type == "role" else "console:object", id=about.id)

@@ -2,7 +2,7 @@
 
 from django.urls import path
 
-from authzsite.console.access import bulk, revoke
+from authzsite.console.access import bulk, revoke, undo
 from authzsite.console.access import grant as access_grant
 
 urlpatterns = [
@@ -16,5 +16,5 @@ urlpatterns = [
     path("objects/<number:id>/revoke", revoke.RevokeView.as_view(), name="revoke"),
     path("objects/many", bulk.many, name="many"),
     path("objects/many/preview", bulk.BulkGrantView.as_view(preview_only=True), name="many_preview"),
-    path("undo/<number:revision>", revoke.undo, name="undo"),
+    path("undo/<number:revision>", undo.undo, name="undo"),
 ]

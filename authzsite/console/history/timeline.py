@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import Any, ClassVar
 
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as noop
 
@@ -18,10 +19,12 @@ from authzsite.console.kit.display.links import leading
 from authzsite.console.kit.display.parts import Empty, Moment, State, Timeline
 from authzsite.console.sync.applied import arrived, ordered
 from catalog.nodes import Node
-from policies.events import SENTENCES
-from policies.models import Change, ForeignOrder
+from policies.authority import Actor
+from policies.events import SENTENCES, EventDraft
+from policies.models import Change, Event, ForeignOrder
 from policies.record import history
 from policies.record.history import Entry, EventLine, Filter, Sight
+from policies.services.undoable import undoable
 from policies.sync.status import StatusQuestion, SyncStatus, names_by_pseudonym, of_orders, statuses
 
 GAINS = ("grant.added", "role.assigned", "group.joined", "member.added", "denial.removed", "duty.given")
@@ -94,6 +97,8 @@ class TimelineRow:
     claim: SyncClaim | None = None
     orders: bool = False
     applied: State | None = None
+    undo: str = ""
+    """Where the change can be undone, on the first of its lines."""
 
     @property
     def sign(self) -> str:
@@ -244,6 +249,36 @@ def followed(shown: Iterable[TimelineRow]) -> list[TimelineRow]:
     outside = iter(statuses([item.asked(names) for item in asked]) if asked else ())
     orders = of_orders({row.number for row in told if row.orders})
     return [replace(row, applied=_arrived(row, outside, orders)) for row in told]
+
+
+def with_undo(shown: Iterable[TimelineRow], entries: Iterable[Entry], viewer: Principal) -> list[TimelineRow]:
+    """The same rows, with Undo on the first line of each change that the viewer can still take back."""
+    left = set(undoable((entry.change for entry in entries), by=Actor(viewer, "console")))
+    told = []
+    for row in shown:
+        offered = row.number in left
+        left.discard(row.number)
+        told.append(replace(row, undo=reverse("console:undo", args=[row.number])) if offered else row)
+    return told
+
+
+def foreseen(actor: str, drafts: Iterable[EventDraft]) -> list[TimelineRow]:
+    """Lines for what somebody, named by pseudonym, would do: as the record would have them."""
+    change = Change(revision=0, at=timezone.now(), actor=actor)
+    told = [
+        Event(
+            change=change,
+            number=at,
+            kind=draft.kind,
+            object_type=draft.object_type,
+            object_name=draft.object_name,
+            lineage=list(draft.lineage),
+            people=list(draft.people),
+            data=dict(draft.data),
+        )
+        for at, draft in enumerate(drafts)
+    ]
+    return rows([history.Names([change], told).entry(change, told)])
 
 
 def _arrived(

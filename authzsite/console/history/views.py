@@ -182,10 +182,11 @@ def shown(
     entries = [
         entry for entry in found.entries if not asked.revision or entry.change.revision == asked.revision
     ]
+    rows = timeline.followed(timeline.opened(timeline.rows(entries), viewer, seen, given))
     return {
         "question": asked,
         "seen": seen,
-        "rows": timeline.followed(timeline.opened(timeline.rows(entries), viewer, seen, given)),
+        "rows": timeline.with_undo(rows, entries, viewer),
         "pager": _pager(asked, found, export=bool(duties.held(viewer, EXPORT_HISTORY))),
         **timeline.nothing(found, asked.url(before=found.next), _nothing(asked)),
     }

@@ -125,8 +125,9 @@ def past(request: Request, id: int) -> HttpResponse:
     before = number_in(request.GET.get("before", ""))
     found = _changes(seen, limit=50, before=before)
     next_ = f"?before={found.next}" if found.next else ""
+    rows = timeline.opened(timeline.rows(found.entries), seen.circle.asker, seen.circle.sight)
     context = {
-        "rows": timeline.opened(timeline.rows(found.entries), seen.circle.asker, seen.circle.sight),
+        "rows": timeline.with_undo(rows, found.entries, seen.circle.asker),
         "pager": Pager(timeline.as_far(found) or _("Newest first"), "?" if before else "", next_),
         **timeline.nothing(found, next_, Empty(_("Nothing that you may see has changed"))),
     }

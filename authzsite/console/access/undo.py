@@ -1,0 +1,120 @@
+"""Undoing the viewer's own change: what that does is shown first where it is asked for in the history."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.http import HttpResponse
+from django.shortcuts import redirect
+from django.urls import reverse
+from django.utils.translation import gettext as _
+
+from accounts.models import Principal
+from authzsite.console.access.effects import out_there
+from authzsite.console.access.merged_preview import Together
+from authzsite.console.history import timeline
+from authzsite.console.kit.auth import login_required
+from authzsite.console.kit.change_view import Plan
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Crumbs, Diff, DiffLine, Note
+from authzsite.console.kit.http import Request, asker_of
+from authzsite.console.kit.methods import reads_and_writes
+from authzsite.console.kit.page import page, say
+from authzsite.console.sync.backend_state import behind
+from catalog.nodes import Node, nodes
+from policies import events
+from policies.authority import Actor
+from policies.errors import NotFound, PolicyError
+from policies.events import EventDraft
+from policies.previews import grants as previews
+from policies.services.undo import UndoPlan, plan
+from policies.services.undo import undo as undo_change
+
+
+@reads_and_writes
+@login_required
+def undo(request: Request, revision: int) -> HttpResponse:
+    """What undoing the viewer's own change does; a POST does it, and the record keeps both."""
+    by = Actor(asker_of(request), "console")
+    if request.method != "POST":
+        return _asked(request, revision, by)
+    try:
+        about = undo_change(revision, by=by)
+    except PolicyError as problem:
+        say(request, _("Not undone. %(problem)s") % {"problem": problem})
+        return redirect(_change_page(revision))
+    say(request, _("Change %(revision)s is undone") % {"revision": words.number(revision)})
+    if isinstance(about, Principal):
+        return redirect("console:person_groups", id=about.pk)
+    return redirect("console:role" if about.type == "role" else "console:object", id=about.id)
+
+
+def _asked(request: Request, revision: int, by: Actor) -> HttpResponse:
+    number = words.number(revision)
+    context: dict[str, Any] = {
+        "crumbs": Crumbs(((_("History"), reverse("console:history")),)),
+        "heading": _("Undo change %(number)s?") % {"number": number},
+        "button": _("Undo change %(number)s") % {"number": number},
+        "back": _change_page(revision),
+    }
+    try:
+        context |= _planned(plan(revision, by=by))
+    except NotFound:
+        return redirect(_change_page(revision))
+    except PolicyError as problem:
+        note = Note("bad", _("Change %(number)s cannot be undone.") % {"number": number}, str(problem))
+        context |= {"plan": Plan(nothing=True), "notes": (note,)}
+    return page(request, "console/access/undo.html", context, section="history")
+
+
+def _change_page(revision: int) -> str:
+    return f"{reverse('console:history')}?revision={revision}"
+
+
+def _planned(undoing: UndoPlan) -> dict[str, Any]:
+    lead = _("You made it %(when)s. The history keeps both changes.")
+    revoked = Revoked.of(undoing.events)
+    return {
+        "lead": lead % {"when": words.when_in_words(words.moment(undoing.change.at))},
+        "plan": revoked.plan() if revoked else Plan(),
+        "recorded": Diff(tuple(_lines(undoing))),
+    }
+
+
+def _lines(undoing: UndoPlan) -> Iterable[DiffLine]:
+    """Each thing that begins or ends, as the history will have it."""
+    for row in timeline.foreseen(undoing.change.actor, undoing.events):
+        yield DiffLine(row.kind, "", row.sentence)
+
+
+@dataclass(frozen=True)
+class Revoked:
+    """One holder's direct access to some objects, which an undo would take."""
+
+    nodes: tuple[Node, ...]
+    holder: Principal
+    codes: tuple[str, ...]
+
+    @classmethod
+    def of(cls, drafts: Sequence[EventDraft]) -> Revoked | None:
+        """The same of what would be recorded, where it is nothing else."""
+        told = [draft for draft in drafts if not draft.object_name.endswith("/personal role")]
+        people = {draft.people for draft in told}
+        plain = all(draft.kind == events.GRANT_REMOVED and "text" not in draft.data for draft in told)
+        if not plain or len(people) != 1 or len(next(iter(people))) != 1:
+            return None
+        places = tuple(nodes({draft.lineage[-1] for draft in told}).values())
+        holder = Principal.objects.filter(pseudonym=next(iter(people))[0]).first()
+        if holder is None or not places:
+            return None
+        return cls(places, holder, tuple(sorted({str(draft.data["privilege"]) for draft in told})))
+
+    def plan(self) -> Plan:
+        """Who really loses something, and who keeps it by another path."""
+        parts = previews.of_removals(self.nodes, (self.holder,), self.codes)
+        shown = Together(parts, removal=True)
+        deepest = max(self.nodes, key=lambda node: len(node.levels))
+        backend = out_there(behind(deepest), removal=True)
+        return Plan(diff=shown.diff(), tally=shown.tally(), backend=backend)

@@ -1,0 +1,108 @@
+"""Undo where changes are shown: offered in the history while it can work, with what it does shown first."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from catalog.nodes import Node
+from policies.models import Change, Event
+from policies.services import grants
+from policies.services.grants import GrantRequest
+from tests.console.access.test_undo import CASES, facts, role
+from tests.console.settings.test_owners_and_members import posted
+from tests.factories import a_person, a_role, acting, the
+
+Enter = Callable[[str], Client]
+
+
+@pytest.fixture
+def marek(shop: Node, signed_in: Enter) -> Client:
+    a_role(shop, "extra", "allow USE_SCHEMA on schema shop.sales", held_by=("ana",))
+    return signed_in("marek")
+
+
+def last() -> int:
+    return Change.objects.latest("revision").revision
+
+
+def offered(client: Client, address: str = "/history") -> bool:
+    """Whether a page offers to undo the last change."""
+    return f'href="/undo/{last()}"' in client.get(address).content.decode()
+
+
+def give_orders(**window: object) -> Node:
+    """Olivia gives Ana read on the orders."""
+    orders: Node = the("table", "shop.sales.orders")
+    asked: Any = {"way": False, **window}
+    wish = GrantRequest(orders, (a_person("ana"),), ("SELECT_TABLE",), **asked)
+    grants.add(wish, by=acting("olivia"))
+    return orders
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_is_offered_is_shown_before_it_is_done(case: str, marek: Client) -> None:
+    before = facts()
+    address, form = CASES[case]()
+    if case == "an owning member removed":
+        give_orders()
+    posted(marek, address, **form)
+    revision, there, events = last(), facts(), Event.objects.count()
+    assert offered(marek)
+    body = marek.get(f"/undo/{revision}").content.decode()
+    assert "What the history will say" in body
+    assert (last(), facts(), Event.objects.count()) == (revision, there, events)  # looking writes nothing
+    marek.post(f"/undo/{revision}")
+    assert Change.objects.latest("revision").reason == f"Undoes change {revision}"
+    assert f'href="/undo/{revision}"' not in marek.get("/history").content.decode()
+    if case != "an owning member removed":
+        assert facts() == before
+
+
+def test_who_really_loses_something_is_named(shop: Node, signed_in: Enter) -> None:
+    orders, olivia = give_orders(way=True), signed_in("olivia")
+    for page in (f"/objects/{orders.id}/history", f"/people/{a_person('ana').pk}/history"):
+        assert offered(olivia, page), page
+    body = olivia.get(f"/undo/{last()}").content.decode()
+    assert "loses read on orders" in body
+    assert not offered(signed_in("marek"))  # who may see it and did not make it
+
+
+def test_it_is_not_offered_where_it_must_fail(shop: Node, signed_in: Enter) -> None:
+    orders, olivia = give_orders(), signed_in("olivia")
+    given = last()
+    grants.remove(orders, (a_person("ana"),), ("SELECT_TABLE",), by=acting("marek"))
+    assert f"/undo/{given}" not in olivia.get("/history").content.decode()
+    body = olivia.get(f"/undo/{given}").content.decode()
+    assert "cannot be undone" in body
+    assert "It was changed again since." in body
+
+
+def test_who_may_no_more_is_not_offered_it(marek: Client, signed_in: Enter) -> None:
+    orders, olivia = give_orders(), signed_in("olivia")
+    assert offered(olivia, f"/objects/{orders.id}/history")
+    given = last()
+    posted(marek, f"/objects/{the('schema', 'shop.sales').id}/owner", who="user:mia", step="save")
+    assert f"/undo/{given}" not in olivia.get("/history").content.decode()
+    assert "cannot be undone" in olivia.get(f"/undo/{given}").content.decode()
+
+
+def test_what_has_run_out_is_not_given_back(
+    shop: Node, signed_in: Enter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    soon = timezone.now() + timedelta(hours=1)
+    orders, olivia = give_orders(valid_until=soon), signed_in("olivia")
+    grants.remove(orders, (a_person("ana"),), ("SELECT_TABLE",), by=acting("olivia"))
+    assert offered(olivia)
+    monkeypatch.setattr("policies.services.undoable.timezone.now", lambda: soon + timedelta(minutes=1))
+    assert not offered(olivia)
+
+
+def test_another_s_change_has_no_such_page(marek: Client, signed_in: Enter) -> None:
+    posted(marek, f"/roles/{role('browse')}/assign", who="user:mia", step="save")
+    assert signed_in("olivia").get(f"/undo/{last()}")["Location"] == f"/history?revision={last()}"
