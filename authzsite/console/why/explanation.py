@@ -333,3 +333,21 @@ def verdict_text(explanation: Explanation, speak: Words) -> str:
     elif missing:
         parts.append(_("Nothing denies it."))
     return " ".join(parts) or _("No grant would allow it.")
+
+
+def rules_in(explanation: Explanation) -> Iterable[Rule]:
+    """Every rule that an explanation speaks of."""
+    yield from explanation.because
+    yield from _rules_of(explanation.tree)
+
+
+def _rules_of(part: Node) -> Iterable[Rule]:
+    yield from part.rules
+    for child in part.children:
+        yield from _rules_of(child)
+
+
+def group_labels(rules: Iterable[Rule]) -> dict[Any, str]:
+    """The names of the groups that rules are reached by.  One query, none for none."""
+    keys: set[Any] = {station.key for rule in rules for station in rule.via if station.kind == "group"}
+    return {row.pk: row.label for row in Principal.objects.filter(pk__in=keys)} if keys else {}

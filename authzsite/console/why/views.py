@@ -27,7 +27,8 @@ from authzsite.console.kit.page import page
 from authzsite.console.objects import hidden_object
 from authzsite.console.objects.access import ObjectAccess
 from authzsite.console.requests.links import ask, may_ask_for
-from authzsite.console.why.explanation import Words, verdict_text
+from authzsite.console.why.comparison import Comparing
+from authzsite.console.why.explanation import Words, group_labels, rules_in, verdict_text
 from catalog.nodes import Node
 from catalog.queries import find_all
 from lakewarden.law import dialects
@@ -116,8 +117,12 @@ class Question:
         return self.named[0] if len(self.named) == 1 else None
 
     def may_ask(self, place: ObjectAccess) -> bool:
-        """About the viewer always; about others where they may grant, read the history, or are site admin."""
-        if self.person == self.asker or is_service_admin(self.asker) or place.may_grant:
+        """About the viewer always; about others where they may know of them."""
+        return self.person == self.asker or self.may_know_others(place)
+
+    def may_know_others(self, place: ObjectAccess) -> bool:
+        """Whether the viewer may know what others have here: who grants, reads the history, runs the site."""
+        if is_service_admin(self.asker) or place.may_grant:
             return True
         return duties.has(self.asker, "view_history", place.node)
 
@@ -255,8 +260,8 @@ def _answer(asked: Question, place: ObjectAccess, person: Principal, request: Re
         person,
         node,
         owners_along(node),
-        _groups(explanation),
-        timeline.moments_of({rule.opened for rule in _rules(explanation) if rule.opened}),
+        group_labels(rules_in(explanation)),
+        timeline.moments_of({rule.opened for rule in rules_in(explanation) if rule.opened}),
     )
     name = node.ref.full_name or node.name
     mark = "yes" if answer else "deny" if answer.decision.reason == "denied" else "no"
@@ -272,27 +277,17 @@ def _answer(asked: Question, place: ObjectAccess, person: Principal, request: Re
         explanation, f"{terms.action(asked.action, node.type)} {terms.type_of(node.type)} {node.name}"
     )
     beside = _yes(explanation, speak) if answer else _no(explanation, speak, place, request, asked.action)
+    if not answer and asked.may_know_others(place):
+        beside["comparable"] = True
+        if "with" in request.GET:
+            access_log.looked(place.asker, f"why {answer.operation}", node, via="console")
+            comparing = Comparing(place, asked.circle, answer, speak)
+            beside["comparison"] = comparing.compared_with(request.GET["with"].strip()[:300])
     return {
         "verdict": Verdict(mark, heading, f"{verdict_text(explanation, speak)} {when}"),
         "tree": DecisionTree(tree),
         **beside,
     }
-
-
-def _groups(explanation: Explanation) -> dict[Any, str]:
-    keys = {station.key for rule in _rules(explanation) for station in rule.via if station.kind == "group"}
-    return {row.pk: row.label for row in Principal.objects.filter(pk__in=keys)} if keys else {}
-
-
-def _rules(explanation: Explanation) -> Iterable[Any]:
-    yield from explanation.because
-    yield from _tree_rules(explanation.tree)
-
-
-def _tree_rules(node: Any) -> Iterable[Any]:
-    yield from node.rules
-    for child in node.children:
-        yield from _tree_rules(child)
 
 
 def _yes(explanation: Explanation, speak: Words) -> dict[str, Any]:
