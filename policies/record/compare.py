@@ -139,6 +139,32 @@ def turning_points(node: Node, since: Past, until: Past) -> list[Past]:
     return _with_windows([*states, until], sorted(edges))
 
 
+def turning_points_of(person: Principal, realms: Sequence[Node], since: Past, until: Past) -> list[Past]:
+    """The states at which what somebody is given in some realms can have changed, like `turning_points`."""
+    facts = list(_told_of(person, [realm.realm_id for realm in realms], since, until))
+    revisions = {edge for row in facts for edge in (row.opened, row.closed) if edge}
+    inside = sorted(item for item in revisions if since.revision < item <= until.revision)
+    changes = Change.objects.filter(revision__in=inside).values_list("revision", "at").order_by("revision")
+    edges = {edge for row in facts for edge in (row.valid_from, row.valid_until) if edge}
+    return _with_windows([since, *(Past(*change) for change in changes), until], sorted(edges))
+
+
+def _told_of(person: Principal, realms: Sequence[int], since: Past, until: Past) -> Iterable[Fact]:
+    """Every fact true at some time in between by which somebody is given something."""
+    inside = _between(Membership.objects.filter(member=person), since, until)
+    holders = Q(pk=person.pk) | Q(pk__in=inside.values("group"))
+    holding = Principal.objects.filter(holders)
+    assigned = _between(Assignment.objects.filter(holder__in=holding, role__realm__in=realms), since, until)
+    given = Q(holder__in=holding, securable__realm__in=realms) | Q(role__in=assigned.values("role"))
+    yield from _some(inside)
+    yield from _some(assigned)
+    yield from _some(_between(Grant.objects.filter(given), since, until))
+    owned = Ownership.objects.filter(owner__in=holding, securable__realm__in=realms)
+    yield from _some(_between(owned, since, until))
+    admitted = RealmMember.objects.filter(principal__in=holding, realm__in=realms)
+    yield from _some(_between(admitted, since, until))
+
+
 def _with_windows(states: Sequence[Past], edges: Sequence[datetime]) -> list[Past]:
     """The states, and between two of them the moments at which a window opened or closed."""
     found: list[Past] = []

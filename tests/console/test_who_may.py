@@ -48,6 +48,7 @@ PAGES = (
     Page("object_then", "/objects/{table}/then?at=3", DOOR, 404, 404, 200, 200, 200, 200, 404),
     Page("object_evidence", "/objects/{table}/evidence", KEPT, 404, 404, 403, 403, 403, 403, 404, "post"),
     Page("object_columns", "/objects/{table}/columns", DOOR, 404, 404, 200, 200, 200, 404, 404),
+    Page("object_uses", "/objects/{table}/uses", DOOR, 404, 404, 404, 200, 200, 404, 404),
     Page("object_state", "/objects/{table}/state", DOOR, 404, 404, 200, 200, 200, 404, 404),
     Page("grant", "/objects/{table}/grant", DOOR, 404, 404, 403, 200, 200, 404, 404),
     Page("grant", "/objects/{table}/grant", KEPT, 404, 404, 403, 200, 200, 404, 404, "post"),

@@ -374,6 +374,10 @@ class EvidenceForm(ConsoleForm):
     known: QuerySet[Principal] = Principal.objects.none()
     """Those who may be named; to the form anybody else is nobody."""
 
+    def __init__(self, data: Any = None, **kwargs: Any) -> None:
+        super().__init__(data, **kwargs)
+        self.fields["person"].widget.attrs["data-combo"] = f"{reverse('console:names')}?of=people"
+
     def clean_at(self) -> Past | None:
         return moment_of(self.cleaned_data["at"][:40])
 

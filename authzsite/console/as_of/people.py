@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -15,6 +16,7 @@ from accounts.models import Principal
 from authzsite.console.as_of import objects as as_of_objects
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.display.charts import GrowthChart, line
 from authzsite.console.kit.display.links import leading
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Empty, Face, Note, Who
@@ -27,10 +29,12 @@ from catalog.nodes import Node
 from catalog.past import nodes_at
 from lakewarden.law.facts import Slice
 from policies.decisions.lookups.access_report import slice_at
-from policies.record import revisions
+from policies.record import compare, revisions
 from policies.record.revisions import Past
 
 SHOWN = 50
+STEPS = 24
+"""A line has so many steps at most; of more changes so many are looked at, evenly."""
 
 
 @dataclass
@@ -46,6 +50,11 @@ class ReachThen(PersonReach):
     def slices(self) -> list[Slice]:
         revision = self.past.revision
         return [slice_at(self.person, realm, now=self.now, as_of=revision) for realm in self.circle.realms]
+
+    @property
+    def rights_on(self) -> int:
+        """On how many objects rules said something for them then."""
+        return len({rule.object for _, rule in self.rules} & self.places.keys())
 
     @cached_property
     def places(self) -> dict[int, Node]:
@@ -135,6 +144,7 @@ def _answer(asked: AsOfQuery, circle: VisiblePrincipals, person: Principal) -> d
     pager = Pager(words.count(many, *what), asked.url() if asked.after else "", next_)
     return {
         "past": _said(asked, person),
+        "chart": _chart(asked, circle, person),
         "rows": [replace(row, opens=row.node.id in open_) for row in shown],
         "heads": comparison_headings(asked, person),
         "pager": replace(pager, csv=sheet),
@@ -142,6 +152,29 @@ def _answer(asked: AsOfQuery, circle: VisiblePrincipals, person: Principal) -> d
         if asked.compares
         else Empty(gettext("No access then"), gettext("No rule that you can see gave access.")),
     }
+
+
+def _chart(asked: AsOfQuery, circle: VisiblePrincipals, person: Principal) -> GrowthChart | None:
+    """On how many objects somebody had rights, in steps, between the two moments; of one person alone."""
+    since, until = asked.left, asked.right
+    if asked.of or asked.after or since is None or until is None or until.moment <= since.moment:
+        return None
+    turns = compare.turning_points_of(person, circle.realms, since, until)
+    told = _evenly(turns, STEPS)
+    title = gettext("Objects with rights")
+    if len(told) < len(turns):
+        title = gettext("Objects with rights, at %(told)s of %(turns)s changes") % {
+            "told": words.number(len(told)),
+            "turns": words.number(len(turns)),
+        }
+    return line(title, [(past.moment, ReachThen(circle, person, past=past).rights_on) for past in told])
+
+
+def _evenly(turns: Sequence[Past], most: int) -> list[Past]:
+    """The first, the last, and of those between so many that all are no more than `most`."""
+    if len(turns) <= most:
+        return list(turns)
+    return [turns[round(at * (len(turns) - 1) / (most - 1))] for at in range(most)]
 
 
 def answered(asked: AsOfQuery, circle: VisiblePrincipals, person: Principal) -> list[ReachRow] | None:

@@ -13,13 +13,12 @@ from django.utils.translation import gettext as _
 from authzsite.console.history import timeline
 from authzsite.console.home.summary import HomeSummary
 from authzsite.console.kit.display import words
+from authzsite.console.kit.display.charts import spark
 from authzsite.console.kit.display.lists import Spark, Tile
 from authzsite.console.kit.display.parts import State
 from policies.decisions.lookups import counts
 
 DAYS = 7
-WIDE, HIGH = 112, 20
-"""The size of the line of changes, in its own units."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +37,7 @@ class Numbers:
             _("Changes in %(days)s days") % {"days": DAYS},
             words.number(sum(changes)),
             url=reverse("console:history"),
-            spark=spark(changes, self.desk.now),
+            spark=_line(changes, self.desk.now),
         )
         ends = self.desk.endings
         first = _("next %(until)s") % {"until": words.on(ends[0].until)} if ends else _("none")
@@ -76,12 +75,8 @@ def _more(now: int, before: int) -> str:
     return text % {"many": words.number(abs(now - before))}
 
 
-def spark(numbers: Sequence[int], now: datetime) -> Spark:
+def _line(numbers: Sequence[int], now: datetime) -> Spark:
     """A line through the numbers, one a day, and the same in words."""
-    most, step = max(max(numbers), 1), WIDE / (len(numbers) - 1)
-    points = [(round(at * step, 1), round(HIGH - HIGH * many / most, 1)) for at, many in enumerate(numbers)]
-    line = " ".join(f"{x:g} {y:g}" for x, y in points)
     first = dateformat.format(timezone.localtime(now) - timedelta(days=len(numbers) - 1), "l")
     told = ", ".join(map(words.number, numbers))
-    text = _("Changes a day, %(first)s to today: %(told)s") % {"first": first, "told": told}
-    return Spark(f"M0 {HIGH}V{points[0][1]:g}L{line}V{HIGH}z", f"M{line}", text)
+    return spark(numbers, _("Changes a day, %(first)s to today: %(told)s") % {"first": first, "told": told})

@@ -14,7 +14,7 @@ from django.utils.translation import gettext
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
-from authzsite.console.kit.display.lists import Toggle
+from authzsite.console.kit.display.lists import Spark, Toggle
 from authzsite.console.kit.display.parts import Action, Chip, Face, Path, Reason, State, Who
 from authzsite.console.objects.access import ObjectAccess
 from authzsite.console.sync.backend_state import Foreign
@@ -30,6 +30,15 @@ SOON = timedelta(days=14)
 
 
 @dataclass(frozen=True)
+class UseLine:
+    """How often somebody used an object in the last days, with the page that shows each day."""
+
+    spark: Spark | None
+    text: str
+    url: str
+
+
+@dataclass(frozen=True)
 class AccessRow:
     """One line of the table; a group's line carries an `id`, its people's lines are `under` it."""
 
@@ -42,6 +51,7 @@ class AccessRow:
     since: str = ""
     action: Action | None = None
     applied: State | None = None
+    used: UseLine | None = None
     id: str = ""
     open: bool = False
     fold_url: str = ""
@@ -75,6 +85,7 @@ class AccessTable:
     since: dict[int, datetime] = field(default_factory=dict)
     locked: dict[int, Reason] = field(default_factory=dict)
     applied: dict[int, State | None] = field(default_factory=dict)
+    used: dict[int, UseLine] = field(default_factory=dict)
 
     @cached_property
     def map(self) -> AccessMap:
@@ -191,6 +202,7 @@ class AccessTable:
             since=since,
             action=self._action(access),
             applied=self.applied.get(access.principal.pk),
+            used=self.used.get(access.principal.pk),
         )
 
     def _note(self, principal: Principal) -> str:
@@ -262,6 +274,13 @@ class AccessTable:
         """What the lines say is given, by principal, to learn how far it has come outside."""
         given = (item for item in self._told if self._gets(item))
         return {item.principal.pk: self._grant(item) for item in given}
+
+    def people_of(self) -> dict[int, list[int]]:
+        """Whose uses count for each line: a person's own, for a group those of all its people."""
+        return {
+            item.principal.pk: self.map.members.get(item.principal.pk, [item.principal.pk])
+            for item in self._told
+        }
 
     def _gets(self, access: Access) -> bool:
         """Whether a line gives something: a denial alone has nothing that could arrive."""

@@ -3,6 +3,7 @@
 from django.urls import path
 
 from authzsite.console.objects import owner, owners
+from authzsite.console.objects import uses as object_uses
 from authzsite.console.objects import views as objects_views
 
 urlpatterns = [
@@ -13,6 +14,7 @@ urlpatterns = [
     path("objects/<number:id>/history", objects_views.history_tab, name="object_history"),
     path("objects/<number:id>/sync", objects_views.sync_tab, name="object_sync"),
     path("objects/<number:id>/columns", objects_views.columns_tab, name="object_columns"),
+    path("objects/<number:id>/uses", object_uses.uses, name="object_uses"),
     path("objects/<number:id>/state", objects_views.state, name="object_state"),
     path("objects/<number:id>/owner", owner.OwnerView.as_view(), name="object_owner"),
     path("owners.csv", owners.as_csv, name="owners_csv"),

@@ -26,7 +26,7 @@ from authzsite.console.kit.display.tables import in_chunks
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
-from authzsite.console.objects import rules
+from authzsite.console.objects import rules, uses
 from authzsite.console.objects.access import get_object_or_404, get_past_object_or_404
 from authzsite.console.objects.access_table import SHOWN, AccessTableFilter, ends_of
 from authzsite.console.objects.header import ObjectHeader
@@ -92,6 +92,7 @@ def _access(head: ObjectHeader) -> dict[str, Any]:
     if head.there is not None:
         grants = who_has.grants()
         who_has.applied = dict(zip(grants, applied.of(list(grants.values())), strict=True))
+    who_has.used = uses.lines(head.node, who_has.people_of())
     rows = who_has.rows()
     more = who_has.asked.after + SHOWN
     return {
@@ -103,6 +104,8 @@ def _access(head: ObjectHeader) -> dict[str, Any]:
         "summary": who_has.summary(),
         "next": who_has.asked.url(after=more) if more < len(who_has.wanted) else "",
         "csv": reverse("console:object_csv", args=[head.node.id]),
+        "used": bool(who_has.used),
+        "uses_url": reverse("console:object_uses", args=[head.node.id]),
         "empty": _nobody(head),
         **_beside(head),
         **on_object(head.place),

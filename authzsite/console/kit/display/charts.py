@@ -10,6 +10,7 @@ from typing import ClassVar
 from django.utils.translation import gettext
 
 from authzsite.console.kit.display import words
+from authzsite.console.kit.display.lists import Spark
 
 WIDE, HIGH = 640, 96
 """The size of a line, in its own units; it is stretched to the room there is."""
@@ -42,6 +43,8 @@ class GrowthChart:
     last: str
     least: str
     most: str
+    rows: tuple[tuple[str, str], ...] = ()
+    """Each moment with its number, for the table behind."""
 
 
 def line(title: str, points: Sequence[tuple[datetime, int]]) -> GrowthChart | None:
@@ -74,13 +77,15 @@ def line(title: str, points: Sequence[tuple[datetime, int]]) -> GrowthChart | No
         words.moment(end),
         "0",
         words.number(most),
+        tuple((words.moment(at), words.number(number)) for at, number in points),
     )
 
 
 def _turn(before: int, now: int) -> str:
     if now == before:
         return gettext("as many as before")
-    return f"{words.number(abs(now - before))} {'more' if now > before else 'fewer'}"
+    text = gettext("%(many)s more") if now > before else gettext("%(many)s fewer")
+    return text % {"many": words.number(abs(now - before))}
 
 
 @dataclass(frozen=True)
@@ -143,3 +148,17 @@ def by_day(
         text = gettext("%(text)s; %(many)s went wrong") % {"text": text, "many": words.number(sum(wrong))}
     measures = len(numbers) * DAY_WIDE, *ends, words.number(most)
     return DayChart(title, text, tuple(drawn), *measures, head or gettext("Changes"), any_bad=any(wrong))
+
+
+SPARK_WIDE, SPARK_HIGH = 112, 20
+
+
+def spark(numbers: Sequence[int], text: str) -> Spark:
+    """A small line through numbers, oldest first; `text` says the same in words."""
+    most, step = max(max(numbers), 1), SPARK_WIDE / (len(numbers) - 1)
+    points = [
+        (round(at * step, 1), round(SPARK_HIGH - SPARK_HIGH * many / most, 1))
+        for at, many in enumerate(numbers)
+    ]
+    line = " ".join(f"{x:g} {y:g}" for x, y in points)
+    return Spark(f"M0 {SPARK_HIGH}V{points[0][1]:g}L{line}V{SPARK_HIGH}z", f"M{line}", text)

@@ -1,0 +1,222 @@
+"""Who used an object, and what lies in it, in the last days: a line in each row, and two pictures."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime, timedelta
+from functools import cached_property
+from typing import Any
+from urllib.parse import urlencode
+
+from django.http import Http404, HttpResponse
+from django.urls import reverse
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from accounts.models import Principal
+from authzsite.console.kit.auth import login_required
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.charts import DayChart, by_day, spark
+from authzsite.console.kit.display.heat_map import HeatMap, heat_map
+from authzsite.console.kit.display.lists import Pager, Toggle
+from authzsite.console.kit.display.parts import Crumbs, Empty
+from authzsite.console.kit.http import Request, number_in
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
+from authzsite.console.kit.methods import reads
+from authzsite.console.kit.page import page
+from authzsite.console.objects.access import ObjectAccess, get_object_or_404
+from authzsite.console.objects.access_table import AccessTable, AccessTableFilter, UseLine
+from catalog.nodes import Node, nodes
+from policies.analytics import use_counts
+from policies.decisions import ask
+from policies.record import access_log
+
+SHORT, LONG = 30, 90
+PEOPLE, OBJECTS, LOOKED = 20, 12, 60
+"""A heat map has so many people and objects; so many objects are looked at to find those that are shown."""
+
+
+def first_day(days: int) -> datetime:
+    """The beginning of the first of so many days, of which the last is today."""
+    today = timezone.localtime().replace(hour=0, minute=0, second=0, microsecond=0)
+    return today - timedelta(days=days - 1)
+
+
+def lines(node: Node, groups: Mapping[int, Collection[int]]) -> dict[int, UseLine]:
+    """The line of each holder, a group with that of its people; nothing where nobody reported.  One query."""
+    since = first_day(SHORT)
+    people = {person for inside in groups.values() for person in inside}
+    used = use_counts.by_day(use_counts.used_in(node, since=since), people) if people else {}
+    if not used:
+        return {}
+    return {holder: _line(node, holder, _numbers(used, inside, since)) for holder, inside in groups.items()}
+
+
+def _numbers(
+    used: Mapping[int, Mapping[date, int]], people: Collection[int], since: datetime, days: int = SHORT
+) -> list[int]:
+    all_days = [(since + timedelta(days=at)).date() for at in range(days)]
+    return [sum(used.get(person, {}).get(day, 0) for person in people) for day in all_days]
+
+
+def _line(node: Node, holder: int, numbers: Sequence[int]) -> UseLine:
+    many = words.count(sum(numbers), "use")
+    text = _("%(many)s in %(days)s days") % {"many": many, "days": len(numbers)}
+    drawn = spark(numbers, text) if any(numbers) else None
+    url = f"{reverse('console:object_uses', args=[node.id])}?{urlencode({'who': holder})}"
+    return UseLine(drawn, many if any(numbers) else _("Not used"), url)
+
+
+@dataclass(frozen=True)
+class UseQuery:
+    """One object, one viewer, so many days; of one person, or of everybody a page at a time."""
+
+    place: ObjectAccess
+    days: int
+    who: int
+    after: int
+
+    @property
+    def node(self) -> Node:
+        return self.place.node
+
+    @cached_property
+    def circle(self) -> VisiblePrincipals:
+        return VisiblePrincipals(self.place.asker)
+
+    @cached_property
+    def since(self) -> datetime:
+        return first_day(self.days)
+
+    @cached_property
+    def rows(self) -> Any:
+        return use_counts.used_in(self.node, since=self.since)
+
+    def url(self, **changed: object) -> str:
+        kept = {
+            "days": self.days if self.days != SHORT else "",
+            "who": self.who,
+            "after": self.after,
+            **changed,
+        }
+        return "?" + urlencode({name: value for name, value in kept.items() if value})
+
+    def toggles(self) -> tuple[Toggle, ...]:
+        return tuple(
+            Toggle(words.count(days, "day"), self.url(days=days, after=""), days == self.days)
+            for days in (SHORT, LONG)
+        )
+
+
+@reads
+@login_required
+def uses(request: Request, id: int) -> HttpResponse:
+    """Who used what in it, or with `who` how often one person did day by day."""
+    place = get_object_or_404(request, id)
+    if not place.may_look:
+        raise Http404
+    asked = UseQuery(
+        place,
+        LONG if request.GET.get("days") == str(LONG) else SHORT,
+        number_in(request.GET.get("who", "")) or 0,
+        number_in(request.GET.get("after", "")) or 0,
+    )
+    access_log.looked(place.asker, "uses", place.node, via="console")
+    context = _of_one(asked) if asked.who else _of_all(asked)
+    name = place.node.name
+    above = [(item.name, reverse("console:object", args=[item.id])) for item in place.node.above()]
+    shell = {
+        "crumbs": Crumbs((*above, (name, reverse("console:object", args=[place.node.id])))),
+        "lead": _("As jobs reported it. It shows what was used, not what is allowed."),
+        "toggles": asked.toggles(),
+        "back": asked.url(who="", after="") if asked.who else "",
+        "empty": Empty(
+            _("Nobody used it in these days"),
+            _("Or no job reported it: programs that are not guarded report nothing."),
+            level=2,
+        ),
+    }
+    revision = place.slice.revision
+    return page(
+        request,
+        "console/objects/uses.html",
+        {**shell, **context},
+        section="catalog",
+        realm=place.node.realm,
+        revision=revision,
+    )
+
+
+def _of_one(asked: UseQuery) -> dict[str, Any]:
+    """One holder's uses day by day; of a group those of its people."""
+    holder = asked.circle.meet(asked.who)
+    people = [holder.pk]
+    if holder.kind == Principal.Kind.GROUP:
+        people = AccessTable(asked.place, AccessTableFilter()).map.members.get(holder.pk, [])
+    used = use_counts.by_day(asked.rows, people)
+    numbers = _numbers(used, people, asked.since, asked.days)
+    days = [(asked.since + timedelta(days=at), many) for at, many in enumerate(numbers)]
+    heading = _("Use of %(object)s by %(who)s") % {"object": asked.node.name, "who": holder.label}
+    return {"heading": heading, "picture": _chart(days)}
+
+
+def _chart(days: Sequence[tuple[datetime, int]]) -> DayChart | None:
+    return by_day(_("Uses a day"), days, head=_("Uses"))
+
+
+def _of_all(asked: UseQuery) -> dict[str, Any]:
+    """People by objects, the most active first, as far as the viewer may know of them."""
+    users = use_counts.users(asked.rows, asked.circle.people().exclude(kind="group"))
+    shown = users[asked.after : asked.after + PEOPLE]
+    people = {row.pk: row for row in Principal.objects.filter(pk__in=shown)}
+    objects, more = _objects(asked)
+    return {
+        "heading": _("Who uses what in %(name)s") % {"name": asked.node.name},
+        "picture": _map(asked, [people[key] for key in shown], objects, more) if shown and objects else None,
+        "pager": _pager(asked, len(users), len(shown)) if len(users) > PEOPLE else None,
+    }
+
+
+def _objects(asked: UseQuery) -> tuple[list[Node], bool]:
+    """The most used objects that the viewer may see, and whether there are more than are shown."""
+    slice_, now = asked.place.slice, asked.place.now
+    most_used = use_counts.most_used(asked.rows, LOOKED)
+    places = nodes(most_used)
+    seen = [places[key] for key in most_used if key in places and ask.may_see(slice_, places[key], now=now)]
+    return seen[:OBJECTS], len(seen) > OBJECTS
+
+
+def _map(asked: UseQuery, people: Sequence[Principal], objects: Sequence[Node], more: bool) -> HeatMap:
+    rows, columns = (
+        {row.pk: at for at, row in enumerate(people)},
+        {one.id: at for at, one in enumerate(objects)},
+    )
+    counted = use_counts.pairs(asked.rows, list(rows), list(columns))
+    text = (
+        _("The %(many)s most used objects, the most active people first. Darker means more uses.")
+        if more
+        else _("%(many)s used, the most active people first. Darker means more uses.")
+    )
+    many = words.number(len(objects)) if more else words.count(len(objects), "object")
+    return heat_map(
+        _("Uses in %(days)s days") % {"days": asked.days},
+        text % {"many": many},
+        [row.label for row in people],
+        [one.name for one in objects],
+        {
+            (rows[person], columns[key]): (times, words.moment(last))
+            for (person, key), (times, last) in counted.items()
+        },
+    )
+
+
+def _pager(asked: UseQuery, many: int, shown: int) -> Pager:
+    first, last = asked.after + 1, asked.after + shown
+    text = _("People %(first)s to %(last)s of %(many)s") % {
+        "first": words.number(first),
+        "last": words.number(last),
+        "many": words.number(many),
+    }
+    before = asked.url(after=max(0, asked.after - PEOPLE) or "") if asked.after else ""
+    return Pager(text, before, asked.url(after=last) if last < many else "")
