@@ -29,7 +29,10 @@ STYLES = tuple(
 LIBRARY = "django_htmx/htmx-2.min.js"
 SCRIPTS = tuple(
     f"js/{name}.js"
-    for name in ("console", "wait", "tree", "palette", "combo", "grid", "passkey", "review", "ticks", "walk")
+    for name in (
+        *("console", "wait", "tree", "palette", "combo", "dates"),
+        *("grid", "passkey", "review", "ticks", "walk"),
+    )
 )
 TYPES = {
     "console.css": "text/css; charset=utf-8",

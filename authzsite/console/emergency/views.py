@@ -134,6 +134,7 @@ class EmergencyForm(ConsoleForm):
 
     def __init__(self, data: Any = None, **kwargs: Any) -> None:
         super().__init__(data, **kwargs)
+        self.fields["what"].widget.attrs["data-combo"] = f"{reverse('console:names')}?of=objects"
         longest, hours = emergency_access.longest(), self.fields["hours"]
         hours.choices = [(hour, words.count(hour, "hour")) for hour in range(1, longest + 1)]
         wrong = _("An emergency lasts 1 to %(longest)s hours.") % {"longest": longest}

@@ -16,6 +16,12 @@ from authzsite.console.kit.forms import BoundField, ConsoleForm, TextField
 from authzsite.console.kit.inputs.dates import Skipped, When, local_moment
 
 
+class MomentInput(forms.TextInput):
+    """A date and a time, in the browser's own calendar; the page offers dates to choose from beside it."""
+
+    input_type = "datetime-local"
+
+
 class MomentField(TextField):
     """A date and a time in the reader's own zone.  A time that its clock skips is refused.
 
@@ -25,7 +31,7 @@ class MomentField(TextField):
     wrong = gettext_lazy("Give a date and a time.")
 
     def __init__(self, *, later: bool = False, **kwargs: Any) -> None:
-        kwargs.setdefault("widget", forms.TextInput(attrs={"class": "input fit", "type": "datetime-local"}))
+        kwargs.setdefault("widget", MomentInput(attrs={"class": "input fit"}))
         kwargs.setdefault("error_messages", {"required": self.wrong})
         super().__init__(max_length=40, **kwargs)
         self.later = later

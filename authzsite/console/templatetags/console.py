@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from urllib.parse import urlencode
 
 from django import template
 from django.template.loader import render_to_string
@@ -14,6 +15,7 @@ from django.utils.translation import gettext
 
 from authzsite.console.help import glossary
 from authzsite.console.kit.display import terms, words
+from authzsite.console.kit.inputs.date_presets import WAYS
 
 register = template.Library()
 register.filter("number", words.number)
@@ -44,3 +46,25 @@ def term(code: str) -> SafeString:
 def part(shown: Any) -> str:
     """Draw a part by its own template; nothing for None."""
     return render_to_string(shown.template, {"it": shown}) if shown else ""
+
+
+@register.inclusion_tag("console/kit/presets.html", takes_context=True)
+def dates_for(context: dict[str, Any], id: str, way: str, name: str = "") -> dict[str, Any]:
+    """Dates to choose from beside the field of that id; `way` is one of `since`, `then` and `ahead`.
+
+    With the `name` of the field in an address they are links that keep the rest of that address.
+    """
+    presets = list(WAYS[way]())
+    if not name:
+        return {"id": id, "presets": presets}
+    asked = context["request"].GET
+    rest = [(key, value) for key, value in asked.items() if key not in (name, "before", "after")]
+    links = [
+        {
+            "label": one.label,
+            "url": f"?{urlencode([*rest, (name, one.value)])}",
+            "current": asked.get(name) == one.value,
+        }
+        for one in presets
+    ]
+    return {"id": id, "presets": links, "links": True}
