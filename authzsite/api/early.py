@@ -11,7 +11,6 @@ from authzsite.api import outage
 from authzsite.api.gravitino import entry as gravitino
 from authzsite.api.herd import bodies
 from authzsite.api.herd.problems import information
-from authzsite.api.scim import views as scim
 from authzsite.api.surface import respond
 from authzsite.api.v1.call import problem
 from authzsite.console.kit import error_pages
@@ -45,7 +44,9 @@ def in_form(request: HttpRequest, status: int, text: str) -> HttpResponse | None
     if path.startswith(("/v1/execute/", "/v3/")):
         return HttpResponse(text, status=status, content_type="text/plain; charset=utf-8")
     if path.startswith("/scim/"):
-        return scim.in_form(status, text)
+        from authzsite.api.scim.views import in_form as scim_form  # slow to load, and seldom needed
+
+        return scim_form(status, text)
     if path.startswith("/v1/data/"):
         return respond({"code": "refused", "message": text}, status)
     if path.startswith(("/access/", "/.well-known/")):

@@ -30,6 +30,9 @@ from authzsite.demo import passwords, shop
 from authzsite.embedded import keeper
 from authzsite.environment import CHECKOUT, Environment, read_or_exit, refuse
 
+CURRENT = "step migrate is not needed"
+STEP = "step "
+"""What `manage.py prepare` says when nothing is to be migrated, and before the name of what it has done."""
 HOST = "127.0.0.1"
 STOP_WAIT = 10.0  # seconds until a part that does not stop is killed
 MOST_DEATHS = 5  # of one part, within
@@ -128,8 +131,7 @@ class Run:
         say("Lakewarden starts; Ctrl-C stops it.")
         self._start_servers()
         self._prepare()
-        self.parts = [Part(name, command) for name, command in _commands(self.port).items()]
-        self.parts[0].start()  # alone, as all of them at once would share the cores
+        self._start_web()
         self._await_web()
         for part in self.parts[1:]:
             part.start()
@@ -216,16 +218,41 @@ class Run:
         say(f"  {name:<9} {what}, embedded in {_shown(server.home)}")
 
     def _prepare(self) -> None:
-        steps = [["facts", "--if-new"], ["demo"]]
-        # a second start has nothing to migrate, and what is looked at before migrating takes seconds
-        if _manage("migrate", "--check", "--skip-checks").returncode:
-            steps.insert(0, ["migrate", "--no-input", "--verbosity=0"])
-        for words in steps:
-            done = _manage(*words)
-            if done.returncode:
-                sys.stderr.write(done.stdout)
-                raise Failed(f"`manage.py {words[0]}` failed; its words are above")
-            say(f"  {words[0]:<9} done")
+        """Migrations, seals and the demo in one process; where nothing is migrated, web starts meanwhile."""
+        told = []
+        with subprocess.Popen(
+            [sys.executable, "manage.py", "prepare"],
+            cwd=CHECKOUT,
+            env=os.environ | {"PYTHONUNBUFFERED": "1"},
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            preexec_fn=lambda: keeper.die_with_parent(signal.SIGTERM),
+        ) as process:
+            try:
+                for line in process.stdout or ():
+                    told.append(line)
+                    self._hear(line)
+            except BaseException:
+                process.kill()
+                raise
+        if process.returncode:
+            sys.stderr.write("".join(told))
+            raise Failed("`manage.py prepare` failed; its words are above")
+
+    def _hear(self, line: str) -> None:
+        """What the preparation says of itself."""
+        if line.strip() == CURRENT:
+            self._start_web()
+        elif line.startswith(STEP):
+            say(f"  {line.removeprefix(STEP).strip():<9} done")
+
+    def _start_web(self) -> None:
+        """Before the others, as all of them at once would share the cores."""
+        if not self.parts:
+            self.parts = [Part(name, command) for name, command in _commands(self.port).items()]
+            self.parts[0].start()
 
     def _await_web(self) -> None:
         deadline = time.monotonic() + READY_WAIT
@@ -235,18 +262,6 @@ class Run:
                 return
             time.sleep(0.1)
         raise Failed(f"the web server does not answer at {self.address}")
-
-
-def _manage(*words: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "manage.py", *words],
-        cwd=CHECKOUT,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        check=False,
-    )
 
 
 def _commands(port: int) -> dict[str, list[str]]:
