@@ -217,6 +217,8 @@ class TwoPeople:
         if rule.privilege == OWNER:
             return _("owner of %(type)s %(name)s") % told
         label = terms.right(rule.privilege, type_, self.speak.place.kind)
+        if rule.privilege.startswith("USE_"):
+            return f"{label} {name}"
         return _("%(label)s on %(type)s %(name)s") % {"label": label, **told}
 
     def _denied(self) -> Iterable[ComparedRow]:

@@ -64,7 +64,7 @@ def line(title: str, points: Sequence[tuple[datetime, int]]) -> GrowthChart | No
         title,
         path,
         f"{path}V{HIGH}H0z",
-        gettext("%(title)s: %(before)s on %(start)s, %(now)s on %(end)s; %(before2)s.")
+        gettext("%(title)s: %(before)s (%(start)s), then %(now)s (%(end)s); %(before2)s.")
         % {
             "title": title,
             "before": words.number(before),
