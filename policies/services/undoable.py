@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -14,6 +14,7 @@ from accounts.models import Membership, Principal
 from accounts.record import Fact
 from catalog.nodes import Node, nodes
 from lakewarden.law import dialects
+from lakewarden.law.facts import Slice
 from policies import events
 from policies.authority import Actor
 from policies.decisions import ask, site_permissions, slices
@@ -96,6 +97,8 @@ class _Rights:
 
     who: Principal
     by: Actor
+    slices: dict[int, Slice] = field(default_factory=dict)
+    """Those of each realm, read once."""
 
     def over(self, revisions: Collection[int]) -> frozenset[int]:
         rows = list(Event.objects.filter(change__in=revisions))
@@ -154,7 +157,9 @@ class _Rights:
 
     def _can(self, operation: str, node: Node) -> bool:
         now = timezone.now()
-        return bool(ask.answer(slices.current(self.who, node, now=now), operation, node, now=now))
+        if node.realm_id not in self.slices:
+            self.slices[node.realm_id] = slices.current(self.who, node, now=now)
+        return bool(ask.answer(self.slices[node.realm_id], operation, node, now=now))
 
 
 def _root(node: Node) -> Node:
