@@ -89,7 +89,7 @@ def reason_of(revision: int) -> str:
 def _own(revision: int, by: Actor) -> Change:
     row = Change.objects.filter(revision=revision, actor=by.pseudonym).first()
     if row is None:
-        raise NotFound(gettext(gettext("You made no such change.")))
+        raise NotFound(gettext("You made no such change."))
     if row.kind not in UNDONE:
         raise Invalid(gettext("A change of this kind is not undone; make another one."))
     return row
