@@ -64,11 +64,13 @@ def of_tables() -> Iterator[tuple[Text, str]]:
     from authzsite.console.help import glossary
     from authzsite.console.kit.display.terms import CONTAINERS, plural_of
     from catalog.models import Securable
+    from lakewarden.backends import kinds
     from lakewarden.law import dialects
     from policies import events, notices, sentences
     from policies.analytics import hint_kinds
     from policies.analytics.pipelines import known
     from policies.models import emergencies, pipelines, requests, review_states
+    from policies.sync.backends.kinds import BUILT_IN
 
     for law in dialects.every():
         for right in law.privileges.values():
@@ -84,9 +86,15 @@ def of_tables() -> Iterator[tuple[Text, str]]:
             name = type_.replace("_", " ")
             yield Text(name, "", "kind of object"), "lakewarden/law/dialects"
             yield Text(name, plural_of(name)), "lakewarden/law/dialects"
-    for heading, some in glossary.GROUPS:
+    for code in BUILT_IN:
+        backend = kinds.get(code)
+        some = [backend.label, backend.experimental]
+        for item in backend.fields:
+            some += [item.label, item.help, *(word for _, word in item.choices)]
+        yield from ((Text(text), "policies/sync/backends") for text in some if text)
+    for heading, items in glossary.GROUPS:
         yield Text(heading), "authzsite/console/help/glossary.py"
-        for item in some:
+        for item in items:
             yield from ((Text(text), "authzsite/console/help/glossary.py") for text in (item.word, item.text))
     for sentence in events.SENTENCES.values():
         yield Text(f"{{actor}} {sentence}"), "policies/events.py"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
+from django.utils.translation import ngettext
 
 
 class AccessCounter(models.Model):
@@ -44,8 +45,9 @@ class Checkpoint(models.Model):
     @property
     def counted(self) -> str:
         """What of the log the note is over, its number left out."""
-        one = {self.Log.CHANGES: "change", self.Log.ACCESS: "refusal or look"}
-        return one[self.Log(self.log)] if self.size == 1 else self.get_log_display()
+        if self.log == self.Log.CHANGES:
+            return ngettext("change", "changes", self.size)
+        return ngettext("refusal or look", "refusals and looks", self.size)
 
 
 class Verification(models.Model):

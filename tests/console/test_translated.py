@@ -18,6 +18,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import Principal, User
+from authzsite.console.accounts.tokens import TOLD
 from catalog.models import Placement
 from catalog.nodes import Node
 from policies.models import AccessRequest, Change, RequestStep, Review, SeparationRule
@@ -31,10 +32,30 @@ LEDGER = Path(__file__).with_name("untranslated.json")
 ATTRIBUTES = ("alt", "aria-label", "content", "data-label", "placeholder", "title")
 UNREAD = {"code", "head", "kbd", "pre", "script", "style", "q", "blockquote"}
 """What is code, or somebody's own words."""
+UNTRANSLATED = {"zone", "language", "formats"}
+"""Lists of names that each language writes alike."""
 WORD = re.compile(r"[^\W\d_]{2,}")
 NAME = re.compile(r"[\w*]*[._:*/@=-][\w.*:/@=-]*")
 """One word with a dot, a colon, an underscore: the name of an object, a person, a role."""
-PROPER = {"AWS", "CDAP", "CSV", "Ctrl", "Herd", "Lakewarden", "PostgreSQL", "UTC"}
+PROPER = set(
+    [
+        "AWS",
+        "Apache",
+        "CDAP",
+        "CSV",
+        "Ctrl",
+        "Gravitino",
+        "HDFS",
+        "Herd",
+        "Lakewarden",
+        "MariaDB",
+        "Metalake",
+        "MySQL",
+        "PostgreSQL",
+        "UTC",
+        "WebHDFS",
+    ]
+)
 
 
 class Texts(HTMLParser):
@@ -52,7 +73,7 @@ class Texts(HTMLParser):
             if tag != "meta" and name in given:
                 self.found.append(outside_marks(given[name] or "")[0])
         looks = (given.get("class") or "").split()
-        if tag in UNREAD or {"mono", "face"} & set(looks) or given.get("name") == "zone":
+        if tag in UNREAD or {"mono", "face"} & set(looks) or given.get("name") in UNTRANSLATED:
             self._open.append(tag)
 
     def handle_endtag(self, tag: str) -> None:
@@ -92,6 +113,7 @@ def names_there() -> re.Pattern[str]:
         *RequestStep.objects.values_list("text", flat=True),
         *AccessRequest.objects.values_list("reason", flat=True),
         *Review.objects.values_list("title", flat=True),
+        *TOLD,
         *SeparationRule.objects.values_list("name", flat=True),
     ]
     known = sorted(

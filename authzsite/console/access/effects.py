@@ -8,7 +8,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
-from django.utils.translation import gettext, ngettext
+from django.utils.translation import gettext, ngettext, pgettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.kit.display import terms, words
@@ -24,6 +24,7 @@ COUNTED = {"lose": "lose", "gain": "gain", "lacking": "", "same": "", "denied": 
 """What becomes of people, in the order in which it is counted, and how its count looks."""
 SIGNS = {"lose": "lose", "gain": "gain", "lacking": "lack", "same": "same", "denied": "stop"}
 SAID = ("use", "read", "write", "grant")
+ACTS = {"read": pgettext_lazy("to do", "read"), "write": pgettext_lazy("to do", "write")}
 
 
 @dataclass(frozen=True)
@@ -186,8 +187,9 @@ class Shown:
         name, found = self.name, set(actions)
         if "read" in found and "use" in found and self.node.type in terms.CONTAINERS:
             found.discard("read")
-        plain = [action for action in SAID if action in found and action in ("read", "write")]
-        told = [f"{words.listed(plain)} {name}"] if plain else []
+        plain = [str(word) for action, word in ACTS.items() if action in found]
+        values = {"verbs": words.listed(plain), "names": name}
+        told = [gettext("%(verbs)s %(names)s") % values] if plain else []
         if "use" in found and self.node.type in terms.CONTAINERS:
             told.append(gettext("use %(type)s %(name)s") % {"type": self.node.type, "name": name})
         told += [self._inside(action) for action in sorted(found) if ":" in action]
@@ -206,7 +208,7 @@ class Shown:
     def _nouns(self, actions: Iterable[str]) -> str:
         """read and write on orders; use of schema sales"""
         name, found = self.name, set(actions)
-        plain = [action for action in ("read", "write") if action in found and not self._container]
+        plain = [str(word) for action, word in ACTS.items() if action in found and not self._container]
         told = (
             [gettext("%(plain)s on %(name)s") % {"plain": words.listed(plain), "name": name}] if plain else []
         )

@@ -51,7 +51,9 @@ class PrivilegesField(ChoicesField):
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(
-            label=_("May"), error_messages={"required": _("Choose at least one right.")}, **kwargs
+            label=gettext_lazy("May"),
+            error_messages={"required": gettext_lazy("Choose at least one right.")},
+            **kwargs,
         )
 
     def offer_on(self, node: Node, privileges: Sequence[Privilege], *, called: str = "") -> None:

@@ -137,7 +137,7 @@ class CatalogList:
         if len(shown_types(self.place.node)) > 1:
             yield Toggle(_("All kinds"), self.url(type=""), not self.type)
             for kind in kinds:
-                yield Toggle(terms.kind_of(kind) + "s", self.url(type=kind), kind == self.type)
+                yield Toggle(terms.several_first(kind), self.url(type=kind), kind == self.type)
         for how, word in HOW[1:]:
             yield Toggle(word, self.url(how="" if how == self.how else how), how == self.how)
 

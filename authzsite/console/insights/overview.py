@@ -47,7 +47,7 @@ def site(request: Request) -> HttpResponse:
         "heading": _("Overview"),
         "lead": _("How much each person can access, realm by realm, by the last count."),
         "lines": lines,
-        "heads": ("Objects", "Members", _("Can read something"), "Grants"),
+        "heads": (_("Objects"), _("Members"), _("Can read something"), _("Grants")),
         "empty": Empty(
             _("You can’t see reports for any realm"),
             _("A realm's owner, its reviewers and site admins can."),
@@ -68,10 +68,10 @@ def _lines(places: list[Watched]) -> Iterable[RealmFigures]:
             continue
         found = run.result
         numbers = (
-            ("Objects", words.number(sum(found["objects"].values()))),
-            ("Members", words.number(found["people"]["members"])),
+            (_("Objects"), words.number(sum(found["objects"].values()))),
+            (_("Members"), words.number(found["people"]["members"])),
             (_("Can read something"), words.number(found["people"]["reading"])),
-            ("Grants", words.number(found["grants"])),
+            (_("Grants"), words.number(found["grants"])),
         )
         yield RealmFigures(place.name, url, numbers, figures.as_of(run))
 

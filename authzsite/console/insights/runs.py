@@ -69,6 +69,14 @@ class Offered:
     going: str
 
     @property
+    def label(self) -> str:
+        return _(self.pipeline.label)
+
+    @property
+    def about(self) -> str:
+        return _(self.pipeline.about)
+
+    @property
     def number(self) -> int | str:
         return self.where.root.id if self.where.root else ""
 

@@ -208,7 +208,7 @@ class ObjectHeader:
         what = (
             _("its owner")
             if key == self.node.id
-            else _("the owner of %(node)s") % {"node": " ".join(terms.level_of(self.node, key))}
+            else _("the owner of %(node)s") % {"node": terms.level_words(self.node, key)}
         )
         return f"{what}, {terms.principal_name(owner)}"
 
@@ -228,11 +228,7 @@ class ObjectHeader:
         key, owner = self.nearest_owner()
         if owner is None:
             return Fact(_("Owner"), _("No owner"))
-        note = (
-            ""
-            if key == self.node.id
-            else _("of %(node)s") % {"node": " ".join(terms.level_of(self.node, key))}
-        )
+        note = "" if key == self.node.id else _("of %(node)s") % {"node": terms.level_words(self.node, key)}
         return Fact(_("Owner"), owner.label, note=note)
 
     def _others(self) -> Iterable[Fact]:

@@ -68,7 +68,7 @@ class RuleRow:
         on = self.on
         if on.id == self.node.id:
             return Path((Chip("direct", gettext("Here")),))
-        return Path((Chip("from", on.name, terms.page_of(on.id, on.type), hidden=on.type),))
+        return Path((Chip("from", on.name, terms.page_of(on.id, on.type), hidden=terms.type_of(on.type)),))
 
     @property
     def revision(self) -> Text:

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_noop as noop
+from django.utils.translation import pgettext
 
 from accounts.models import Principal
 from authzsite.console.kit.display import words
@@ -190,9 +191,9 @@ class PersonAccess:
         known = {key: one for key, one in places.items() if self.circle.sees(self.person, one)}
         for use in uses:
             if use.securable_id in known:
-                return Fact(
-                    _("Last used"), words.ago(use.at), note=f"{use.action} {known[use.securable_id].name}"
-                )
+                verb = pgettext("to do", use.action)
+                note = _("%(verbs)s %(names)s") % {"verbs": verb, "names": known[use.securable_id].name}
+                return Fact(_("Last used"), words.ago(use.at), note=note)
         return Fact(_("Last used"), _("Nothing told"))
 
     def _tab(self, code: str, label: StrOrPromise) -> Tab:

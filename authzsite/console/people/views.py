@@ -57,7 +57,7 @@ class PersonRow:
 
     @property
     def who(self) -> Who:
-        note = "you" if self.you else self.person.name
+        note = _("you") if self.you else self.person.name
         return terms.who(self.person, note, reverse("console:person", args=[self.person.pk]))
 
     @property

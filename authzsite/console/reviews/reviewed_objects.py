@@ -144,7 +144,7 @@ class BoundObjects(BoundField):
 
 
 def _drawn(node: Node) -> dict[str, Any]:
-    kind = "role" if node.type == "role" else terms.kind_of(node.type).lower()
+    kind = "role" if node.type == "role" else terms.type_of(node.type)
     name, icon = node.ref.full_name or node.name, terms.icon_of(node.type)
     return {"code": node.id, "name": name, "note": kind, "icon": icon}
 

@@ -156,7 +156,7 @@ def path_of(way: SidePath, seen: Sight) -> Path:
     if not chips:
         chips.append(Chip("direct", _("Direct")))
     if node and way.privilege != OWNER:
-        chips.append(Chip("from", node.name, terms.page_of(node.id, node.type), hidden="on"))
+        chips.append(Chip("from", node.name, terms.page_of(node.id, node.type), hidden=_("on")))
     return Path(tuple(chips))
 
 

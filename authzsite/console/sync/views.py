@@ -34,10 +34,10 @@ from policies.sync.actions import operations
 
 BARS = (
     ("same", "in_sync", gettext_lazy("in sync")),
-    ("missing", "missing", "missing"),
-    ("extra", "extra", "extra"),
-    ("foreign", "foreign", "foreign"),
-    ("unknown", "unknown", "unknown"),
+    ("missing", "missing", gettext_lazy("missing")),
+    ("extra", "extra", gettext_lazy("extra")),
+    ("foreign", "foreign", gettext_lazy("foreign")),
+    ("unknown", "unknown", gettext_lazy("unknown")),
 )
 
 

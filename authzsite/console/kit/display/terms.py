@@ -176,6 +176,12 @@ def several(type_: str) -> str:
     return ngettext(one, plural_of(one), 2)
 
 
+def several_first(type_: str) -> str:
+    """Tables; Entities: the same as the first word of a text."""
+    text = several(type_)
+    return text[:1].upper() + text[1:]
+
+
 def icon_of(type_: str) -> str:
     return type_ if type_ in DRAWN else ICONS.get(type_, "table")
 
@@ -329,6 +335,12 @@ def level_of(node: Node, key: object) -> tuple[str, str]:
         if level.key == key:
             return level.type, name
     return "", ""
+
+
+def level_words(node: Node, key: object) -> str:
+    """schema sales: one level of a lineage within a sentence."""
+    type_, name = level_of(node, key)
+    return f"{type_of(type_)} {name}" if type_ else name
 
 
 def path(

@@ -209,8 +209,9 @@ def _fields_of(kind: Kind, typed: TypedConnection) -> Iterator[tuple[str, forms.
             ),
         )
     for item in kind.fields:
-        missing = gettext("Name the %(label)s.") % {"label": terms.lower(item.label)} if item.required else ""
-        yield OWN + item.name, _choice(item) if item.choices else _text(item.label, missing, item.help)
+        label, help_text = gettext(item.label), gettext(item.help) if item.help else ""
+        missing = gettext("Name the %(label)s.") % {"label": terms.lower(label)} if item.required else ""
+        yield OWN + item.name, _choice(item) if item.choices else _text(label, missing, help_text)
     if typed.asks_account:
         yield "user", _text(gettext("Account"), gettext("Name the account it signs in with."))
         kept = (
@@ -242,11 +243,11 @@ def _text(label: str, missing: str, help_text: str = "", attrs: Mapping[str, Any
 
 def _choice(item: KindField) -> forms.ChoiceField:
     return forms.ChoiceField(
-        label=item.label,
-        choices=item.choices,
+        label=gettext(item.label),
+        choices=[(code, gettext(word)) for code, word in item.choices],
         required=False,
         initial=item.choices[0][0],
-        help_text=item.help,
+        help_text=gettext(item.help) if item.help else "",
         error_messages={"invalid_choice": gettext("Choose one of these.")},
         widget=forms.Select(attrs={"class": "input"}),
     )

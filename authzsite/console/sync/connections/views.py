@@ -161,7 +161,7 @@ class ConnectView(ChangeView):
     def heading(self, form: ConnectionForm) -> str:
         root = self.object.root
         what = root.name if self.kind.whole_realm else _("a catalog of %(name)s") % {"name": root.name}
-        return _("Connect %(what)s to %(label)s") % {"what": what, "label": self.kind.label}
+        return _("Connect %(what)s to %(label)s") % {"what": what, "label": _(self.kind.label)}
 
     def lead(self) -> str:
         return _("It is tested first. The password is kept encrypted and never shown again.")
@@ -217,7 +217,8 @@ def _choose(request: Request, ward: RealmAccess, *, status: int) -> HttpResponse
 
 def _choice(ward: RealmAccess, kind: Kind, catalog: str) -> Choice:
     what = _("All of %(name)s") % {"name": ward.root.name} if kind.whole_realm else _("One catalog")
-    return Choice(kind.label, address(ward.root, catalog, kind.code), kind.example, what, kind.experimental)
+    warning = _(kind.experimental) if kind.experimental else ""
+    return Choice(_(kind.label), address(ward.root, catalog, kind.code), kind.example, what, warning)
 
 
 def _sentence(text: str) -> str:
