@@ -37,25 +37,10 @@ UNTRANSLATED = {"zone", "language", "formats"}
 WORD = re.compile(r"[^\W\d_]{2,}")
 NAME = re.compile(r"[\w*]*[._:*/@=-][\w.*:/@=-]*")
 """One word with a dot, a colon, an underscore: the name of an object, a person, a role."""
-PROPER = set(
-    [
-        "AWS",
-        "Apache",
-        "CDAP",
-        "CSV",
-        "Ctrl",
-        "Gravitino",
-        "HDFS",
-        "Herd",
-        "Lakewarden",
-        "MariaDB",
-        "Metalake",
-        "MySQL",
-        "PostgreSQL",
-        "UTC",
-        "WebHDFS",
-    ]
-)
+PROPER = {
+    *("AWS", "Apache", "CDAP", "CSV", "Ctrl", "Gravitino", "HDFS", "Herd", "Lakewarden"),
+    *("MariaDB", "Metalake", "MySQL", "PostgreSQL", "UTC", "WebHDFS"),
+}
 
 
 class Texts(HTMLParser):
