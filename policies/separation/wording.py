@@ -11,7 +11,7 @@ from django.utils.translation import gettext, gettext_lazy, ngettext
 from accounts.models import Principal
 from catalog.models import Realm
 from catalog.queries import root
-from lakewarden.law.facts import OWNER, Station
+from lakewarden.law.facts import OWNER
 from policies.models import Ownership
 from policies.separation import visibility
 from policies.separation.rules import Violation
@@ -37,20 +37,16 @@ def way(side_path: SidePath, seen: Sight) -> str:
     """through group finance and role payer; directly, as owner of sales."""
     named = [station for station in side_path.via if not station.name.startswith("~")]
     hidden = {station for station in named if station.kind == "role" and not seen.place(station.key)}
-    stations = gettext(" and ").join(_station(item, hidden=item in hidden) for item in named)
+    worded = {"group": gettext("group %(name)s"), "role": gettext("role %(name)s")}
+    stations = gettext(" and ").join(
+        gettext("a role") if item in hidden else worded[item.kind] % {"name": item.name} for item in named
+    )
     through = gettext("through %(stations)s") % {"stations": stations} if named else gettext("directly")
     node = seen.place(side_path.object)
     if side_path.privilege == OWNER and node is not None:
         owned = {"through": through, "name": node.ref.full_name or node.name}
         return gettext("%(through)s, as owner of %(name)s") % owned
     return through
-
-
-def _station(station: Station, *, hidden: bool) -> str:
-    if hidden:
-        return gettext("a role")
-    text = gettext("group %(name)s") if station.kind == "group" else gettext("role %(name)s")
-    return text % {"name": station.name}
 
 
 def refusal(

@@ -10,6 +10,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts import people
+from accounts.models import User
 from catalog.nodes import Node
 from policies.emergency import access as emergency_access
 from policies.models import Emergency, Use
@@ -86,6 +87,17 @@ def test_opened_said_on_every_page_ended_and_reviewed(
     assert "Olivia Owner" in page
     assert "One read, as was said" in page
     assert "Nothing waits for you" in seen(olivia, "/")
+
+
+def test_what_can_be_done_about_it_does_not_depend_on_the_language(
+    ana: Client, signed_in: Callable[[str], Client]
+) -> None:
+    ana.post("/emergency", GOOD)
+    olivia, address = signed_in("olivia"), f"/emergency/{Emergency.objects.get().pk}"
+    User.objects.update(language="de")
+    assert "Jetzt für Ana Analyst beenden" in seen(olivia, address)
+    Emergency.objects.update(until=timezone.now())
+    assert "Überprüfung abschließen" in seen(olivia, address)
 
 
 @pytest.mark.parametrize(("name", "locked"), [("shop.sales.orders", False), ("shop", True)])
