@@ -8,7 +8,7 @@ urlpatterns = [
     path("", include("authzsite.console.urls")),
 ]
 
-handler400 = "authzsite.api.early.bad_request"
+handler400 = "authzsite.api.error_answers.bad_request"
 handler403 = "authzsite.console.kit.error_pages.forbidden"
 handler404 = "authzsite.console.kit.error_pages.not_found"
-handler500 = "authzsite.api.early.server_error"
+handler500 = "authzsite.api.error_answers.server_error"

@@ -16,7 +16,7 @@ from django.http import HttpRequest, HttpResponse
 
 from accounts import tokens
 from accounts.addresses import address_of
-from authzsite.api import credentials, early
+from authzsite.api import credentials, error_answers
 
 log = logging.getLogger(__name__)
 WINDOW = 60
@@ -71,7 +71,9 @@ def _key(named: str) -> str:
 
 
 def _refused(request: HttpRequest, rest: int) -> HttpResponse:
-    response = early.in_form(request, 429, TEXT) or HttpResponse(TEXT, status=429, content_type="text/plain")
+    response = error_answers.in_form(request, 429, TEXT) or HttpResponse(
+        TEXT, status=429, content_type="text/plain"
+    )
     response.headers["Retry-After"] = str(rest)
     return response
 
