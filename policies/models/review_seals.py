@@ -116,5 +116,5 @@ def _content(row: ReviewRow, decision: tuple[Any, ...], edition: int) -> bytes:
     about = (row.kind, row.holder_id, row.group_id, row.role_id, row.securable_id, row.pattern)
     ends = (row.effect, sorted(row.privileges), sorted(row.facts))
     choice, takes, until, by = decision
-    said = (str(choice), sorted(takes), plain(until), by)
-    return content("reviewrow", row.review_id, row.number, edition or None, *about, *ends, *said)
+    decided = (str(choice), sorted(takes), plain(until), by)
+    return content("reviewrow", row.review_id, row.number, edition or None, *about, *ends, *decided)

@@ -49,8 +49,8 @@ def change(kind: str, *, realm: Realm | None, by: Actor, reason: str = "") -> It
         finally:
             _current.reset(token)
         if current.events:
-            if told := newest_editions.told(written):
-                current.events[0][1][newest_editions.IN_EVENT] = told
+            if numbers := newest_editions.in_event(written):
+                current.events[0][1][newest_editions.IN_EVENT] = numbers
             _write(current, counter)
 
 

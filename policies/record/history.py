@@ -386,8 +386,8 @@ class Names:
         filled = filled_in(values, object=place)
         text = _MANY.sub(r"1 \1", SENTENCES[event.kind].format_map(filled))
         state = event.data.get("state")
-        told = {name: value for name, value in event.data.items() if name != "editions"}
-        return EventLine(event, text, {} if state else told, dict(state or {}), filled)
+        shown = {name: value for name, value in event.data.items() if name != "editions"}
+        return EventLine(event, text, {} if state else shown, dict(state or {}), filled)
 
     def _word(self, name: str, value: str) -> str:
         if name == "privilege":

@@ -34,9 +34,9 @@ class Editions:
         self.newest: dict[str, int] = {}
         self.forked: set[str] = set()
 
-    def take(self, kind: str, told: Mapping[str, int]) -> None:
+    def take(self, kind: str, numbers: Mapping[str, int]) -> None:
         """The next event that tells of any."""
-        for code, edition in told.items():
+        for code, edition in numbers.items():
             if kind in ANSWERS:
                 self.forked.discard(code)
             elif edition <= self.newest.get(code, 0):
@@ -52,13 +52,13 @@ def among(rows: Iterable[EditedRow]) -> list[EditedRow]:
     held: list[Any] = list(rows)
     if not held:
         return []
-    known = _told_of(map(code_of, held))
+    known = _known_of(map(code_of, held))
     return [row for row in held if known.is_newest(code_of(row), row.edition)]
 
 
 def answer_for(rows: Collection[Sealed]) -> None:
     """Seal rows as they stand, each as its newest edition: for whose word it is, within their change."""
-    known = _told_of(map(code_of, rows))
+    known = _known_of(map(code_of, rows))
     for row in rows:
         # without a good seal its own may be any number
         row.edition = max(known.newest.get(code_of(row), 0), row.edition if row.is_sealed else 0) + 1
@@ -68,11 +68,11 @@ def answer_for(rows: Collection[Sealed]) -> None:
 
 def next_of(row: Any) -> int:
     """The edition beyond the row's own and all that the record tells of it.  One query."""
-    newest: int = max(_told_of([code_of(row)]).newest.get(code_of(row), 0), row.edition)
+    newest: int = max(_known_of([code_of(row)]).newest.get(code_of(row), 0), row.edition)
     return newest + 1
 
 
-def told(written: Written) -> dict[str, int]:
+def in_event(written: Written) -> dict[str, int]:
     """What an event tells of what its change wrote, if it stayed written.  One query for each kind of row."""
     numbers: dict[type[Model], list[int]] = {}
     for model, number in written:
@@ -85,7 +85,7 @@ def told(written: Written) -> dict[str, int]:
     return found
 
 
-def _told_of(codes: Iterable[str]) -> Editions:
+def _known_of(codes: Iterable[str]) -> Editions:
     known, wanted = Editions(), list(codes)
     rows = Event.objects.filter(data__has_key=IN_EVENT, data__editions__has_any_keys=wanted)
     for kind, editions in rows.order_by("change", "number").values_list("kind", "data__editions"):

@@ -104,8 +104,8 @@ def end_person(entry: DirectoryEntry, *, by: Actor, authority: Authority, versio
             _leave(current, account, by, authority)
         DirectoryMember.objects.filter(member=entry.principal).delete()
         _save(entry, is_active=False, ended=timezone.now(), attributes={}, external_id="")
-        told = make_event(DIRECTORY_PERSON, None, entry.principal, active=False, kept=False)
-        current.say(told, by=authority)
+        event = make_event(DIRECTORY_PERSON, None, entry.principal, active=False, kept=False)
+        current.say(event, by=authority)
 
 
 def _account_for(data: PersonData, by: Actor, authority: Authority) -> User:

@@ -53,7 +53,7 @@ def make() -> World:
 world = kept(make)
 
 
-def told(what: str) -> bool:
+def is_reported(what: str) -> bool:
     """Whether a reading of the whole record and one of its parts both tell of it, and of nothing else."""
     verdicts = verify(), verify_parts([], looks=False)
     assert all(verdict.broken is None for verdict in verdicts), verdicts
@@ -79,7 +79,7 @@ def test_a_name_of_before_is_told_and_an_operator_answers_for_it(world: World) -
     assert whole()
     put_back()
     assert Principal.objects.get(pk=world.ana.pk).is_sealed
-    assert told("an earlier state")
+    assert is_reported("an earlier state")
     call_command("facts", "--confirm-name", "user:ana")
     assert whole()
     shown_as(Principal.objects.get(pk=world.ana.pk), "Ana L.")
@@ -93,7 +93,7 @@ def test_going_on_from_an_earlier_state_does_not_make_it_ours(world: World) -> N
     put_back()
     for name in ("Ana", "Ana B."):
         shown_as(Principal.objects.get(pk=world.ana.pk), name)
-        assert told("two states after one")
+        assert is_reported("two states after one")
 
 
 def test_an_erased_person_who_is_put_back_is_told(world: World) -> None:
@@ -102,7 +102,7 @@ def test_an_erased_person_who_is_put_back_is_told(world: World) -> None:
     erasure.erase(zoe, by=BY, authority=AUTHORITY)
     assert whole()
     put_back()
-    assert told(f"principal {zoe.pk}")
+    assert is_reported(f"principal {zoe.pk}")
 
 
 def test_what_was_rolled_back_within_a_change_is_not_told_of(world: World) -> None:
@@ -167,7 +167,7 @@ def test_a_duty_that_was_taken_and_is_put_back_is_told(world: World) -> None:
     assert whole()
     put_back()
     assert duties.held(zoe, "view_history")  # until the record is replayed
-    assert told("userduty")
+    assert is_reported("userduty")
 
 
 def test_who_decides_asks_once_and_by_an_index(world: World) -> None:

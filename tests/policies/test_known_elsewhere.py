@@ -32,7 +32,7 @@ def whole() -> bool:
     return bool(verify_parts([], looks=False))
 
 
-def told(what: str) -> bool:
+def is_reported(what: str) -> bool:
     return all(
         any(what in line for line in verdict.differing)
         for verdict in (verify(), verify_parts([], looks=False))
@@ -70,7 +70,7 @@ def test_a_way_to_sign_in_that_was_written_past_the_console_is_told(deed: str) -
     ana, eve = signs_in("ana", "1"), make_account("eve")
     assert whole()
     past_triggers(TAKEN[deed].format(ana=ana.pk, eve=eve.pk))
-    assert told("sign")
+    assert is_reported("sign")
 
 
 SAID_SO = of_system("the directory")
@@ -113,4 +113,4 @@ def test_what_the_directory_never_said_is_told(deed: str) -> None:
     assert whole()
     numbers = {"ana": ana.pk, "ben": ben.pk, "gone": gone.pk, "eve": ensure("user", "eve").pk}
     past_triggers(SAID[deed].format(**numbers))
-    assert told("directoryentry")
+    assert is_reported("directoryentry")

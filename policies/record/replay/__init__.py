@@ -58,8 +58,8 @@ class Replay:
     def take_editions(self, events: Iterable[Event]) -> None:
         """What events of whatever kind tell of editions."""
         for event in events:
-            if told := event.data.get(newest_editions.IN_EVENT):
-                self._editions.take(event.kind, told)
+            if numbers := event.data.get(newest_editions.IN_EVENT):
+                self._editions.take(event.kind, numbers)
 
     def begin(self, first: int) -> None:
         """What follows are the changes after that revision."""

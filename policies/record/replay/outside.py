@@ -72,9 +72,9 @@ class OutsideReplay:
         rows = ExternalSignIn.objects.select_related("account__principal").order_by("pk")
         for row in rows.iterator(chunk_size=2000):
             who = row.account.principal.pseudonym if row.account.principal else "nobody"
-            told = left.pop(subject_mark(row.issuer, row.subject), None)
-            if told != who:
-                record = f"that it is {told}'s" if told else NOTHING
+            recorded = left.pop(subject_mark(row.issuer, row.subject), None)
+            if recorded != who:
+                record = f"that it is {recorded}'s" if recorded else NOTHING
                 found = f"that {who} signs in so by {row.provider}"
                 yield Difference(f"externalsignin {row.pk}", record, found, table)
         for mark, who in left.items():
@@ -85,11 +85,16 @@ class OutsideReplay:
         rows = DirectoryEntry.objects.select_related("principal").order_by("pk")
         for row in rows.iterator(chunk_size=2000):
             what, found = f"directoryentry {row.pk}", _in_words(row.is_active, row.ended is None)
-            told = left.pop(row.principal.pseudonym, None)
-            if told is None:
+            recorded = left.pop(row.principal.pseudonym, None)
+            if recorded is None:
                 yield Difference(what, NOTHING, f"{row.principal.pseudonym} {found}", table)
-            elif told.active is not None and (told.active, told.kept) != (row.is_active, row.ended is None):
-                record = f"{_in_words(told.active, bool(told.kept))} since revision {told.revision}"
+            elif recorded.active is not None and (recorded.active, recorded.kept) != (
+                row.is_active,
+                row.ended is None,
+            ):
+                record = (
+                    f"{_in_words(recorded.active, bool(recorded.kept))} since revision {recorded.revision}"
+                )
                 yield Difference(what, record, found, table)
         for who, entry in left.items():
             yield Difference(
