@@ -40,7 +40,7 @@ def test_the_addresses_are_addresses(code, url):
 
 
 def test_the_command_names_a_kind_and_an_address_of_it():
-    [command] = re.findall(r"```sh\n(.*?)\n```", PAGE, re.S)
-    words = shlex.split(command)
+    [commands] = re.findall(r"```sh\n(.*?)\n```", PAGE, re.S)
+    words = shlex.split(commands.splitlines()[0])
     kinds.get(words[4]).open(words[-1], realm="prod", mark="m", network=network()).close()
     assert words[:3] == ["python", "manage.py", "connect"]
