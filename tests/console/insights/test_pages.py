@@ -239,7 +239,7 @@ def test_growth_is_a_line_and_the_same_in_words(shop: Node, signed_in: Callable[
         sum(actions.get("read", 0) for actions in item.result["pairs"].values()) for item in (first, second)
     )
     assert now > before
-    assert f"Pairs that can read: {before} on " in page
+    assert f"Pairs that can read: {before} (" in page
     assert f"; {now - before} more." in page
     assert f'class="rule" d="M0 {round(96 - 96 * before / now, 1):g}H640V0"' in page
 
