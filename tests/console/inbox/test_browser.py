@@ -120,7 +120,7 @@ def test_the_glass_is_broken_on_a_small_screen(visit: Callable[..., Any]) -> Non
         authority=AUTHORITY,
     )
     page.goto("/emergency")
-    page.get_by_label("Object, by its full name").fill("shop.sales.orders")
+    page.get_by_role("combobox", name="Object, by its full name").fill("shop.sales.orders")
     page.get_by_label("What happened").fill("The nightly load stopped")
     page.get_by_role("button", name="Open it for me now").click()
     page.get_by_text("Emergency access is open until").wait_for()
