@@ -230,6 +230,11 @@ CELERY_BEAT_SCHEDULE = {
         "options": {"expires": 3600.0},
     },
     "facts": {"task": "policies.tasks.hold_facts", "schedule": 3600.0, "options": {"expires": 3600.0}},
+    "ended_facts": {
+        "task": "policies.tasks.hold_ended_facts",
+        "schedule": 60.0,
+        "options": {"expires": 60.0},
+    },
     "begin": {"task": "policies.tasks.begin", "schedule": 30.0, "options": {"expires": 30.0}},
     "remind": {"task": "policies.tasks.remind", "schedule": 3600.0, "options": {"expires": 3600.0}},
     "requests": {"task": "policies.tasks.requests", "schedule": 30.0, "options": {"expires": 30.0}},

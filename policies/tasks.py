@@ -166,6 +166,12 @@ def hold_facts() -> None:
     unsealed.sweep()
 
 
+@shared_task(name="policies.tasks.hold_ended_facts")
+def hold_ended_facts() -> None:
+    """Find facts that ended and were opened again past the console."""
+    unsealed.take_seals_of_ended()
+
+
 @shared_task(name="policies.tasks.feed")
 def feed() -> None:
     """Bring those who follow the record up to now."""

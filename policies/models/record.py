@@ -9,7 +9,7 @@ from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
 from django.db.models import F, Q
-from django.db.models.fields.json import KeyTransform
+from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
 from policies.models.search_index import CHANGE_FACETS, CHANGE_WORDS, EVENT_FACETS, EVENT_WORDS
 
@@ -92,6 +92,12 @@ class Event(models.Model):
                 KeyTransform("editions", "data"),
                 name="events_by_edition",
                 condition=Q(data__has_key="editions"),
+            ),
+            # of events that end a fact, to see which of those that are open have ended
+            models.Index(
+                KeyTextTransform("fact", "data"),
+                name="events_by_ended_fact",
+                condition=Q(data__has_key="fact") & ~Q(data__has_key="state"),
             ),
         ]
 

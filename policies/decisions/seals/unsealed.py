@@ -22,6 +22,7 @@ from accounts.seals import is_fact_sealed, is_sealed
 from catalog.models import Mode, Placement
 from policies import notices
 from policies.decisions.cache_versions import principal_key, touched_by
+from policies.decisions.seals import opened_again
 from policies.decisions.seals.sealed_rows import MODELS, SealedRow, key_of_row
 from policies.models import Assignment, Grant, Ownership, RealmMember, UnsealedFact
 from policies.sentences import say, sentence
@@ -68,6 +69,7 @@ def sweep(realm: int | None = None) -> int:
 
     Streams: what it takes does not grow with what there is.
     """
+    take_seals_of_ended(realm)
     found = 0
     for model in fact_models():
         doubted = [(str(model._meta.model_name), pk) for pk in _unsealed_of(_open(model, realm))]
@@ -75,6 +77,34 @@ def sweep(realm: int | None = None) -> int:
         keep([(name, pk, next(iter(touched_by(rows[pk])), "")) for name, pk in doubted if pk in rows], realm)
         found += len(doubted)
     return found + _sweep_names(realm)
+
+
+def take_seals_of_ended(realm: int | None = None) -> int:
+    """Take the seal of every open fact that has ended by the record, and keep it as one of those without.
+
+    The seal is a former one, good for what the row then said.  Without it the fact is no more to anybody who
+    decides than one that was never sealed.
+    """
+    found = 0
+    for model in fact_models():
+        rows = list(opened_again.among(_open(model, realm).filter(seal__isnull=False)))
+        by_realm: dict[int | None, list[Doubted]] = {}
+        for row in rows:
+            doubted = (str(model._meta.model_name), row.pk, next(iter(touched_by(row)), ""))
+            by_realm.setdefault(_realm_of(row), []).append(doubted)
+        for of, some in by_realm.items():
+            keep(some, of)
+        if rows:
+            model.objects.open().filter(pk__in=[row.pk for row in rows]).update(seal=None)
+        found += len(rows)
+    return found
+
+
+def _realm_of(row: Fact) -> int | None:
+    """The realm that a fact is of; None of what concerns every realm."""
+    columns = _OF_REALM.get(type(row))
+    values = type(row).objects.filter(pk=row.pk).values_list(*columns).first() if columns else None
+    return next((realm for realm in values or () if realm is not None), None)
 
 
 def _sweep_names(realm: int | None) -> int:

@@ -1,0 +1,182 @@
+"""A fact that ended is put back by SQL as it was, seal and all: within a minute nothing is decided on it.
+
+The attacker is a superuser of the database who kept a copy of the row, with every trigger off.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+from django.db import connection
+from django.test import Client
+from django.utils import timezone
+
+from accounts import people
+from accounts.fact_content import fact_code
+from accounts.models import Membership, Principal
+from accounts.record import Fact
+from accounts.seals import is_fact_sealed
+from catalog.nodes import Node
+from policies import tasks
+from policies.decisions import ask, duties, slices
+from policies.decisions.seals import opened_again, unsealed
+from policies.models import Assignment, Grant, Ownership, UnsealedFact
+from policies.services import members, roles, seals
+from policies.services.duties import give as give_duty
+from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, owned, the
+from tests.kept import kept
+from tests.metrics import read_metrics
+from tests.policies.superuser import former, past_triggers
+
+pytestmark = pytest.mark.django_db
+READ = "allow SELECT_TABLE on table shop.sales.orders"
+WAY = ("allow USE_CATALOG on catalog shop", "allow USE_SCHEMA on schema shop.sales")
+BY_CONSOLE: dict[str, Any] = {"by": BY, "authority": AUTHORITY}
+
+
+@dataclass
+class World:
+    shop: Node
+    orders: Node
+    people: dict[str, Principal]
+
+    def may(self, name: str) -> bool:
+        """What a process with a kept slice says, which must be what one without says."""
+        person, now = self.people[name], timezone.now()
+        first = bool(ask.ask(person, "read", self.orders, now=now))
+        slices.forget_all()
+        again = bool(ask.ask(person, "read", self.orders, now=now))
+        assert first == again, "two processes disagree"
+        return again
+
+
+def make() -> World:
+    """Ana reads by a role, Zoe by a role of her own, Ben as one of the analysts, Oli as an owner."""
+    shop = a_shop()
+    found = {name: a_person(name) for name in ("ana", "zoe", "oli")}
+    found["ben"] = a_person("ben", "analysts")
+    admit(shop, "ana", "zoe", "oli", "ben", "group:analysts")
+    a_role(shop, "reader", READ, *WAY, held_by=("ana", "group:analysts"))
+    a_role(shop, "other", READ, *WAY, held_by=("zoe",))
+    a_role(shop, "way", *WAY, held_by=("oli",))
+    orders = the("table", "shop.sales.orders")
+    owned(orders, "oli")
+    return World(shop, orders, found)
+
+
+world = kept(make)
+
+
+@pytest.fixture(autouse=True)
+def _slices_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test is one long transaction, in which no slice would be kept."""
+    monkeypatch.setattr(slices, "_inside_a_change", lambda: False)
+
+
+@dataclass(frozen=True)
+class Case:
+    """Which fact ends, how, and who had something by it."""
+
+    model: type[Fact]
+    where: dict[str, Any]
+    end: Callable[[World], object]
+    who: str
+
+
+CASES = {
+    "a role that was held": Case(
+        Assignment,
+        {"holder__name": "zoe"},
+        lambda world: roles.unassign(the("role", "other"), world.people["zoe"], **BY_CONSOLE),
+        "zoe",
+    ),
+    "a privilege of a role": Case(
+        Grant,
+        {"privilege": "SELECT_TABLE", "written": "other"},
+        lambda world: roles.remove_privileges(
+            the("role", "other"), world.orders, [roles.Privilege("SELECT_TABLE")], **BY_CONSOLE
+        ),
+        "zoe",
+    ),
+    "a membership": Case(
+        Membership,
+        {"member__name": "ben"},
+        lambda world: members.leave_group(
+            people.ensure("group", "analysts"), world.people["ben"], **BY_CONSOLE
+        ),
+        "ben",
+    ),
+    "an owner": Case(Ownership, {"owner__name": "oli"}, lambda world: owned(world.orders, "marek"), "oli"),
+}
+
+
+def revive(world: World, case: Case) -> Fact:
+    """End the fact in the console, and put its row back as it was."""
+    where = case.where
+    if "written" in where:
+        where = {"privilege": where["privilege"], "role_id": the("role", where["written"]).id}
+    put_back, number = former(case.model, **where), case.model.objects.get(**where).pk
+    assert world.may(case.who)
+    case.end(world)
+    assert not world.may(case.who)
+    if case.model is Ownership:  # an object has one owner
+        past_triggers(
+            "UPDATE policies_ownership SET closed = 9999"
+            f" WHERE closed IS NULL AND securable_id = {world.orders.id}"
+        )
+    put_back()
+    fact = case.model.objects.get(pk=number)
+    assert fact.closed is None and is_fact_sealed(fact)
+    return fact
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_nothing_is_decided_on_a_fact_that_was_opened_again(world: World, case: Case) -> None:
+    assert unsealed.sweep() == 0
+    fact = revive(world, case)
+    tasks.hold_ended_facts()
+    assert not world.may(case.who)
+    assert [str(item) for item in UnsealedFact.objects.all()] == [fact_code(fact)]
+    seals.set_right()
+    assert unsealed.sweep() == 0 and not UnsealedFact.objects.exists()
+    assert not world.may(case.who)
+    assert case.model.objects.get(pk=fact.pk).closed
+
+
+def test_it_is_told_and_keeps_the_backends_of_its_realm_alone(world: World, client: Client) -> None:
+    revive(world, CASES["a role that was held"])
+    assert unsealed.sweep(world.shop.realm_id + 1) == 0
+    tasks.hold_ended_facts()
+    assert "facts: FORGED - 1 were written" in client.get("/health/ready").content.decode()
+    assert read_metrics(client)["lakewarden_facts_unsealed"] == 1
+    assert unsealed.standing(world.shop.realm_id).count() == 1
+    assert not unsealed.standing(world.shop.realm_id + 1).exists()
+
+
+def test_one_whose_seal_is_put_back_again_is_found_again(world: World) -> None:
+    fact = revive(world, CASES["a role that was held"])
+    tasks.hold_ended_facts()
+    past_triggers(
+        f"UPDATE policies_assignment SET seal = '\\x{bytes(fact.seal or b'').hex()}' WHERE id = {fact.pk}"
+    )
+    tasks.hold_ended_facts()
+    assert not world.may("zoe") and UnsealedFact.objects.count() == 1
+
+
+def test_a_membership_that_was_opened_again_gives_no_duty_of_the_group(world: World) -> None:
+    group = people.ensure("group", "analysts")
+    give_duty(world.shop, "view_history", group, **BY_CONSOLE)
+    assert duties.has(world.people["ben"], "view_history", world.orders)
+    revive(world, CASES["a membership"])
+    tasks.hold_ended_facts()
+    assert not duties.has(world.people["ben"], "view_history", world.orders)
+
+
+def test_it_is_found_by_an_index(world: World) -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("SET LOCAL enable_seqscan = off")
+    for model in unsealed.fact_models():
+        assert "events_by_ended_fact" in opened_again.among(model.objects.open()).explain()
