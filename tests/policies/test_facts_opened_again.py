@@ -54,7 +54,7 @@ class World:
 
 
 def make() -> World:
-    """Ana reads by a role, Zoe by a role of her own, Ben as one of the analysts, Oli as an owner."""
+    """Ana reads by a role, Zoe by another role, Ben as one of the analysts, Oli as an owner."""
     shop = a_shop()
     found = {name: a_person(name) for name in ("ana", "zoe", "oli")}
     found["ben"] = a_person("ben", "analysts")
