@@ -12,7 +12,7 @@ from django.utils import timezone
 from lakewarden.backends.errors import BackendError
 from policies.analytics import uses
 from policies.analytics.pipelines import control, running
-from policies.decisions.seals import unsealed
+from policies.decisions.seals import opened_again, unsealed
 from policies.emergency import access as emergency_access
 from policies.lifecycle import expirations
 from policies.models import Backend, Review
@@ -168,8 +168,17 @@ def hold_facts() -> None:
 
 @shared_task(name="policies.tasks.hold_ended_facts")
 def hold_ended_facts() -> None:
-    """Find facts that ended and were opened again past the console."""
-    unsealed.take_seals_of_ended()
+    """Find facts that ended and were opened again past the console, since this process last looked."""
+    global _looked_at
+    until = opened_again.first_running()
+    # numbers that went back are those of another server: what was looked at was another database
+    known = _looked_at is not None and _looked_at <= until
+    unsealed.take_seals_of_ended(since=_looked_at if known else None)
+    _looked_at = until
+
+
+_looked_at: int | None = None
+"""Up to which transaction; the first look of a process is at every fact."""
 
 
 @shared_task(name="policies.tasks.feed")

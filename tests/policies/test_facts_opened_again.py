@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from django.db import connection
+from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
 
@@ -127,10 +127,16 @@ def revive(world: World, case: Case) -> Fact:
             "UPDATE policies_ownership SET closed = 9999"
             f" WHERE closed IS NULL AND securable_id = {world.orders.id}"
         )
-    put_back()
+    with transaction.atomic():  # on its rows it has a number of its own
+        put_back()
     fact = case.model.objects.get(pk=number)
     assert fact.closed is None and is_fact_sealed(fact)
     return fact
+
+
+@pytest.fixture(autouse=True)
+def _new_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tasks, "_looked_at", None)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -154,6 +160,29 @@ def test_it_is_told_and_keeps_the_backends_of_its_realm_alone(world: World, clie
     assert read_metrics(client)["lakewarden_facts_unsealed"] == 1
     assert unsealed.standing(world.shop.realm_id).count() == 1
     assert not unsealed.standing(world.shop.realm_id + 1).exists()
+
+
+def test_a_look_is_at_what_was_written_since_the_last(world: World) -> None:
+    tasks.hold_ended_facts()
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT max(xmin::text::bigint) + 1 FROM policies_assignment")
+        after: int = cursor.fetchone()[0]
+    rows = Assignment.objects.open()
+    assert not opened_again.written_since(rows, after).exists()
+    fact = revive(world, CASES["a role that was held"])
+    assert list(opened_again.written_since(rows, after)) == [fact]
+    assert fact in opened_again.written_since(rows, after + 2**32)  # the numbers on rows go round
+    tasks.hold_ended_facts()
+    assert not world.may("zoe")
+
+
+def test_after_another_server_was_put_in_its_place_every_fact_is_looked_at(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    revive(world, CASES["a role that was held"])
+    monkeypatch.setattr(tasks, "_looked_at", 2**40)
+    tasks.hold_ended_facts()
+    assert not world.may("zoe")
 
 
 def test_one_whose_seal_is_put_back_again_is_found_again(world: World) -> None:

@@ -79,15 +79,20 @@ def sweep(realm: int | None = None) -> int:
     return found + _sweep_names(realm)
 
 
-def take_seals_of_ended(realm: int | None = None) -> int:
+def take_seals_of_ended(realm: int | None = None, *, since: int | None = None) -> int:
     """Take the seal of every open fact that has ended by the record, and keep it as one of those without.
+
+    With `since`, of those alone that this transaction or a later one wrote.
 
     The seal is a former one, good for what the row then said.  Without it the fact is no more to anybody who
     decides than one that was never sealed.
     """
     found = 0
     for model in fact_models():
-        rows = list(opened_again.among(_open(model, realm).filter(seal__isnull=False)))
+        asked = _open(model, realm).filter(seal__isnull=False)
+        if since is not None:
+            asked = opened_again.written_since(asked, since)
+        rows = list(opened_again.among(asked))
         by_realm: dict[int | None, list[Doubted]] = {}
         for row in rows:
             doubted = (str(model._meta.model_name), row.pk, next(iter(touched_by(row)), ""))
