@@ -5,8 +5,10 @@ A value is a name or a number, another sentence, a word of the law, or a list of
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 from django.utils import translation
@@ -88,8 +90,18 @@ class Type:
         return {"type": self.name}
 
 
+@dataclass(frozen=True)
+class Word:
+    """A label or a word that has a translation of its own."""
+
+    text: str
+
+    def as_data(self) -> dict[str, str]:
+        return {"word": self.text}
+
+
 def _data(value: Any) -> Any:
-    if isinstance(value, Said | Right | Type):
+    if isinstance(value, Said | Right | Type | Word):
         return value.as_data()
     return [_data(item) for item in value] if isinstance(value, list | tuple) else value
 
@@ -111,7 +123,56 @@ def _filled(value: Any) -> str:
         if "right" in value:
             known = dialects.get(value["law"]).privilege(value["right"])
             return gettext(known.label) if known else str(value["right"])
+        if "word" in value:
+            return gettext(value["word"])
         return pgettext("kind of object", str(value["type"]).replace("_", " "))
     if isinstance(value, Sequence) and not isinstance(value, str):
         return ", ".join(map(_filled, value))
     return str(value)
+
+
+Reader = Callable[[str], Any]
+"""What a value of an English sentence stands for; None when it is nothing of that kind."""
+
+
+def read_back(text: str, codes: Iterable[str], readers: Mapping[str, Reader] | None = None) -> Said | None:
+    """What a sentence says that was kept in English alone: the first of these codes whose wording it has.
+
+    `readers` say of values by name what they stand for, beside `type`, `rights` and the number of a plural.
+    """
+    known: dict[str, Reader] = {"type": _type, "rights": _labels, MANY: int, **(readers or {})}
+    for code in codes:
+        wording = WORDINGS[code]
+        for form in filter(None, (wording.many, wording.one)):
+            found = _pattern(form).fullmatch(text)
+            if found is None:
+                continue
+            values = {name: known.get(name, str)(value) for name, value in found.groupdict().items()}
+            if None not in values.values():
+                return Said(code, {MANY: 1, **values} if wording.many else values)
+    return None
+
+
+def _type(text: str) -> Type:
+    return Type(text.replace(" ", "_"))
+
+
+def _labels(text: str) -> list[Word]:
+    return [Word(label) for label in text.split(", ")]
+
+
+@cache
+def _pattern(form: str) -> re.Pattern[str]:
+    """A wording as a pattern; a type is one that there is, as some have two words."""
+    parts = re.split(r"\{(\w+)\}", form)
+    kinds = {"type": _types(), MANY: "[0-9]+"}
+    for at in range(1, len(parts), 2):
+        parts[at - 1] = re.escape(parts[at - 1])
+        parts[at] = f"(?P<{parts[at]}>{kinds.get(parts[at], '.+?')})"
+    return re.compile("".join((*parts[:-1], re.escape(parts[-1]))))
+
+
+def _types() -> str:
+    names = {type_ for law in dialects.every() for type_ in law.types}
+    spelled = {*names, *(name.replace("_", " ") for name in names)}
+    return "|".join(re.escape(name) for name in sorted(spelled, key=len, reverse=True))

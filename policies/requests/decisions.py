@@ -17,7 +17,6 @@ from policies.errors import Conflict, Invalid, NotFound, Refused
 from policies.models import AccessRequest, RequestPart
 from policies.models.requests import GRANTED, PART, REQUEST, WAITING
 from policies.record.change import ChangeInProgress, change
-from policies.record.history import privilege_label
 from policies.requests import (
     decision_places,
     durations,
@@ -29,8 +28,8 @@ from policies.requests import (
     role_proposals,
 )
 from policies.requests.approval_seals import seal_approval
-from policies.requests.fulfilment import part_in_words
 from policies.requests.mandates import Mandate
+from policies.requests.record_words import given_in_words, part_in_words
 from policies.requests.rules import LONGEST_REASON
 from policies.requests.steps import APPROVED, APPROVED_LESS, ASKED_BACK, REFUSED, fresh, stepped
 
@@ -261,17 +260,9 @@ def _approve(
     role = yes.role if part.kind == Kind.PRIVILEGE else None
     _move(current, request, mandate, "approve_less" if less else "approve", said, role_id=role, **values)
     kind, told = (APPROVED_LESS if less else APPROVED), part_in_words(part)
-    of_it = {"given": _in_words(part, given, yes), "until": _time(yes.until)} if less else {}
+    until, lasts = _time(yes.until), durations.lasting(yes.lasts) if yes.lasts else None
+    of_it = {"given": given_in_words(part, given, lasts, until), "until": until} if less else {}
     stepped(current, request, kind, by=mandate.authority, text=said, part=part.number, told=told, **of_it)
-
-
-def _in_words(part: RequestPart, given: Sequence[str], yes: Yes) -> str:
-    """What of a part was approved: `only Read for 7 days`."""
-    only = f"only {', '.join(dict.fromkeys(map(privilege_label, given)))}"
-    what = part_in_words(part) if given == part.privileges else only
-    if yes.lasts:
-        return f"{what} for {durations.lasting(yes.lasts)}"
-    return f"{what} until {_time(yes.until)}" if yes.until else what
 
 
 def _time(moment: datetime | None) -> str | None:

@@ -19,7 +19,7 @@ from policies.requests import (
     provisioning,
     rules,
 )
-from policies.requests.fulfilment import part_in_words
+from policies.requests.record_words import part_in_words
 from policies.requests.steps import ESCALATED, GIVEN, LAPSED, REOPENED, fresh, stepped
 from policies.separation import Separated
 

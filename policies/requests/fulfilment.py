@@ -18,10 +18,10 @@ from policies.errors import Invalid, NotFound
 from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.models.requests import PART
 from policies.record.change import ChangeInProgress
-from policies.record.history import privilege_label
 from policies.requests import decision_places, durations, mandates, notifications, outcomes, provisioning
 from policies.requests.approval_seals import UNSEALED, is_approval_sealed
 from policies.requests.mandates import Mandate
+from policies.requests.record_words import part_in_words
 from policies.requests.steps import GIVEN, REOPENED, stepped
 from policies.services import grants, members, patterns, roles
 from policies.services.grants import GrantRequest
@@ -157,13 +157,3 @@ def _grant(
         place.node, (holder,), tuple(codes), valid_until=end, way=False, origin=Origin.REQUEST
     )
     grants.add(wish, by=actor, reason=reason, authority=authority)
-
-
-def part_in_words(part: RequestPart) -> str:
-    """What a part asks for: `Read on table demo/shop.sales.orders`."""
-    if part.kind == RequestPart.Kind.MEMBERSHIP:
-        return f"membership of {part.name}"
-    if part.kind == RequestPart.Kind.ROLE:
-        return f"role {part.name}"
-    labels = dict.fromkeys(map(privilege_label, part.privileges))
-    return f"{', '.join(labels)} on {part.type} {part.name}"

@@ -28,11 +28,11 @@ RISKS = {
 }
 """What a row can be chosen by, and what is said of it."""
 BY = {
-    "owner": "the owner of the object",
-    "keeper": "the keeper of a service account, else the owner of the object",
-    "duty": "holders of the duty to review it",
-    "people": "the people named",
-    "starter": "the review's starter",
+    "owner": noop("the owner of the object"),
+    "keeper": noop("the keeper of a service account, else the owner of the object"),
+    "duty": noop("holders of the duty to review it"),
+    "people": noop("the people named"),
+    "starter": noop("the review's starter"),
 }
 """By which rule reviewers are found."""
 LONGEST = timedelta(days=366)

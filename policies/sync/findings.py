@@ -11,6 +11,7 @@ from lakewarden.backends import base, kinds
 from lakewarden.backends.base import Desired, FoundObject, Observation, Plan
 from lakewarden.backends.decisions import Target
 from policies.models import Backend, BackendFinding, BackendLogins
+from policies.sentences import read_back, say, sentence
 from policies.services import object_names
 from policies.sync.desired import targets_below
 from policies.sync.items import Concern
@@ -19,6 +20,16 @@ PEOPLE = 1000
 """So many of those concerned are kept by name with one finding."""
 VANISHED = "was not found there at the last look"
 """What is said of an object that its source no longer has under its name."""
+CANNOT_TAKE = sentence(
+    "foreign.cannot_take",
+    "The account that Lakewarden uses in {system} may not act as {account}, who gave this, "
+    "so it cannot take it.",
+)
+CANNOT_GIVE = sentence(
+    "foreign.cannot_give",
+    "The account that Lakewarden uses in {system} may not act as {account}, who owns this, "
+    "so it cannot grant the same.",
+)
 
 
 @dataclass(frozen=True)
@@ -105,13 +116,17 @@ def _hinder(rows: Iterable[BackendFinding], seen: Observation, system: str) -> N
         for source_object in seen.objects
         if source_object.owner in seen.barred
     }
-    account = f"The account that Lakewarden uses in {system} may not act as"
     for row in rows if seen.barred else ():
         if row.kind == "foreign" and row.grantor in seen.barred:
-            row.hindered["take"] = f"{account} {row.grantor}, who gave this, so it cannot take it."
+            row.hindered["take"] = say(CANNOT_TAKE, system=system, account=row.grantor).english
         if row.kind == "foreign" and tuple(row.path) in owners:
             owner = owners[tuple(row.path)]
-            row.hindered["give"] = f"{account} {owner}, who owns this, so it cannot grant the same."
+            row.hindered["give"] = say(CANNOT_GIVE, system=system, account=owner).english
+
+
+def hindrance_in_words(text: str) -> str:
+    """What is kept of a hindrance, in the language that is spoken now."""
+    return str(read_back(text, (CANNOT_TAKE, CANNOT_GIVE)) or text)
 
 
 def _concern(rows: Iterable[BackendFinding], concern: Concern) -> None:

@@ -66,7 +66,7 @@ def refuse(
 
 def told(request: AccessRequest) -> list[str]:
     """Each part with its state: `Use schema on schema demo/shop.sales: waiting for a decision`."""
-    from policies.requests.fulfilment import part_in_words
+    from policies.requests.record_words import part_in_words
 
     return [f"{part_in_words(part)}: {part.state}" for part in request.parts.order_by("number")]
 

@@ -24,6 +24,7 @@ from policies.events import SENTENCES, EventDraft
 from policies.models import Change, Event, ForeignOrder
 from policies.record import history
 from policies.record.history import Entry, EventLine, Filter, Sight
+from policies.requests import record_words
 from policies.services.undoable import undoable
 from policies.sync.status import StatusQuestion, SyncStatus, names_by_pseudonym, of_orders, statuses
 
@@ -355,7 +356,11 @@ _CODED = ("choice", "how", "mode", "policy")
 
 def said(line: EventLine, actor: str, **values: str) -> str:
     """What somebody did as a whole sentence in the reader's language; rights, duties and moments in words."""
-    worded = {name: _value(name, value) for name, value in line.values.items()}
+    about_request = line.event.kind.startswith("request.")
+    worded = {
+        name: _of_request(value) if about_request and name in _OF_REQUEST else _value(name, value)
+        for name, value in line.values.items()
+    }
     filled = history.filled_in({**worded, **values}, otherwise=_("it"), actor=actor)
     text = _(f"{{actor}} {SENTENCES[line.event.kind]}").format_map(filled)
     return _MANY.sub(r"1 \1", text)
@@ -373,7 +378,19 @@ def _value(name: str, value: str) -> str:
     return _CODE.sub(lambda found: _(history.privilege_label(found[0])), value)
 
 
+_OF_REQUEST = ("what", "part", "given")
+"""What is told of a request in words, kept in English."""
+
+
+def _of_request(value: str) -> str:
+    return _MOMENT.sub(
+        lambda found: words.when_in_words(words.moment(datetime.fromisoformat(found[0]))),
+        record_words.in_readers_language(value),
+    )
+
+
 _ISO = re.compile(r"\d{4}-\d\d-\d\dT")
+_MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:[\d.]+[+]\d\d:\d\d")
 _MANY = re.compile(r"\b1 ((?:quick |ended )?(?:row|decision|event|fact))s\b")
 """What an English sentence counts, where it counts one."""
 

@@ -120,7 +120,7 @@ class MendHintView(HintChangeView):
         return redirect(mend_url(self.object)) if self.object.kind.deed != REMOVE else super().refusal()
 
     def get_form_arguments(self) -> dict[str, Any]:
-        return {"initial": {"reason": f"{self.object.label}: {self.object.ground}"}}
+        return {"initial": {"reason": f"{_(self.object.label)}: {ground(self.object)}"}}
 
     def plan(self, form: ConfirmForm) -> Plan:
         if not Grant.objects.open().filter(pk=self.object.row.grant or 0).exists():

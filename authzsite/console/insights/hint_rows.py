@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -16,6 +17,7 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Face, Reason, Who
 from catalog.nodes import Node
 from lakewarden.law.facts import Slice
+from policies.analytics import hint_words
 from policies.analytics.hint_kinds import LEAVE, MERGE, NARROW, OWN, REMOVE
 from policies.analytics.hints import HintView
 from policies.decisions import ask, slices
@@ -115,12 +117,15 @@ def mends(told: HintView) -> str:
 
 
 def _filled(text: str, told: HintView) -> str:
-    known = {
-        name: words.count(value, *_COUNTED[name]) if name in _COUNTED and isinstance(value, int) else value
-        for name, value in told.values.items()
-    }
+    known = {name: _worded(name, value) for name, value in told.values.items()}
     known["privilege"] = _(known["privilege"])
     return _(text).format(**known)
+
+
+def _worded(name: str, value: Any) -> Any:
+    if name in _COUNTED and isinstance(value, int):
+        return words.count(value, *_COUNTED[name])
+    return hint_words.in_readers_language(name, value) if isinstance(value, str) else value
 
 
 _COUNTED = {"people": ("person", "people"), "objects": ("object", "objects")}

@@ -180,7 +180,7 @@ def _nobody(visit: ReviewAccess) -> str:
 def _stages(visit: ReviewAccess) -> Iterable[dict[str, Any]]:
     for number, stage in enumerate(visit.review.stages):
         yield {
-            "who": BY.get(stage["by"], stage["by"]),
+            "who": _(BY.get(stage["by"], stage["by"])),
             "until": words.moment(datetime.fromisoformat(stage["until"])),
             "now": number == visit.review.stage and visit.is_open,
             "over": number < visit.review.stage or visit.is_over,

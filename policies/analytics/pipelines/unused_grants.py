@@ -18,10 +18,12 @@ from catalog.models import Securable
 from lakewarden.spark.pipelines import unused_grants
 from lakewarden.spark.pipelines.unneeded_grants import WINDOW
 from lakewarden.spark.pipelines.unneeded_grants import Hint as Found
+from policies.analytics import hint_words
 from policies.analytics.pipelines import rows
 from policies.analytics.pipelines.definition import Pipeline, Result, RunContext
 from policies.analytics.pipelines.effective_access import is_small
 from policies.models import Change, Hint, RealmMember
+from policies.sentences import say
 
 MOST = 5_000
 """So many hints of one kind are kept, those that concern most people."""
@@ -142,12 +144,9 @@ def _awake(work: RunContext, found: Iterator[Found]) -> Iterator[Found]:
 
 def _why(data: Mapping[str, Any], *, able: bool, last: datetime | None, now: datetime) -> str:
     if not able:
-        return "Cannot sign in any more"
+        return say(hint_words.CLOSED).english
     used = data.get("used")
-    did = f"no job reported a use since {datetime.fromtimestamp(used, now.tzinfo):%Y-%m-%d}" if used else ""
-    came = f"has not been here since {last:%Y-%m-%d}" if last else "was never seen here"
-    words = f"{came}, {did}" if did else f"{came}, and no job reported a use"
-    return words[0].upper() + words[1:]
+    return hint_words.asleep(last, datetime.fromtimestamp(used, now.tzinfo) if used else None)
 
 
 def _seen(people: Iterable[int]) -> dict[int, datetime]:

@@ -40,6 +40,7 @@ from policies.services.authorities import may
 from policies.services.grants import Grantable, GrantRequest
 from policies.sync import items
 from policies.sync.connections.opening import open_backend
+from policies.sync.findings import hindrance_in_words
 from policies.sync.safeguards.report_only import only_reports
 
 OPTION = " WITH GRANT OPTION"
@@ -267,11 +268,13 @@ def _cannot_take(about: Foreign) -> str:
         return gettext(
             "%(backend)s is only watched: nothing is changed there. Let its sync repair first."
         ) % {"backend": about.backend}
-    return next((row.hindered["take"] for row in about.rows if row.hindered.get("take")), "")
+    found = (row.hindered["take"] for row in about.rows if row.hindered.get("take"))
+    return hindrance_in_words(next(found, ""))
 
 
 def _cannot_give(about: Foreign) -> str:
-    return next((row.hindered["give"] for row in about.rows if row.hindered.get("give")), "")
+    found = (row.hindered["give"] for row in about.rows if row.hindered.get("give"))
+    return hindrance_in_words(next(found, ""))
 
 
 def _no_member(about: Foreign, realm: str) -> str:
