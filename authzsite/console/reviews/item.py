@@ -21,7 +21,7 @@ from authzsite.console.reviews import worklist as worklist_page
 from authzsite.console.reviews.access import ReviewAccess, get_review_or_404
 from authzsite.console.reviews.draft_decisions import DraftDecisions, Ready
 from authzsite.console.reviews.listing import TAKING, ReviewerPage
-from authzsite.console.reviews.rows import CHANGED, SAID, RowWording, acts_of, effect, way
+from authzsite.console.reviews.rows import CHANGED, SAID, RowWording, acts_of, effect, used_words, way
 from authzsite.console.sync import applied
 from catalog.queries import node
 from policies.errors import PolicyError
@@ -30,6 +30,7 @@ from policies.reviews import consequences, worklist
 from policies.reviews.campaign_plans import RISKS
 from policies.reviews.consequences import Consequence
 from policies.reviews.decisions import choices, take_back
+from policies.reviews.row_members import has_members
 
 NAMED = 8
 
@@ -47,7 +48,8 @@ class ReviewItem:
         return self.mine and self.visit.is_open
 
 
-def _one(request: Request, id: int, number: int) -> ReviewItem:
+def item_or_404(request: Request, id: int, number: int) -> ReviewItem:
+    """The row of that number; Http404 for viewers whom it does not concern."""
     visit = get_review_or_404(request, id)
     row = worklist.row(visit.review, number)
     if row is None:
@@ -63,7 +65,7 @@ def _one(request: Request, id: int, number: int) -> ReviewItem:
 @login_required
 def review_item(request: Request, id: int, number: int) -> HttpResponse:
     """Everything about one row; deciding it here is one step."""
-    one = _one(request, id, number)
+    one = item_or_404(request, id, number)
     work = ReviewerPage(request, one.visit, request.GET, alone=number)
     if request.method == "POST" and one.may_decide:
         answer = worklist_page.answer(request, work)
@@ -93,6 +95,7 @@ def _show(request: Request, one: ReviewItem, work: ReviewerPage, status: int = 2
         "drawn": work.drawn(row) if one.may_decide else None,
         "wants_reason": False,
         "here": request.path,
+        "members_url": visit.url("review_row_members", row.number) if has_members(row) else "",
         "row_url": visit.url(),
         "always": visit.review.reasons in (Review.Reasons.ALWAYS, Review.Reasons.FAR),
         "diff": Diff(tuple(reviews_preview.lines(row) or _lines(found, row))),
@@ -109,8 +112,7 @@ def _show(request: Request, one: ReviewItem, work: ReviewerPage, status: int = 2
 
 
 def _facts(told: RowWording, row: ReviewRow) -> Iterable[Fact]:
-    used = words.ago(row.last_used) if row.last_used else gettext("Never")
-    yield Fact(gettext("Last used"), used if row.uses_told or row.last_used else gettext("Nobody tells"))
+    yield Fact(gettext("Last used"), used_words(row))
     since = told.moments.get(row.since or 0)
     if since:
         yield Fact(
@@ -239,7 +241,7 @@ def _earlier(told: RowWording, row: ReviewRow) -> dict[str, str]:
 @login_required
 def more(request: Request, id: int, number: int) -> HttpResponse:
     """What the choice needs besides, and what it does; nothing is kept."""
-    one = _one(request, id, number)
+    one = item_or_404(request, id, number)
     row, work = one.row, ReviewerPage(request, one.visit, request.GET)
     choice = request.GET.get(f"d-{row.pk}", "")
     if not one.may_decide or choice not in choices(row):
@@ -257,7 +259,7 @@ def more(request: Request, id: int, number: int) -> HttpResponse:
 @login_required
 def also(request: Request, id: int, number: int) -> HttpResponse:
     """The rows behind the other paths are made ready to be removed too."""
-    one = _one(request, id, number)
+    one = item_or_404(request, id, number)
     if not one.may_decide:
         raise Http404
     found = consequences.of(one.visit.review, [one.row])[one.row.pk]
@@ -284,7 +286,7 @@ def also(request: Request, id: int, number: int) -> HttpResponse:
 @login_required
 def back(request: Request, id: int, number: int) -> HttpResponse:
     """A decision is taken back; the row is open again."""
-    one = _one(request, id, number)
+    one = item_or_404(request, id, number)
     version = request.POST.get("version", "")
     if not one.may_decide or not version.isdecimal() or len(version) > 9:
         raise Http404

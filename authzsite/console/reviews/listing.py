@@ -27,6 +27,7 @@ from policies.models import ReviewRow
 from policies.reviews import consequences, worklist
 from policies.reviews.consequences import Consequence
 from policies.reviews.decisions import choices, needs_reason
+from policies.reviews.row_members import has_members
 
 SHOWN = 50
 Choice, Rank = ReviewRow.Choice, ReviewRow.Rank
@@ -94,6 +95,8 @@ class ListedRow:
     options: tuple[Option, ...]
     more: More
     said: str = ""
+    members: str = ""
+    """Where its people are listed, if it reaches them through a group or a role."""
 
 
 @dataclass(frozen=True)
@@ -231,6 +234,7 @@ class ReviewerPage:
             ),
             self.more(row, ready, self.effects.get(row.pk)),
             self.told.decided(row),
+            self.visit.url("review_row_members", row.number) if has_members(row) else "",
         )
 
     def more(

@@ -241,6 +241,13 @@ class RowWording:
         return f"{told[:1].upper()}{told[1:]} ({by}{when}){reason}"
 
 
+def used_words(row: ReviewRow) -> str:
+    """When it was last used; never; or that nobody reports uses."""
+    if row.last_used:
+        return words.ago(row.last_used)
+    return gettext("Never") if row.uses_told else gettext("Nobody tells")
+
+
 def effect(row: ReviewRow, consequence: Consequence | None, choice: str) -> str:
     """What taking it away really does, in one or two sentences."""
     if consequence is None or choice not in (Choice.REMOVE, Choice.REDUCE, Choice.END):

@@ -10,6 +10,7 @@ from authzsite.console.reviews import (
     item,
     progress,
     results,
+    row_members,
     start,
     worklist,
 )
@@ -39,6 +40,7 @@ urlpatterns = [
     ),
     path("reviews/<number:id>/rows/<number:number>", item.review_item, name="review_row"),
     path("reviews/<number:id>/rows/<number:number>/more", item.more, name="review_row_more"),
+    path("reviews/<number:id>/rows/<number:number>/members", row_members.members, name="review_row_members"),
     path("reviews/<number:id>/rows/<number:number>/also", item.also, name="review_row_also"),
     path("reviews/<number:id>/rows/<number:number>/back", item.back, name="review_row_back"),
 ]

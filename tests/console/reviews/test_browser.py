@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from accounts import people
 from accounts.people import make_account
 from policies import tasks
 from policies.models import Backend, Review, ReviewRow
@@ -17,7 +18,7 @@ from policies.services import grants
 from policies.services.grants import GrantRequest
 from policies.sync import worker
 from tests.console.conftest import NAMES, PASSWORD
-from tests.console.screens import EVERY_LOOK, faults
+from tests.console.screens import EVERY_LOOK, LOOKS, faults
 from tests.console.test_browser import visit  # noqa: F401 -- a fixture
 from tests.factories import a_person, acting, admit, the
 from tests.reviews.world import a_review, decides, rows
@@ -182,3 +183,27 @@ def test_every_room_is_accessible_and_fits(looks: Any, visit: Visit) -> None:  #
             page.locator(".rv-until").first.wait_for()
         wrong += faults(page, looks, room)
     assert not wrong
+
+
+@pytest.mark.parametrize("scripts", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_a_row_of_a_group_unfolds_to_its_members_by_keyboard(scripts: bool, visit: Visit) -> None:  # noqa: F811
+    for at in range(30):
+        a_person(f"p{at:02}", "buyers")
+    admit(the("metalake"), "group:buyers")
+    buyers = people.ensure("group", "buyers")
+    wish = GrantRequest(the("table", "shop.sales.orders"), (buyers,), ("SELECT_TABLE",), way=False)
+    grants.add(wish, by=acting("olivia"))
+    review = a_review()
+    page = visit("olivia", scripts=scripts)
+    page.goto(f"/reviews/{review.pk}?q=buyers")
+    page.locator("summary", has_text="Members and their last use").focus()
+    page.keyboard.press("Enter")
+    if not scripts:
+        page.get_by_role("link", name="Show the members").click()
+    page.get_by_text("30 people. Your").wait_for()
+    assert page.get_by_role("rowheader", name="p24").count() == 1
+    found = faults(page, LOOKS[:1], "members of a row") if scripts else []
+    page.get_by_role("link", name="Next", exact=True).click()
+    page.get_by_role("rowheader", name="p29").wait_for()
+    assert page.url.endswith("q=buyers") is scripts
+    assert found == []

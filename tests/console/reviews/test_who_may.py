@@ -57,6 +57,7 @@ PAGES = (
     Page("review_row", ROW, DOOR, 404, 404, 200, 200, 200),
     Page("review_row", ROW, KEPT, 404, 404, 302, 200, 200, "post"),
     Page("review_row_more", ROW + "/more", DOOR, 404, 404, 404, 404, 404),  # no choice is named
+    Page("review_row_members", "/reviews/{review}/rows/{group}/members", DOOR, 404, 404, 200, 200, 200),
     Page("review_row_also", ROW + "/also", KEPT, 404, 404, 302, 404, 404, "post"),
     Page("review_row_back", ROW + "/back", KEPT, 404, 404, 404, 404, 404, "post"),  # nor a version
 )
@@ -83,7 +84,9 @@ def make_numbers() -> dict[str, int]:
         by=acting("olivia"),
     )
     review = a_review(shop, by="marek")
-    return {"review": review.pk, "row": rows(review)["ana shop.sales.orders"].number}
+    found = rows(review)
+    direct, group = found["ana shop.sales.orders"], found["group:analysts sales_read"]
+    return {"review": review.pk, "row": direct.number, "group": group.number}
 
 
 numbers = kept(make_numbers)
