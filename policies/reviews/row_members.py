@@ -46,11 +46,11 @@ def advised(row: ReviewRow, people: Sequence[Principal], root: Node) -> list[Rev
     """
     paths = _paths(row, people)
     drafts = [_draft(row, paths[person.pk]) for person in people]
-    found = Enricher(row.review, root).rows(drafts, 1) if drafts else []
-    for person, line in zip(people, found, strict=True):
+    lines = Enricher(row.review, root).rows(drafts, 1) if drafts else []
+    for person, line in zip(people, lines, strict=True):
         line.holder = person
         line.change = ""  # earlier reviews had the row, and none of its people
-    return found
+    return lines
 
 
 @dataclass(frozen=True)
