@@ -144,10 +144,10 @@ def read_back(text: str, codes: Iterable[str], readers: Mapping[str, Reader] | N
     for code in codes:
         wording = WORDINGS[code]
         for form in filter(None, (wording.many, wording.one)):
-            found = _pattern(form).fullmatch(text)
-            if found is None:
+            match = _pattern(form).fullmatch(text)
+            if match is None:
                 continue
-            values = {name: known.get(name, str)(value) for name, value in found.groupdict().items()}
+            values = {name: known.get(name, str)(value) for name, value in match.groupdict().items()}
             if None not in values.values():
                 return Said(code, {MANY: 1, **values} if wording.many else values)
     return None

@@ -177,11 +177,20 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of a check of the connection, in words; not `ok` wants attention, `blocks` stops the sync."""
+    """One line of a check of the connection, in words; not `ok` wants attention, `blocks` stops the sync.
+
+    `cause` is what went wrong by itself, where the text only says besides that it could not be asked.
+    """
 
     ok: bool
     text: str
     blocks: bool = False
+    cause: str = ""
+
+    @classmethod
+    def unreachable(cls, error: Exception) -> Finding:
+        """The check itself could not be done."""
+        return cls(ok=False, text=f"cannot connect or read: {error}", blocks=True, cause=str(error))
 
 
 @dataclass(frozen=True)

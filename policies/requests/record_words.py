@@ -57,8 +57,8 @@ def in_readers_language(text: str) -> str:
     whole = read_back(text, (ALL, AND_MORE, FOR, UNTIL, ONLY), readers)
     if whole is not None:
         return str(whole)
-    found = _listed(text)
-    return text if found is None else ", ".join(map(str, found))
+    items = _listed(text)
+    return text if items is None else ", ".join(map(str, items))
 
 
 def _what(text: str) -> list[Said] | Said | None:
@@ -67,14 +67,14 @@ def _what(text: str) -> list[Said] | Said | None:
 
 def _listed(text: str) -> list[Said] | None:
     """Wants or parts after commas, where the rights of one stand after commas too."""
-    found, begun = [], ""
+    items, begun = [], ""
     for piece in text.split(", "):
         begun = f"{begun}, {piece}" if begun else piece
         item = read_back(begun, _ITEMS)
         if item is not None:
-            found.append(item)
+            items.append(item)
             begun = ""
-    return None if begun else found
+    return None if begun else items
 
 
 def _number(text: str) -> str | None:
@@ -86,6 +86,6 @@ def _moment(text: str) -> str | None:
 
 
 def _lasts(text: str) -> list[Said] | None:
-    found = [read_back(piece, TIMES.values()) for piece in text.split(" and ")]
-    known = [item for item in found if item is not None]
-    return known if len(known) == len(found) else None
+    items = [read_back(piece, TIMES.values()) for piece in text.split(" and ")]
+    known = [item for item in items if item is not None]
+    return known if len(known) == len(items) else None

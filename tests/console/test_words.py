@@ -19,9 +19,9 @@ from tests.factories import AUTHORITY, BY, a_person, acting, the
 def test_the_name_of_a_day_keeps_its_capital_within_a_sentence() -> None:
     now = timezone.now()
     later = words.moment(now + timedelta(days=40))
-    assert words.when_in_words(later) == later
+    assert words.moment(now + timedelta(days=40), within=True) == later
     assert words.on(now + timedelta(days=40)) == f"on {later}"
-    assert words.on(now) == words.when_in_words(words.moment(now)) == f"today, {words.moment(now)[7:]}"
+    assert words.on(now) == words.moment(now, within=True) == f"today, {words.moment(now)[7:]}"
 
 
 def test_the_history_tells_of_duties_and_moments_as_people_do(
@@ -33,4 +33,4 @@ def test_the_history_tells_of_duties_and_moments_as_people_do(
     opened = emergency_access.open_for_oneself(wanted, by=acting("carl"))
     told = signed_in("marek").get("/history").content.decode()
     assert "gave the duty Emergency access on shop to Carl Conrad" in told
-    assert f"in an emergency, until {words.when_in_words(words.moment(opened.until))}" in told
+    assert f"in an emergency, until {words.moment(opened.until, within=True)}" in told

@@ -77,7 +77,7 @@ def _planned(undoing: UndoPlan) -> dict[str, Any]:
     lead = _("You made it %(when)s. The history keeps both changes.")
     revoked = Revoked.of(undoing.events)
     return {
-        "lead": lead % {"when": words.when_in_words(words.moment(undoing.change.at))},
+        "lead": lead % {"when": words.moment(undoing.change.at, within=True)},
         "plan": revoked.plan() if revoked else Plan(),
         "recorded": Diff(tuple(_lines(undoing))),
     }

@@ -49,7 +49,7 @@ class PastHead(ObjectHeader):
     def _lead(self) -> str:
         if self.ended is None:
             return str(HIDDEN)
-        when = words.when_in_words(words.moment(self.ended.at))
+        when = words.moment(self.ended.at, within=True)
         return _("It is gone since %(when)s, revision %(revision)s. Its history stays.") % {
             "when": when,
             "revision": words.number(self.ended.revision),

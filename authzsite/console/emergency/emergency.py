@@ -131,7 +131,7 @@ class EmergencyView(ChangeView):
             "waits": _waits_words(row, own=own, governs=governs, open_=is_open),
             "closed": row.state == "closed",
             "words": row.verdict,
-            "closed_by": f"{row.reviewer.label}, {words.when_in_words(words.moment(row.reviewed))}"
+            "closed_by": f"{row.reviewer.label}, {words.moment(row.reviewed, within=True)}"
             if row.reviewer and row.reviewed
             else "",
         }

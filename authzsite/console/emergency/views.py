@@ -184,7 +184,7 @@ class EmergenciesView(ChangeView):
         if self.opened is None:
             return ""
         node = nodes([self.opened.securable_id]).get(self.opened.securable_id)
-        until = words.when_in_words(words.moment(self.opened.until))
+        until = words.moment(self.opened.until, within=True)
         return _("%(name)s is open to you until %(until)s") % {
             "name": node.name if node else _("What was dropped"),
             "until": until,

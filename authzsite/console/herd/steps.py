@@ -192,5 +192,5 @@ class Steps:
         return _("Done by %(actor)s%(to)s, %(at)s.") % {
             "actor": actor,
             "to": to,
-            "at": words.when_in_words(words.moment(event.change.at)),
+            "at": words.moment(event.change.at, within=True),
         }

@@ -368,7 +368,7 @@ def said(line: EventLine, actor: str, **values: str) -> str:
 
 def _value(name: str, value: str) -> str:
     if name in ("until", "ends") and _ISO.match(value):
-        return words.when_in_words(words.moment(datetime.fromisoformat(value)))
+        return words.moment(datetime.fromisoformat(value), within=True)
     if name == "duty":
         return str(terms.DUTIES.get(value, value))
     if name == "type":
@@ -384,7 +384,7 @@ _OF_REQUEST = ("what", "part", "given")
 
 def _of_request(value: str) -> str:
     return _MOMENT.sub(
-        lambda found: words.when_in_words(words.moment(datetime.fromisoformat(found[0]))),
+        lambda found: words.moment(datetime.fromisoformat(found[0]), within=True),
         record_words.in_readers_language(value),
     )
 
@@ -418,7 +418,7 @@ def _until(sentence: str, line: EventLine) -> str:
 
 def _end(line: EventLine) -> str:
     until = line.event.data.get("until")
-    return words.when_in_words(words.moment(datetime.fromisoformat(until))) if until else ""
+    return words.moment(datetime.fromisoformat(until), within=True) if until else ""
 
 
 def _state_words(line: EventLine) -> str:

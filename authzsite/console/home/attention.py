@@ -100,7 +100,7 @@ class Attention:
         for node, rows in sorted(by_place.items(), key=lambda pair: -len(pair[1]))[:3]:
             system = rows[0].backend.get_kind_display()
             grants = words.count(len(rows), "grant")
-            first = words.when_in_words(words.moment(min(row.first_seen for row in rows)))
+            first = words.moment(min(row.first_seen for row in rows), within=True)
             note = _("Seen first %(first)s · left as they are until you decide") % {"first": first}
             look = Action(
                 _("Look"),

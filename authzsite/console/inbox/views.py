@@ -83,9 +83,9 @@ def _line(row: Notice) -> NoticeRow:
     kind = KINDS.get(row.kind)
     parts = [words.ago(row.made), _(kind.heading) if kind else row.kind]
     if row.done:
-        parts.append(_("settled %(done)s") % {"done": words.when_in_words(words.moment(row.done))})
+        parts.append(_("settled %(done)s") % {"done": words.moment(row.done, within=True)})
     elif row.read:
-        parts.append(_("read %(read)s") % {"read": words.when_in_words(words.moment(row.read))})
+        parts.append(_("read %(read)s") % {"read": words.moment(row.read, within=True)})
     return NoticeRow(
         row.pk,
         terms.avatar_of(row.who) if row.who else Face("thing", "bell"),

@@ -171,7 +171,7 @@ def found_words(told: HintView) -> str:
     first = (
         ""
         if row.found == row.seen
-        else _("; first %(moment)s") % {"moment": words.when_in_words(words.moment(row.found))}
+        else _("; first %(moment)s") % {"moment": words.moment(row.found, within=True)}
     )
     return _("Revision %(revision)s, %(seen)s%(first)s") % {
         "revision": words.number(row.revision),
@@ -187,7 +187,7 @@ def _dismissed(told: HintView) -> str:
     by = row.dismissed_by.label if row.dismissed_by else pgettext("by whom", "an erased person")
     return _("Dismissed by %(by)s, %(dismissed)s") % {
         "by": by,
-        "dismissed": words.when_in_words(words.moment(row.dismissed)),
+        "dismissed": words.moment(row.dismissed, within=True),
     }
 
 

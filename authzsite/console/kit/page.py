@@ -100,9 +100,7 @@ def _alarm(known: User) -> Note | None:
     until = known.emergency_until
     if until is None or until <= timezone.now():
         return None
-    strong = _("Emergency access is open until %(until)s.") % {
-        "until": words.when_in_words(words.moment(until))
-    }
+    strong = _("Emergency access is open until %(until)s.") % {"until": words.moment(until, within=True)}
     return Note(
         "warn", strong, _("Everything you do with it is listed."), reverse("console:emergencies"), _("See it")
     )

@@ -250,8 +250,7 @@ class AccessTable:
             who=Who(finding.holder or gettext("Unknown"), Face("foreign"), gettext("database user")),
             can=terms.sentence_list(list(finding.rights)),
             how=(Path((Chip("foreign", gettext("Foreign, in %(system)s") % {"system": finding.system}),)),),
-            since=gettext("seen %(first_seen)s")
-            % {"first_seen": words.when_in_words(words.day(finding.first_seen))},
+            since=gettext("seen %(first_seen)s") % {"first_seen": words.day(finding.first_seen, within=True)},
             action=Action(gettext("Look"), reverse("console:object_sync", args=[self.node.id]), "mini"),
         )
 

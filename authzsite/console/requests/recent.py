@@ -37,7 +37,7 @@ def lately(asker: Principal) -> RecentRequest | None:
     what = requests_rows.wants_words(list(row.wants.all()))
     word = str(requests_rows.state_of(row).word)
     kind = "gain" if row.state in GRANTED else "now" if row.open else "lose"
-    state = Moment(word, words.when_in_words(words.moment(row.moved_at)), kind)
+    state = Moment(word, words.moment(row.moved_at, within=True), kind)
     moments = [state, *_there(row)]
     return RecentRequest(f"{what[:1].upper()}{what[1:]}", requests_rows.url_of(row), Timeline(tuple(moments)))
 

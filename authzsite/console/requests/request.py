@@ -177,7 +177,7 @@ def facts(seen: VisibleRequest) -> Facts:
     row = seen.request
     told_ = [
         Fact(_("State"), state=requests_rows.state_of(row)),
-        Fact(_("Asked by"), row.asker.label, note=words.when_in_words(words.moment(row.asked_at))),
+        Fact(_("Asked by"), row.asker.label, note=words.moment(row.asked_at, within=True)),
         Fact(_("For"), terms.principal_name(row.holder)),
         Fact(_("How long"), requests_rows.lasts_words(row), note=_from(seen)),
     ]
@@ -201,7 +201,7 @@ def _from(seen: VisibleRequest) -> str:
 def _line(seen: VisibleRequest, standings: Sequence[BackendProgress]) -> Iterable[dict[str, str]]:
     """Asked, decided, given, there: each with its mark, as one line."""
     row = seen.request
-    yield _station("done", _("Asked"), words.when_in_words(words.moment(row.asked_at)))
+    yield _station("done", _("Asked"), words.moment(row.asked_at, within=True))
     parts = [part for part in seen.parts if part.state not in ("needless",)]
     decided = sum(part.state not in WAITING for part in parts)
     if row.open:
@@ -215,12 +215,10 @@ def _line(seen: VisibleRequest, standings: Sequence[BackendProgress]) -> Iterabl
         return
     if row.state not in GRANTED:
         yield _station(
-            "ended", str(requests_rows.state_of(row).word), words.when_in_words(words.moment(row.moved_at))
+            "ended", str(requests_rows.state_of(row).word), words.moment(row.moved_at, within=True)
         )
         return
-    yield _station(
-        "done", str(requests_rows.state_of(row).word), words.when_in_words(words.moment(row.moved_at))
-    )
+    yield _station("done", str(requests_rows.state_of(row).word), words.moment(row.moved_at, within=True))
     yield _given_station(seen)
     if any(want.given_at for want in seen.wants):
         yield from (_there(standing) for standing in standings)
@@ -232,7 +230,7 @@ def _given_station(seen: VisibleRequest) -> dict[str, str]:
         due = min((want.due for want in seen.wants if want.due), default=None)
         return _station("now", _("Given"), words.on(due) if due else "")
     moment = max(want.given_at for want in given if want.given_at)
-    return _station("done", _("Given"), words.when_in_words(words.moment(moment)))
+    return _station("done", _("Given"), words.moment(moment, within=True))
 
 
 def _there(backend_progress: BackendProgress) -> dict[str, str]:
@@ -335,9 +333,7 @@ def _one_given(want: RequestWant, seen: VisibleRequest) -> GivenRow:
         outcomes.GIVEN: ("ok", _("Given")),
         outcomes.COMING: (
             "behind",
-            _("Comes %(when)s") % {"when": words.when_in_words(words.moment(want.due))}
-            if want.due
-            else _("Comes"),
+            _("Comes %(when)s") % {"when": words.moment(want.due, within=True)} if want.due else _("Comes"),
         ),
         outcomes.FAILED: ("failed", _("Not given")),
     }.get(came, ("unknown", _("Not given")) if ended else ("behind", _("Not decided yet")))

@@ -146,7 +146,7 @@ def wanted(request: AccessRequest) -> str:
 def row(request: AccessRequest, viewer: Principal, *, deciding: bool = False) -> RequestRow:
     """The request as a line; `wants` and `parts` are there already."""
     parts = list(request.parts.all())
-    asked = words.when_in_words(words.moment(request.asked_at))
+    asked = words.moment(request.asked_at, within=True)
     end = max((want.valid_until for want in request.wants.all() if want.valid_until), default=None)
     ticket = f", {request.ticket}" if request.ticket else ""
     return RequestRow(

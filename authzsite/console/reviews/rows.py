@@ -236,7 +236,7 @@ class RowWording:
         if row.choice == Choice.REDUCE:
             told = gettext("take %(takes)s away") % {"takes": terms.lower(self.rights(row.takes, row.type))}
         by = gettext("nobody answered") if row.default else row.decided_by.label if row.decided_by else ""
-        when = f", {words.when_in_words(words.moment(row.decided_at))}" if row.decided_at else ""
+        when = f", {words.moment(row.decided_at, within=True)}" if row.decided_at else ""
         reason = f": {row.reason}" if row.reason else ""
         return f"{told[:1].upper()}{told[1:]} ({by}{when}){reason}"
 

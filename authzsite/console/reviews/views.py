@@ -142,7 +142,7 @@ def _line(review: Review, sums: Mapping[int, Mapping[str, int]], asker: Principa
     by = _("you") if review.starter_id == asker.pk else review.starter.label
     rows = words.count(sum(counts.values()), "row")
     when = review.closed or review.due
-    day = {"day": words.when_in_words(words.day(when))}
+    day = {"day": words.day(when, within=True)}
     over = review.state in ("closed", "cancelled", "closing", "proving")
     name = "review_result" if over else "review"
     url = reverse(f"console:{name}", args=[review.pk])

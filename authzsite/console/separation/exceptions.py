@@ -89,10 +89,10 @@ class NewExceptionView(RuleChangeView):
         )
 
     def success_message(self, form: ExceptionForm) -> str:
-        person, until = form.cleaned_data["who"][0], words.moment(form.cleaned_data["date"])
+        person, until = form.cleaned_data["who"][0], words.moment(form.cleaned_data["date"], within=True)
         return _("%(label)s may hold both until %(until)s") % {
             "label": person.label,
-            "until": words.when_in_words(until),
+            "until": until,
         }
 
     def heading(self, form: ExceptionForm) -> str:

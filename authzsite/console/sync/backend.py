@@ -231,7 +231,7 @@ def _note(backend_access: BackendAccess) -> Note | None:
 
 def _facts(backend_access: BackendAccess) -> Iterable[Fact]:
     row, counts = backend_access.row, backend_access.row.counts
-    proved = words.when_in_words(words.ago(row.proved_at)) if row.proved_at else _("not yet")
+    proved = words.ago(row.proved_at, within=True) if row.proved_at else _("not yet")
     revision = (
         _("revision %(proved_revision)s") % {"proved_revision": words.number(row.proved_revision)}
         if row.proved_at
@@ -244,9 +244,7 @@ def _facts(backend_access: BackendAccess) -> Iterable[Fact]:
     yield Fact(_("What it does"), _("Repairs") if row.does == Backend.Policy.REPAIR else _("Only reports"))
     yield Fact(_("Proved equal"), proved, note=revision)
     if row.compared_at:
-        yield Fact(
-            _("All compared"), words.when_in_words(words.ago(row.compared_at)), note=_("and each night")
-        )
+        yield Fact(_("All compared"), words.ago(row.compared_at, within=True), note=_("and each night"))
     if counts.get("in_force"):
         yield Fact(_("In force"), counts["in_force"])
     for word, names in COUNTED if backend_access.may_look else ():
@@ -319,7 +317,7 @@ def _plan_text(backend_access: BackendAccess) -> str:
     }
     if not run.losing:
         takes = _("nobody loses anything by it")
-    seen = words.when_in_words(words.ago(run.ended)) if run.ended else ""
+    seen = words.ago(run.ended, within=True) if run.ended else ""
     from_ = (
         _(", from %(losing)s") % {"losing": words.count(run.losing, "person", "people")} if run.losing else ""
     )
@@ -360,7 +358,7 @@ def _stuck(backend_access: BackendAccess) -> list[Stuck]:
 
 
 def _since(moment: datetime | None) -> str:
-    return _("tried %(moment)s") % {"moment": words.when_in_words(words.moment(moment))} if moment else ""
+    return _("tried %(moment)s") % {"moment": words.moment(moment, within=True)} if moment else ""
 
 
 def _parked(row: Backend, *, whole: bool) -> list[Stuck]:

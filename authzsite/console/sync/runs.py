@@ -212,13 +212,11 @@ def _rights(rights: Iterable[Sequence[str]], many: int) -> str:
 def run_page(run: SyncRun, row: Backend, *, may_retry: bool) -> dict[str, Any]:
     """One run: when, how much, what failed, and its steps."""
     ended = (
-        _("ended %(ended)s") % {"ended": words.when_in_words(words.moment(run.ended))}
-        if run.ended
-        else _("going on")
+        _("ended %(ended)s") % {"ended": words.moment(run.ended, within=True)} if run.ended else _("going on")
     )
     more = max(0, run.items.count() - STEPS)
     return {
-        "heading": _("Run of %(started)s") % {"started": words.when_in_words(words.moment(run.started))},
+        "heading": _("Run of %(started)s") % {"started": words.moment(run.started, within=True)},
         "lead": _("%(row)s; %(told)s; %(ended)s; at revision %(revision)s.")
         % {
             "row": row,

@@ -62,7 +62,7 @@ def _show(request: Request, backend_access: BackendAccess, row: BackendFinding) 
         "what": spoken_of(row, places),
         "cause": cause(row, backend_access.row, whole=backend_access.may_operate),
         "next": NEXT.get(row.error_kind, "") if row.attempts else _("It is tried again by itself."),
-        "tried": words.when_in_words(words.moment(row.tried_at)) if row.tried_at else "",
+        "tried": words.moment(row.tried_at, within=True) if row.tried_at else "",
         "doors": [
             Action(
                 _("Open %(place)s") % {"place": terms.short_name(place)},

@@ -193,7 +193,7 @@ class _Sheet:
             return _("not usable yet")
         ends = terms.from_seconds(way.reached.ends)
         kind = terms.type_of(way.reached.node.type)
-        return _("until %(ends)s") % {"ends": words.when_in_words(words.moment(ends))} if ends else kind
+        return _("until %(ends)s") % {"ends": words.moment(ends, within=True)} if ends else kind
 
     def _box(self, key: Any, column: int, row: int, strong: str, small: str, look: str) -> Box:
         if key not in self.boxes:

@@ -230,7 +230,7 @@ class Words:
             holder = self.spoken(station)
         type_, name = terms.level_of(self.place, rule.object)
         since = self.since.get(rule.opened)
-        when = _("since %(since)s") % {"since": words.when_in_words(words.day(since))} if since else ""
+        when = _("since %(since)s") % {"since": words.day(since, within=True)} if since else ""
         ends = terms.from_seconds(rule.valid_until)
         until = _("until %(ends)s") % {"ends": words.moment(ends)} if ends else ""
         note = " · ".join(filter(None, (when, until)))

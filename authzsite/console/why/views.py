@@ -265,7 +265,7 @@ def _answer(asked: Question, place: ObjectAccess, person: Principal, request: Re
     )
     name = node.ref.full_name or node.name
     mark = "yes" if answer else "deny" if answer.decision.reason == "denied" else "no"
-    revision, moment = words.number(answer.decision.revision), words.when_in_words(words.moment(place.now))
+    revision, moment = words.number(answer.decision.revision), words.moment(place.now, within=True)
     when = _("Answered at revision %(revision)s, %(moment)s.") % {"revision": revision, "moment": moment}
     values = {"person": person.label, "verb": verb(asked.action, node), "name": name}
     heading = (

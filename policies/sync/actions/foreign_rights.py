@@ -268,13 +268,13 @@ def _cannot_take(about: Foreign) -> str:
         return gettext(
             "%(backend)s is only watched: nothing is changed there. Let its sync repair first."
         ) % {"backend": about.backend}
-    found = (row.hindered["take"] for row in about.rows if row.hindered.get("take"))
-    return hindrance_in_words(next(found, ""))
+    hindrances = (row.hindered["take"] for row in about.rows if row.hindered.get("take"))
+    return hindrance_in_words(next(hindrances, ""))
 
 
 def _cannot_give(about: Foreign) -> str:
-    found = (row.hindered["give"] for row in about.rows if row.hindered.get("give"))
-    return hindrance_in_words(next(found, ""))
+    hindrances = (row.hindered["give"] for row in about.rows if row.hindered.get("give"))
+    return hindrance_in_words(next(hindrances, ""))
 
 
 def _no_member(about: Foreign, realm: str) -> str:

@@ -24,41 +24,35 @@ def number(value: int | None) -> str:
     return "" if value is None else f"{value:,}".replace(",", formats.current().thousands)
 
 
-def day(when: datetime) -> str:
-    """Today; Fri 27 Nov within a year; 9 Apr 2025."""
+def day(when: datetime, *, within: bool = False) -> str:
+    """Today (today, `within` a sentence); Fri 27 Nov within a year; 9 Apr 2025."""
     local, now = timezone.localtime(when), timezone.localtime()
     if local.date() == now.date():
-        return _("Today")
+        return pgettext("within a sentence", "today") if within else _("Today")
     if abs((local.date() - now.date()).days) < NEAR:
         return dateformat.format(local, formats.current().near)
     return dateformat.format(local, formats.current().far)
 
 
-def moment(when: datetime) -> str:
+def moment(when: datetime, *, within: bool = False) -> str:
     """Today, 09:14; Fri 27 Nov, 18:00; 9 Apr 2025."""
     local = timezone.localtime(when)
     if abs((local.date() - timezone.localtime().date()).days) >= NEAR:
-        return day(when)
-    return f"{day(when)}, {dateformat.time_format(local, formats.current().time)}"
+        return day(when, within=within)
+    return f"{day(when, within=within)}, {dateformat.time_format(local, formats.current().time)}"
 
 
 def on(when: datetime) -> str:
     """A moment within a sentence: today, 09:14; on Fri 27 Nov, 18:00."""
-    text = moment(when)
-    return when_in_words(text) if is_today(when) else pgettext("a day", "on %(day)s") % {"day": text}
+    text = moment(when, within=True)
+    return text if is_today(when) else pgettext("a day", "on %(day)s") % {"day": text}
 
 
 def is_today(when: datetime) -> bool:
     return timezone.localtime(when).date() == timezone.localtime().date()
 
 
-def when_in_words(text: str) -> str:
-    """A day or a moment within a sentence: today, 09:14; Fri 27 Nov."""
-    today = _("Today")
-    return f"{pgettext('within a sentence', 'today')}{text[len(today) :]}" if text.startswith(today) else text
-
-
-def ago(when: datetime) -> str:
+def ago(when: datetime, *, within: bool = False) -> str:
     """just now; 40 s ago; 3 min ago; 5 h ago; else the day."""
     seconds = int((timezone.now() - when).total_seconds())
     if seconds < 5:
@@ -67,7 +61,11 @@ def ago(when: datetime) -> str:
         return _("%(number)s s ago") % {"number": seconds}
     if seconds < 3600:
         return _("%(number)s min ago") % {"number": seconds // 60}
-    return _("%(number)s h ago") % {"number": seconds // 3600} if seconds < 86400 else moment(when)
+    return (
+        _("%(number)s h ago") % {"number": seconds // 3600}
+        if seconds < 86400
+        else moment(when, within=within)
+    )
 
 
 def ends_in(when: datetime) -> str:

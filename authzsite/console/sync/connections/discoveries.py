@@ -67,7 +67,7 @@ def _reading(backend_access: BackendAccess, *, may_ask: bool) -> Reading | None:
             "total": words.count(row.total, "object"),
         }
         return Reading(Note("plain", _("Reading"), text), True, row.done, max(row.total, 1), text)
-    when = words.when_in_words(words.moment(row.finished))
+    when = words.moment(row.finished, within=True)
     if row.error:
         return Reading(
             Note(

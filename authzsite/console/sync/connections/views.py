@@ -100,7 +100,7 @@ class ConnectView(ChangeView):
             self.notes.append(Note("bad", _("It cannot be tried."), _sentence(str(problem))))
             return self.show(form, 422)
         if trial.source is None or not trial.reached:
-            said = [_sentence(item.text.removeprefix("cannot connect or read: ")) for item in trial.findings]
+            said = [_sentence(item.cause or item.text) for item in trial.findings]
             self.notes.append(
                 Note(
                     "bad", _("It does not answer."), _("%(said)s Nothing is kept.") % {"said": " ".join(said)}

@@ -52,7 +52,7 @@ def _told(row: ForeignOrder, *, whole: bool) -> Decided:
         right=terms.lower(right_word(row.right, row.type)),
         object=".".join(row.path) or row.backend.place,
         by=_("%(by)s, %(at)s, revision %(revision)s")
-        % {"by": by, "at": words.when_in_words(words.moment(row.at)), "revision": words.number(row.revision)},
+        % {"by": by, "at": words.moment(row.at, within=True), "revision": words.number(row.revision)},
         proof=_proof(row, whole=whole),
     )
 
@@ -62,11 +62,11 @@ def _proof(row: ForeignOrder, *, whole: bool) -> State:
         return State(
             "unknown",
             _("Given up"),
-            _("%(done)s: it was left as it was") % {"done": words.when_in_words(words.moment(row.done))},
+            _("%(done)s: it was left as it was") % {"done": words.moment(row.done, within=True)},
         )
     if row.done is not None:
         gone = _("ours is in its place") if row.replaced else _("it is gone")
-        return State("ok", _("Read back"), f"{words.when_in_words(words.moment(row.done))}: {gone}")
+        return State("ok", _("Read back"), f"{words.moment(row.done, within=True)}: {gone}")
     if row.error:
         return State("failed", _("Not done"), cause(row, row.backend, whole=whole))
     return State("behind", _("On its way"))

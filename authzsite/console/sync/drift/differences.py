@@ -314,7 +314,7 @@ def _doing(row: BackendFinding, order: ForeignOrder | None, *, whole: bool) -> s
         return f"{word}. {cause(order, row.backend, whole=whole)}"
     if order.replaced and (timezone.now() - order.at).total_seconds() > 120:
         return _("%(word)s; it stays until ours gives the same in the backend") % {"word": word}
-    return _("%(word)s, decided %(at)s") % {"word": word, "at": words.when_in_words(words.moment(order.at))}
+    return _("%(word)s, decided %(at)s") % {"word": word, "at": words.moment(order.at, within=True)}
 
 
 def _is_accepted(row: BackendFinding) -> bool:

@@ -313,7 +313,7 @@ class ForeignGrantView(ObjectChangeView):
         return self._named(DEEDS[self.code].heading)
 
     def lead(self) -> str:
-        seen = words.when_in_words(words.day(self.foreign.first.first_seen))
+        seen = words.day(self.foreign.first.first_seen, within=True)
         return _("Found in %(backend)s, first seen %(seen)s") % {
             "backend": self.foreign.backend,
             "seen": seen,

@@ -129,7 +129,7 @@ class ByPerson:
         except Refused as refusal:
             return [Finding(ok=False, text=str(self.wire.translated(refusal)), blocks=True)]
         except BackendError as error:
-            return [Finding(ok=False, text=f"cannot connect or read: {error}", blocks=True)]
+            return [Finding.unreachable(error)]
 
     def close(self) -> None:
         """Let go of the connection; the next call makes a new one."""

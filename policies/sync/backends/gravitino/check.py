@@ -19,7 +19,7 @@ def check(client: Client) -> list[Finding]:
     try:
         return list(_findings(client))
     except BackendError as error:
-        return [Finding(ok=False, text=f"cannot connect or read: {error}", blocks=True)]
+        return [Finding.unreachable(error)]
 
 
 def _findings(client: Client) -> Iterator[Finding]:

@@ -91,7 +91,7 @@ class MariaDB:
         try:
             return list(self._findings())
         except BackendError as error:
-            return [Finding(ok=False, text=f"cannot connect or read: {error}", blocks=True)]
+            return [Finding.unreachable(error)]
 
     def close(self) -> None:
         """Let go of the connection; the next call makes a new one."""

@@ -30,7 +30,7 @@ def check(session: Session) -> list[Finding]:
     try:
         return session.read(lambda tx: list(_findings(tx, Reader(tx, session.identity))))
     except BackendError as error:
-        return [Finding(ok=False, text=f"cannot connect or read: {error}", blocks=True)]
+        return [Finding.unreachable(error)]
 
 
 def _findings(tx: Transaction, reader: Reader) -> Iterator[Finding]:

@@ -88,7 +88,7 @@ class Ranger:
         try:
             return list(_findings(self._reader()))
         except BackendError as error:
-            return [Finding(ok=False, text=f"cannot connect or read: {error}", blocks=True)]
+            return [Finding.unreachable(error)]
 
     def close(self) -> None:
         """Let go of the line; the next call makes a new one."""
