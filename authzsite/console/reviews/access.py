@@ -61,14 +61,14 @@ class ReviewAccess:
 
     def tabs(self, current: str) -> Tabs | None:
         """The pages of one review that this person may open."""
-        found = []
+        tabs = []
         if self.standing.asked:
-            found.append(Tab(_("Decide") if self.is_open else _("Rows"), self.url(), current == "review"))
+            tabs.append(Tab(_("Decide") if self.is_open else _("Rows"), self.url(), current == "review"))
         if self.standing.reads:
-            found.append(Tab(_("Progress"), self.url("review_lead"), current == "review_lead"))
+            tabs.append(Tab(_("Progress"), self.url("review_lead"), current == "review_lead"))
         if self.is_over or self.standing.reads:
-            found.append(Tab(_("Result"), self.url("review_result"), current == "review_result"))
-        return Tabs(tuple(found)) if len(found) > 1 else None
+            tabs.append(Tab(_("Result"), self.url("review_result"), current == "review_result"))
+        return Tabs(tuple(tabs)) if len(tabs) > 1 else None
 
     @property
     def due_words(self) -> str:

@@ -254,10 +254,10 @@ def _lead(work: ReviewerPage) -> str:
 
 def _actions(work: ReviewerPage) -> list[Action]:
     visit = work.visit
-    found = [Action(gettext("How removal works"), f"{visit.url('review_how')}", "plain")]
+    actions = [Action(gettext("How removal works"), f"{visit.url('review_how')}", "plain")]
     if visit.is_open and work.counts["open"]:
-        found.append(Action(gettext("Reassign rows"), visit.url("review_pass")))
-    return found
+        actions.append(Action(gettext("Reassign rows"), visit.url("review_pass")))
+    return actions
 
 
 SILENCE = {
