@@ -76,10 +76,15 @@ class Keeper:
             )
 
     def unused(self) -> bool:
-        if not try_lock(self.users):
-            return False
-        fcntl.flock(self.users, fcntl.LOCK_UN)
-        return True
+        """Looks under start.lock, so that nobody who asks the same takes our look for a user."""
+        start = open_lock(self.home, "start.lock")
+        try:
+            if not try_lock(start) or not try_lock(self.users):
+                return False
+            fcntl.flock(self.users, fcntl.LOCK_UN)
+            return True
+        finally:
+            os.close(start)
 
     def stop(self, server: subprocess.Popen[bytes]) -> None:
         """Under start.lock and with users.lock taken: nobody can begin to use the server meanwhile."""

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 GRACE = 10.0  # seconds that an unused server stays up, so that command after command finds it
 START_WAIT = 60.0  # seconds
+USER_WAIT = 1.0  # seconds in which a program that we are just starting lets go of what it inherited
 LONGEST_SOCKET = 100  # bytes; the kernel ends at 107
 
 
@@ -149,11 +150,12 @@ class Server:
         try:
             if not keeper.try_lock(start):  # the keeper is stopping it
                 return False
-            for _ in range(3):
-                if keeper.try_lock(users):
-                    return False
-                time.sleep(0.01)  # perhaps it was only the keeper that looked
-            return True
+            deadline = time.monotonic() + USER_WAIT
+            while not keeper.try_lock(users):
+                if time.monotonic() > deadline:
+                    return True
+                time.sleep(0.01)
+            return False
         finally:
             os.close(start)
             os.close(users)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import random
 import signal
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,6 +17,7 @@ import psycopg
 import pytest
 
 from authzsite import embedded
+from authzsite.embedded import keeper
 from authzsite.embedded.server import LONGEST_SOCKET
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,6 +25,7 @@ USER = """
 import sys, time
 from pathlib import Path
 from authzsite import embedded
+from authzsite.embedded import keeper
 embedded.PostgreSQL(Path(sys.argv[1]), durable=False).start()
 print("ready", flush=True)
 time.sleep(600)
@@ -144,6 +148,15 @@ def test_redis_answers_and_goes(tmp_path: Path) -> None:
     assert server.answers()
     assert server.stop()
     assert not server.accepts()
+
+
+def test_a_user_who_is_just_leaving_does_not_keep_it(tmp_path: Path) -> None:
+    server = embedded.Redis(tmp_path / "redis")
+    server.start()
+    user = keeper.open_lock(str(server.home), "users.lock")
+    fcntl.flock(user, fcntl.LOCK_SH)
+    threading.Timer(0.3, os.close, [user]).start()
+    assert server.stop()
 
 
 def test_whoever_comes_while_the_server_is_leaving_gets_it_back(
