@@ -122,12 +122,15 @@ def console_line(db: None) -> Iterator[Proxy]:
         yield proxy
 
 
-def test_a_slow_statement_is_waited_for_and_a_lost_answer_is_not(
-    console_line: Proxy, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(WatchedConnection, "looks_after", 0.3)
-    monkeypatch.setattr(WatchedConnection, "asks_for", 1.0)
-    with WatchedConnection.connect(database_url(console_line), autocommit=True) as line:
+class Hasty(WatchedConnection):
+    """Looks soon whether the server is at work; the test's own connection to it stays patient."""
+
+    looks_after = 0.3
+    asks_for = 1.0
+
+
+def test_a_slow_statement_is_waited_for_and_a_lost_answer_is_not(console_line: Proxy) -> None:
+    with Hasty.connect(database_url(console_line), autocommit=True) as line:
         assert line.execute("SELECT 1 FROM pg_sleep(2)").fetchone() == (1,)
         console_line.become("lose", old_only=True)  # whoever asks anew is answered
         began = time.monotonic()
@@ -137,27 +140,34 @@ def test_a_slow_statement_is_waited_for_and_a_lost_answer_is_not(
         assert line.closed
 
 
+def sending(answers: int) -> Generator[int, int, str]:
+    """A statement that is sent in so many parts, each of which takes longer than one look."""
+    for _ in range(answers):
+        ready = yield WAIT_W
+        assert ready == READY_W
+        time.sleep(0.02)
+    return "sent"
+
+
 def test_a_wait_goes_on_where_it_was_while_something_comes_through(
     console_line: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(WatchedConnection, "looks_after", 0.01)
-
-    def sending() -> Generator[int, int, str]:
-        for _ in range(4):
-            ready = yield WAIT_W
-            assert ready == READY_W
-            time.sleep(0.02)  # the rest takes longer than one look
-        return "sent"
-
-    with WatchedConnection.connect(database_url(console_line), autocommit=True) as line:
-        assert line.wait(sending()) == "sent"
+    with Hasty.connect(database_url(console_line), autocommit=True) as line:
+        monkeypatch.setattr(line, "looks_after", 0.01)
+        assert line.wait(sending(4)) == "sent"
 
 
-def test_a_database_that_freezes_under_a_statement_is_noticed(
+def test_an_answer_that_comes_while_the_server_is_asked_is_heard(
     console_line: Proxy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(WatchedConnection, "looks_after", 0.3)
-    line = WatchedConnection.connect(database_url(console_line), autocommit=True)
+    with Hasty.connect(database_url(console_line), autocommit=True) as line:
+        monkeypatch.setattr(line, "looks_after", 0.0)
+        monkeypatch.setattr(line, "_is_worked_on", lambda: time.sleep(0.5))
+        assert line.execute("SELECT 1 FROM pg_sleep(0.2)").fetchone() == (1,)
+
+
+def test_a_database_that_freezes_under_a_statement_is_noticed(console_line: Proxy) -> None:
+    line = Hasty.connect(database_url(console_line), autocommit=True)
     console_line.become("freeze")
     began = time.monotonic()
     with pytest.raises(TookTooLong):

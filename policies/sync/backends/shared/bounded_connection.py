@@ -79,21 +79,27 @@ class WatchedConnection(BoundedConnection):
 
     looks_after = 3.0
     asks_for = 2.0
+    hears_within = 0.5
     answered = float("-inf")
     """When the server said something last, as `time.monotonic` counts."""
 
     def wait(self, gen: Any, interval: float = INTERVAL, timeout: float | None = None) -> Any:
         if timeout is not None or _patience.get() is not None:
             return super().wait(gen, interval, timeout)
-        steps = _Steps(gen)
+        steps, looks_after, given_up = _Steps(gen), self.looks_after, False
         while True:
             before = steps.moved
             try:
-                answer = psycopg.Connection.wait(self, steps, interval, self.looks_after)
+                answer = psycopg.Connection.wait(self, steps, interval, looks_after)
                 self.answered = time.monotonic()
                 return answer
             except _WaitTimeout:
-                if steps.moved == before and not self._is_worked_on():
+                if steps.moved != before or self._is_worked_on():
+                    looks_after, given_up = self.looks_after, False
+                elif not given_up:
+                    # the answer may have come while we asked
+                    looks_after, given_up = self.hears_within, True
+                else:
                     self.pgconn.finish()
                     raise TookTooLong("the database does not answer") from None
 
