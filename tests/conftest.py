@@ -81,6 +81,18 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     return scheduling.Scheduling(config, log) if config.getvalue("dist") == "loadfile" else None
 
 
+@pytest.fixture(scope="session", autouse=True)
+def _folders_of_runs_within(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """A pytest that a test starts has its temporary folders below ours.
+
+    Each run closes the folder of all runs to other accounts, and so to the embedded PostgreSQL of a test that
+    is running.
+    """
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PYTEST_DEBUG_TEMPROOT", str(tmp_path_factory.mktemp("within")))
+        yield
+
+
 # network
 
 

@@ -87,7 +87,9 @@ class TestRun:
 def run_tests(tree: Path, *tests: str) -> TestRun:
     """pytest in the copy, with servers of its own."""
     environment = {
-        name: value for name, value in os.environ.items() if not name.startswith(("LAKEWARDEN_", "PYTEST_"))
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith(("LAKEWARDEN_", "PYTEST_")) or name == "PYTEST_DEBUG_TEMPROOT"
     }
     command = [sys.executable, "-m", "pytest", "-v", "-p", "no:cacheprovider", *tests]
     done = subprocess.run(command, cwd=tree, env=environment, capture_output=True, text=True, check=False)

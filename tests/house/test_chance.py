@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -64,3 +67,12 @@ def test_the_clock_says_that_day(day: str) -> None:
     assert abs(datetime.fromtimestamp(time.time(), UTC) - now) < timedelta(minutes=1)
     assert abs(User._meta.get_field("date_joined").get_default() - now) < timedelta(minutes=1)
     assert timezone.localtime(now) == now
+
+
+def test_a_run_within_a_test_has_its_folders_below_those_of_the_test(
+    tmp_path: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    (tmp_path / "test_inner.py").write_text("def test_it(tmp_path): print(tmp_path.as_uri())\n")
+    command = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:django", "-p", "no:cacheprovider"]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True)
+    assert f"{tmp_path_factory.getbasetemp().as_uri()}/" in done.stdout
