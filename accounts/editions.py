@@ -6,7 +6,7 @@ proves that it wrote nothing later: an earlier state that somebody puts back has
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 
@@ -28,11 +28,24 @@ def gathered() -> Iterator[Written]:
         _written.reset(token)
 
 
+class Untold(RuntimeError):
+    """A sealed row was written where nothing tells its edition: whoever puts it back is not found."""
+
+    def __init__(self, codes: Iterable[str]) -> None:
+        super().__init__(f"nothing in the record would tell that {', '.join(codes)} was written")
+
+
 def note(model: type[Model], number: int, edition: int) -> None:
-    """A row got that edition; the change that is under way tells so in the record."""
+    """A row got that edition; the change that is under way tells so in the record.  Raises Untold."""
     written = _written.get()
-    if written is not None:
-        written[model, number] = edition
+    if written is None:
+        raise Untold([f"{model._meta.model_name}:{number}"])
+    written[model, number] = edition
+
+
+def noted(model: type[Model], number: int) -> int:
+    """The edition that a row got in the change that is under way; 0 for none."""
+    return (_written.get() or {}).get((model, number), 0)
 
 
 def code_of(row: Model) -> str:

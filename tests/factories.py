@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from accounts import people
-from accounts.models import Principal
+from typing import Any
+
+from accounts import editions, people
+from accounts.models import Principal, User
 from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.law.objects import ObjectRef, split_name
@@ -21,6 +23,19 @@ def a_person(name: str, *groups: str) -> Principal:
     for group in groups:
         members.join_group(people.ensure("group", group), person, by=BY, authority=AUTHORITY)
     return person
+
+
+def an_account(name: str, *, display_name: str = "", password: str | None = None) -> User:
+    """Who signs in, called so though they were known before: of that the record tells nothing."""
+    with editions.gathered():
+        return people.make_account(name, display_name=display_name, password=password)
+
+
+def rewritten(rows: Any, **values: Any) -> int:
+    """Write sealed rows as the console does, for a world that begins so: the record tells nothing of it."""
+    with editions.gathered():
+        many: int = rows.update(**values)
+    return many
 
 
 def acting(person: Principal | str, via: str = "console") -> Actor:

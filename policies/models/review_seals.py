@@ -51,15 +51,18 @@ def seals_undecided(row: ReviewRow) -> Sealed:
 
 def _next(row: ReviewRow, decision: tuple[Any, ...], desk: int | None) -> Sealed:
     """The next edition of a row, and its seals: for who writes it within a change, where nobody else did."""
-    edition = row.edition + 1
+    sealed = is_row_sealed(row)
+    # the number of a row without a good seal may be any, and a further one would make it no better
+    edition = row.edition + 1 if sealed else row.edition
     new: Sealed = {"edition": edition}
-    if is_row_sealed(row):
+    if sealed:
         new["seal"] = seal(_content(row, decision, edition))
     if desk is not None:
         new["desk_seal"] = seal(_place(row, desk, edition))
     elif is_on_its_desk(row):
         new["desk_seal"] = seal(_place(row, row.desk_id or 0, edition))
-    editions.note(ReviewRow, row.pk, edition)
+    if sealed:
+        editions.note(ReviewRow, row.pk, edition)
     return new
 
 

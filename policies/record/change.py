@@ -32,7 +32,8 @@ def change(kind: str, *, realm: Realm | None, by: Actor, reason: str = "") -> It
     """Run one change; a change inside a change joins it.
 
     The writers' lock is taken first, so authority and invariants are judged on the very state that is
-    changed.  A change that records nothing leaves no revision behind.
+    changed.  A change that records nothing leaves no revision behind; one that wrote sealed rows by then
+    raises Untold.
     """
     outer = _current.get()
     if outer is not None:
@@ -48,8 +49,11 @@ def change(kind: str, *, realm: Realm | None, by: Actor, reason: str = "") -> It
                 yield current
         finally:
             _current.reset(token)
+        numbers = newest_editions.in_event(written)
+        if numbers and not current.events:
+            raise editions.Untold(numbers)
         if current.events:
-            if numbers := newest_editions.in_event(written):
+            if numbers:
                 current.events[0][1][newest_editions.IN_EVENT] = numbers
             _write(current, counter)
 

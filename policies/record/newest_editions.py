@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from django.db.models import Model
 
-from accounts.editions import Written, code_of, note
+from accounts.editions import Written, code_of, note, noted
 from accounts.models.sealing import Sealed
 from policies.events import BACKEND_AGREED, NAMES_CONFIRMED
 from policies.models import Event
@@ -66,10 +66,11 @@ def answer_for(rows: Collection[Sealed]) -> None:
         note(type(row), row.pk, row.edition)
 
 
-def next_of(row: Any) -> int:
-    """The edition beyond the row's own and all that the record tells of it.  One query."""
-    newest: int = max(_known_of([code_of(row)]).newest.get(code_of(row), 0), row.edition)
-    return newest + 1
+def told_of(rows: Collection[Any]) -> dict[int, int]:
+    """The newest edition of each of some rows, by what the record tells and this change will.  One query."""
+    codes = {code_of(row): row for row in rows}
+    known = _known_of(codes).newest if codes else {}
+    return {row.pk: max(known.get(code, 0), noted(type(row), row.pk)) for code, row in codes.items()}
 
 
 def in_event(written: Written) -> dict[str, int]:

@@ -7,12 +7,13 @@ What was approved once and is over has a later edition in the record (adr 0056).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection
 from typing import Any
 
 from accounts import editions
 from accounts.fact_content import content, plain
 from accounts.seals import is_sealed, seal
+from policies.errors import Unsealed
 from policies.models import AccessRequest, RequestPart
 from policies.record import newest_editions
 
@@ -20,8 +21,14 @@ UNSEALED = "It was not approved in this console, or before approvals had seals. 
 
 
 def seal_approval(request: AccessRequest, part: RequestPart) -> None:
-    """Seal a part that was approved just now; `part` is as it stands in its table."""
-    part.edition = newest_editions.next_of(part)
+    """Seal a part that was approved just now; `part` is as it stands in its table.
+
+    No seal bears out the edition that it had, so it has to be what the record tells.  Raises Unsealed.
+    """
+    told = newest_editions.told_of([part])[part.pk]
+    if part.edition > told:
+        raise Unsealed(editions.code_of(part))
+    part.edition = told + 1
     part.seal = seal(_content_of(request, part))
     part.save(update_fields=["seal", "edition"])
     editions.note(RequestPart, part.pk, part.edition)
@@ -32,10 +39,15 @@ def is_approval_sealed(request: AccessRequest, part: RequestPart) -> bool:
     return is_sealed(_content_of(request, part), part.seal) and bool(newest_editions.among([part]))
 
 
-def put_away(parts: Iterable[RequestPart]) -> None:
-    """What was approved of these was given or taken back, so that it is carried out no more."""
+def put_away(request: AccessRequest, parts: Collection[RequestPart]) -> None:
+    """What was approved of these was given or taken back, so that it is carried out no more.
+
+    The number of one without a good seal may be any, and counts for nothing.
+    """
+    told = newest_editions.told_of(parts)
     for part in parts:
-        part.edition, part.seal = part.edition + 1, None
+        own = part.edition if is_sealed(_content_of(request, part), part.seal) else 0
+        part.edition, part.seal = max(told[part.pk], own) + 1, None
         part.save(update_fields=["seal", "edition"])
         editions.note(RequestPart, part.pk, part.edition)
 

@@ -41,7 +41,7 @@ def settle(request: AccessRequest, *, now: datetime) -> str:
     still = {want.number for want in wants if standing(want, parts) in (OPEN, COMING)}
     approved = [part for part in parts if part.seal is not None]
     # by these nothing more is given: all that needed them was, or never will be
-    put_away([part for part in approved if part.state in WAITING or part.wants.isdisjoint(still)])
+    put_away(request, [part for part in approved if part.state in WAITING or part.wants.isdisjoint(still)])
     state = AccessRequest.objects.values_list("state", flat=True).get(pk=request.pk)
     if any(part.state in WAITING for part in parts):
         back = any(part.state == "asked_back" for part in parts)
@@ -73,5 +73,5 @@ def end(request: AccessRequest, how: str, *, now: datetime) -> None:
     waiting = request.parts.filter(carried=False, state__in=PART.get(how).sources)
     if waiting.exists():
         PART.move(waiting, how)
-    put_away(request.parts.filter(seal__isnull=False))
+    put_away(request, request.parts.filter(seal__isnull=False))
     request.wants.filter(given_at__isnull=True).update(due=None)

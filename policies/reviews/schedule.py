@@ -21,6 +21,7 @@ from policies.authority import SYSTEM, Actor, of_system
 from policies.errors import Conflict, PolicyError
 from policies.events import (
     REVIEW_ASKED_ON,
+    REVIEW_EXTENDED,
     REVIEW_REPEATED,
     REVIEW_RESEATED,
     REVIEW_STAGE,
@@ -236,9 +237,12 @@ def _add_stage(review: Review, now: datetime) -> None:
     until = now + timedelta(days=ESCALATION_DAYS)
     stage: dict[str, Any] = {"by": ESCALATED, "people": [], "days": ESCALATION_DAYS, "escalated": True}
     stages = [*review.stages, {**stage, "until": until.isoformat()}]
-    rows = Review.objects.filter(pk=review.pk, stages=review.stages, state="open")
-    if not rows.update(stages=stages, due=until):
-        raise Conflict(gettext("Review %(number)s was changed by somebody else.") % {"number": review.pk})
+    with change(REVIEW_EXTENDED, realm=Realm(pk=review.realm_id), by=SYSTEM) as current:
+        rows = Review.objects.filter(pk=review.pk, stages=review.stages, state="open")
+        if not rows.update(stages=stages, due=until):
+            raise Conflict(gettext("Review %(number)s was changed by somebody else.") % {"number": review.pk})
+        told = {"review": review.pk, "until": until.isoformat()}
+        current.say(make_event(REVIEW_EXTENDED, place_of(review), **told), by=of_system("a stage is over"))
     review.stages, review.due = stages, until
 
 

@@ -18,6 +18,7 @@ from authzsite.api import health
 from policies import tasks
 from policies.models import Backend, Heartbeat, OutboxEntry
 from tests.api.world import EVALUATION, EVALUATIONS, Shop
+from tests.factories import rewritten
 
 CONFIGURATION = "/.well-known/authzen-configuration"
 
@@ -93,7 +94,7 @@ def test_the_sync_says_what_is_not_enforced(shop: Shop, client: Client) -> None:
     backend = Backend.objects.create(
         realm_id=shop.realm.realm_id, catalog_id=shop.catalog.id, kind="postgresql", state="silent"
     )
-    Backend.objects.update(restored=True)
+    rewritten(Backend.objects.all(), restored=True)
     due = timezone.now() - timedelta(seconds=90)
     OutboxEntry.objects.create(backend=backend, key="p:1", revision=1, due=due, revokes=True)
     assert ready(client)[1]["sync"] == (

@@ -11,6 +11,7 @@ from django.utils import timezone
 from policies.models import Backend, BackendFinding, OutboxEntry, SyncRun
 from policies.sync.connections import registration
 from tests.api.world import BY, Shop
+from tests.factories import rewritten
 from tests.metrics import read_metrics
 
 LINE = re.compile(r'lakewarden_[a-z_]+(\{[a-z]+="[^"]*"(,[a-z]+="[^"]*")*\})? -?[0-9.e+-]+')
@@ -53,7 +54,7 @@ def test_what_changes_nothing_and_what_is_overdue_is_a_number(shop: Shop, client
     row, long_ago = connected(shop), timezone.now() - timedelta(minutes=2)
     OutboxEntry.objects.create(backend=row, key="p:1", revision=1, due=long_ago, revokes=True)
     OutboxEntry.objects.create(backend=row, key="p:2", revision=1, due=long_ago)
-    Backend.objects.update(policy="report", restored=True, state="silent")
+    rewritten(Backend.objects.all(), policy="report", restored=True, state="silent")
     samples = read_metrics(client)
     expected = {
         f'lakewarden_backend_policy{{backend="{row.pk}",policy="report"}}': 1,

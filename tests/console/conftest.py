@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from accounts import people
+from tests.factories import an_account
 from tests.kept import kept
 from tests.policies.conftest import make_shop
 from tests.sync.conftest import demo_members, governed, source  # noqa: F401 -- fixtures
@@ -25,7 +25,7 @@ def signed_in(db: None) -> Callable[[str], Client]:
 
     def enter(name: str) -> Client:
         client = Client()
-        client.force_login(people.make_account(name, display_name=NAMES.get(name, "")), backend=BACKEND)
+        client.force_login(an_account(name, display_name=NAMES.get(name, "")), backend=BACKEND)
         return client
 
     return enter

@@ -22,7 +22,7 @@ from policies.sync.connections import registration
 from tests.cdap import world as cdap
 from tests.console.conftest import NAMES, PASSWORD
 from tests.console.requests.test_browser_requests import some_requests
-from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, owned, the
+from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, an_account, owned, the
 from tests.herd import world as herds
 from tests.pipelines.test_hints import a_hint
 from tests.reviews.world import a_review, decides, rows
@@ -37,7 +37,7 @@ def furnish(root: Node) -> dict[str, int]:
     orders, sales = the("table", "shop.sales.orders"), the("schema", "shop.sales")
     a_person(ADMIN)
     for name, display in {**NAMES, ADMIN: "Sam Site", "hedda": "Hedda Herder"}.items():
-        make_account(name, display_name=display, password=PASSWORD)
+        an_account(name, display_name=display, password=PASSWORD)
     refunds = the("table", "shop.sales.refunds")
     grants.add(GrantRequest(refunds, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     payers = a_role(root, "payers", "allow MODIFY_TABLE on table shop.stock.items", held_by=("ana",))

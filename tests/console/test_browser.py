@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from accounts.models import User
-from accounts.people import make_account
 from catalog.nodes import Node
 from policies.decisions import ask
 from policies.models import Grant
@@ -17,7 +16,7 @@ from policies.services import grants
 from policies.services.grants import GrantRequest
 from tests.console.conftest import NAMES, PASSWORD, make_shop
 from tests.console.screens import EVERY_LOOK, WIDTHS, faults
-from tests.factories import a_person, acting, the, under
+from tests.factories import a_person, acting, an_account, the, under
 
 pytestmark = pytest.mark.browser
 
@@ -34,7 +33,7 @@ def site(transactional_db: None, live_server: Any) -> str:
     """The shop behind a real server; everybody signs in with a password."""
     make_shop()
     for name, display in NAMES.items():
-        make_account(name, display_name=display, password=PASSWORD)
+        an_account(name, display_name=display, password=PASSWORD)
     return str(live_server.url)
 
 

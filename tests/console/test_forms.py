@@ -19,7 +19,7 @@ from policies.models import Change, Grant
 from policies.services import grants
 from policies.services.grants import GrantRequest
 from tests.console.conftest import PASSWORD
-from tests.factories import a_person, acting, admit, the
+from tests.factories import a_person, acting, admit, an_account, the
 from tests.markup import markup
 
 ANA = {
@@ -67,7 +67,7 @@ def test_a_name_and_enter_choose_a_person(orders: Node, signed_in: Callable[[str
 
 
 def test_several_matches_are_offered_as_buttons(orders: Node, signed_in: Callable[[str], Client]) -> None:
-    make_account("ana", display_name="Ana Analyst")
+    an_account("ana", display_name="Ana Analyst")
     body = signed_in("olivia").post(form(orders), {"find": "analyst", "step": "look"}).content.decode()
     assert 'name="add" value="user:ana"' in body
     assert 'name="add" value="group:analysts"' in body

@@ -13,14 +13,14 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from accounts.people import ensure, make_account
+from accounts.people import ensure
 from catalog.nodes import Node
 from policies.decisions import ask
 from tests.console.conftest import NAMES, PASSWORD
 from tests.console.large import NEEDLE, fill
 from tests.console.test_browser import find_understand_and_grant, visit
 from tests.console.test_query_counts import PAGES, a_shop_of, count, counted, ledger
-from tests.factories import a_person, a_role, admit, owned, the
+from tests.factories import a_person, a_role, admit, an_account, owned, the
 
 __all__ = ["visit"]  # a fixture
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(3600)]
@@ -91,8 +91,8 @@ def test_one_table_among_all_is_found_and_granted_by_keyboard(
     admit(root, "petra")
     owned(the("schema", "teams.team_499"), "petra")
     a_role(root, "teams_way", "allow USE_CATALOG on catalog teams", held_by=("petra", "ana"))
-    make_account("petra", display_name="Petra Prinz", password=PASSWORD)
-    make_account("ana", display_name=NAMES["ana"])
+    an_account("petra", display_name="Petra Prinz", password=PASSWORD)
+    an_account("ana", display_name=NAMES["ana"])
     page = visit("petra", width=320)
     assert find_understand_and_grant(page, NEEDLE, ("Petra Prinz", "Owner of team_499"), "ana") < 25
     assert ask.ask(a_person("ana"), "read", needle)

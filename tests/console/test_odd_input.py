@@ -18,7 +18,7 @@ from policies.separation.sides import Side
 from policies.services import duties, separation
 from tests.console.conftest import NAMES
 from tests.console.requests.test_asking import a_request
-from tests.factories import AUTHORITY, BY, a_role, acting, the
+from tests.factories import AUTHORITY, BY, a_role, acting, an_account, the
 from tests.reviews.world import a_review, rows
 
 pytestmark = pytest.mark.django_db
@@ -87,7 +87,7 @@ ASKED = ("tab", "q", "before", "after", "on", "view", "only", "who", "show", "wh
 def world(shop: Node) -> dict[str, int]:
     """One of each thing: a request and a review, a rule, an emergency that waits for its review."""
     for name in ("ana", "olivia", "marek", "mia"):
-        people.make_account(name, display_name=NAMES[name])
+        an_account(name, display_name=NAMES[name])
     orders, ana = the("table", "shop.sales.orders"), people.ensure("user", "ana")
     a_role(shop, "payer", held_by=("mia",))
     side = Side(object=the("schema", "shop.stock").id, privileges=("MODIFY_TABLE",))

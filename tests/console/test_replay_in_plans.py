@@ -28,7 +28,7 @@ from policies.simulation.simulation import Simulation
 from tests.cdap.world import a_cdap
 from tests.cdap.world import give as give_in_cdap
 from tests.cdap_law.world import text
-from tests.factories import a_person, acting, owned, the
+from tests.factories import a_person, acting, owned, rewritten, the
 from tests.herd.conftest import make_herd
 from tests.herd.test_pages import form_of
 from tests.herd.world import give as give_in_herd
@@ -114,7 +114,7 @@ def test_silence_takes_what_a_review_says_it_takes(ana: Node) -> None:
     owned(orders(), "carl")
     review = a_review()
     assert of_end(review)[1] == []
-    Review.objects.filter(pk=review.pk).update(silence=Review.Silence.REMOVE)
+    rewritten(Review.objects.filter(pk=review.pk), silence=Review.Silence.REMOVE)
     review.refresh_from_db()
     kinds = {type(change) for change in of_end(review)[1]}
     assert RevokeAccess in kinds and ClearOwner not in kinds and LeaveGroup not in kinds

@@ -7,14 +7,13 @@ from typing import Any
 
 import pytest
 
-from accounts.people import make_account
 from catalog.queries import find, mode_of
 from lakewarden.law.objects import ObjectRef
 from policies.decisions.lookups.visible_objects import owner_of
 from tests.console.conftest import PASSWORD
 from tests.console.screens import LOOKS, faults
 from tests.console.test_browser import EITHER_WAY, site, visit
-from tests.factories import a_person, the
+from tests.factories import a_person, an_account, the
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = pytest.mark.browser
@@ -25,7 +24,7 @@ Visit = Callable[..., Any]
 def sam(settings: Any, site: str) -> str:
     """A site admin, in no realm."""
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
-    make_account("sam", display_name="Sam Site", password=PASSWORD)
+    an_account("sam", display_name="Sam Site", password=PASSWORD)
     return "sam"
 
 

@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from accounts.people import ensure, make_account
+from accounts.people import ensure
 from tests.console.conftest import PASSWORD
 from tests.console.site_pages import furnish
 from tests.console.test_browser import site, visit
 from tests.console.walks import WALKS, Walk
-from tests.factories import a_person, owned, the
+from tests.factories import a_person, an_account, owned, the
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = pytest.mark.browser
@@ -24,7 +24,7 @@ QUICK = WALKS[:4]
 def sam(site: str, settings: Any) -> Iterator[str]:
     """Sam runs the site, and is in no realm; Zoe is in none either."""
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
-    make_account("sam", display_name="Sam Site", password=PASSWORD)
+    an_account("sam", display_name="Sam Site", password=PASSWORD)
     ensure("user", "zoe")
     yield "sam"
 

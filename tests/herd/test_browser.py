@@ -10,11 +10,11 @@ import pytest
 
 from accounts import people, tokens
 from accounts.models import Principal
-from accounts.people import make_account
 from policies.decisions.lookups.entries import entries
 from tests.console.conftest import PASSWORD
 from tests.console.screens import EVERY_LOOK, WIDTHS, faults
 from tests.console.test_browser import EITHER_WAY, visit
+from tests.factories import an_account
 from tests.herd.test_sdk import _hang_up, create
 from tests.herd.test_sdk import entries as entries_of
 from tests.herd.world import a_herd, give, namespaces, role, the_herd, the_namespace
@@ -30,7 +30,7 @@ def site(transactional_db: None, live_server: Any) -> str:
     """A Herd of Hedda's behind a real server; Olivia looks after SALES."""
     herd = a_herd(owner="hedda")
     for name, display in NAMES.items():
-        make_account(name, display_name=display, password=PASSWORD)
+        an_account(name, display_name=display, password=PASSWORD)
     namespaces(herd, "SALES", "STOCK")
     role("olivia")
     give("olivia", "SALES", "READ", "GRANT")

@@ -36,7 +36,7 @@ from policies.sync.connections import registration
 from policies.sync.connections.needs import needed
 from policies.sync.desired import Decided, Wanted, targets_below
 from policies.sync.reconcile import parted
-from tests.factories import AUTHORITY, BY
+from tests.factories import AUTHORITY, BY, rewritten
 from tests.pipelines.worlds import GROUPS, NAMES, SERVICES, a_cdap, a_herd, a_lake
 from tests.sync.conftest import Source, demo_members, governed, source
 
@@ -186,7 +186,7 @@ def test_one_that_is_away_keeps_nobody_from_the_others(governed: Backend, tmp_pa
         root(governed.realm), "stock", "postgresql", at, policy="report", by=BY, authority=AUTHORITY
     )
     nowhere = encrypt("postgresql://postgres@127.0.0.1:1/governed")
-    Backend.objects.filter(pk=other.pk).update(sealed_url=nowhere)
+    rewritten(Backend.objects.filter(pk=other.pk), sealed_url=nowhere)
     run = control.ask("drift", root(governed.realm), by=OPERATOR)
     work = RunContext(run, root(governed.realm), timezone.now(), tmp_path, tmp_path, lambda *told: None)
     drift.PIPELINE.prepare(work)

@@ -10,6 +10,7 @@ from django.core.management import call_command
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
+from accounts import editions
 from accounts.models import Principal
 from accounts.people import ensure
 from accounts.record import Fact
@@ -103,6 +104,21 @@ def test_an_erased_person_who_is_put_back_is_told(world: World) -> None:
     assert whole()
     put_back()
     assert is_reported(f"principal {zoe.pk}")
+
+
+def test_what_is_written_outside_a_change_is_refused(world: World) -> None:
+    world.ana.display_name = "Ana Lima"
+    with pytest.raises(editions.Untold, match=f"principal:{world.ana.pk}"):
+        world.ana.save(update_fields=["display_name"])
+    with pytest.raises(editions.Untold):
+        Principal.objects.filter(pk=world.ana.pk).update(display_name="Ana Lima")
+    assert Principal.objects.get(pk=world.ana.pk).display_name == "" and whole()
+
+
+def test_what_is_written_in_a_change_that_says_nothing_is_refused(world: World) -> None:
+    with pytest.raises(editions.Untold), change(ACCOUNT_NAMED, realm=None, by=BY):
+        Principal.objects.filter(pk=world.ana.pk).update(display_name="Ana Lima")
+    assert Principal.objects.get(pk=world.ana.pk).display_name == "" and whole()
 
 
 def test_what_was_rolled_back_within_a_change_is_not_told_of(world: World) -> None:

@@ -26,7 +26,7 @@ from policies.models.states import States
 from policies.separation import Separated
 from policies.separation.sides import Side
 from policies.services import accounts, duties, grants, members, roles, separation
-from tests.factories import AUTHORITY, BY, a_person, a_role, acting, the
+from tests.factories import AUTHORITY, BY, a_person, a_role, acting, an_account, the
 
 pytestmark = pytest.mark.django_db
 
@@ -37,7 +37,7 @@ WHY = "The nightly load stopped"
 def ana(shop: Node) -> Principal:
     """Has the duty on catalog shop, and no right on sales."""
     for name in ("ana", "olivia", "marek", "mia"):
-        people.make_account(name, display_name=f"{name.title()} Lake")
+        an_account(name, display_name=f"{name.title()} Lake")
     person = people.ensure("user", "ana")
     duties.give(the("catalog", "shop"), emergency_access.DUTY, person, by=BY, authority=AUTHORITY)
     return person
@@ -121,7 +121,7 @@ def test_what_is_refused_changes_nothing(
 
 
 def test_who_is_no_member_gets_nothing(ana: Principal) -> None:
-    zoe = people.make_account("zoe").principal
+    zoe = an_account("zoe").principal
     assert zoe is not None
     duties.give(the("catalog", "shop"), emergency_access.DUTY, zoe, by=BY, authority=AUTHORITY)
     with pytest.raises(Invalid, match="no member"):
@@ -129,7 +129,7 @@ def test_who_is_no_member_gets_nothing(ana: Principal) -> None:
 
 
 def test_a_denial_is_said_and_stays(ana: Principal) -> None:
-    people.make_account("carl")
+    an_account("carl")
     carl = a_person("carl")
     duties.give(the("catalog", "shop"), emergency_access.DUTY, carl, by=BY, authority=AUTHORITY)
     with pytest.raises(Refused, match="SELECT_TABLE is denied to you by role no_contractors"):

@@ -29,7 +29,7 @@ from policies.record.revisions import at_revision
 from policies.record.verify import verify
 from policies.services import erasure, grants, members
 from policies.services.grants import GrantRequest
-from tests.factories import AUTHORITY, BY, acting, the
+from tests.factories import AUTHORITY, BY, acting, an_account, the
 
 pytestmark = pytest.mark.django_db
 
@@ -37,7 +37,7 @@ pytestmark = pytest.mark.django_db
 @pytest.fixture
 def xaver(shop: Node) -> Principal:
     """Somebody with an unmistakable name who was given much and holds nothing any more."""
-    person = people.make_account("xaver.unmistakable", display_name="Xaver Unmistakable").principal
+    person = an_account("xaver.unmistakable", display_name="Xaver Unmistakable").principal
     assert person is not None
     members.add(shop, person, by=BY, authority=AUTHORITY)
     table = the("table", "shop.sales.orders")

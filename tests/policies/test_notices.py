@@ -20,7 +20,7 @@ from policies.notices.kinds import Kind
 from policies.requests import notifications
 from policies.sentences import Right, say
 from policies.services import accounts, erasure, members
-from tests.factories import AUTHORITY, BY, a_person
+from tests.factories import AUTHORITY, BY, a_person, an_account, rewritten
 
 pytestmark = pytest.mark.django_db
 
@@ -38,7 +38,7 @@ def kinds_of_tests(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def staff(shop: Node) -> None:
     for name in ("olivia", "mia", "carl"):
-        account = people.make_account(name, display_name=f"{name.title()} Lake")
+        account = an_account(name, display_name=f"{name.title()} Lake")
         User.objects.filter(pk=account.pk).update(email=f"{name}@lake.example")
 
 
@@ -124,7 +124,7 @@ def test_a_notice_names_people_as_they_are_called_now(staff: None) -> None:
         named(OLIVIA), NEWS, "{who} asks to read {orders}.", key="1", who=a_person("mia"), until=until
     )
     assert Notice.objects.get(key="1").sentence == "Mia Lake asks to read {orders}."
-    Principal.objects.filter(name="mia").update(display_name="Mia Mountain")
+    rewritten(Principal.objects.filter(name="mia"), display_name="Mia Mountain")
     assert Notice.objects.get(key="1").sentence == "Mia Mountain asks to read {orders}."
 
 
@@ -216,7 +216,7 @@ def test_choices_are_kept(staff: None) -> None:
 
 def test_an_erased_person_is_forgotten_here_too(staff: None) -> None:
     [mia, olivia] = named(MIA, OLIVIA)
-    ghost = people.make_account("ghost", display_name="Gerda Ghost").principal
+    ghost = an_account("ghost", display_name="Gerda Ghost").principal
     assert ghost is not None
     notices.tell(ghost, NEWS, "{who} asks.", key="1", who=mia)
     notices.tell(olivia, NEWS, "{who} asks.", key="2", who=ghost)

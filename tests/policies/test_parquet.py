@@ -17,6 +17,7 @@ import pytest
 from django.utils import timezone
 
 from accounts import people
+from accounts.models import Principal
 from catalog.nodes import Node
 from catalog.queries import node
 from policies.analytics import uses
@@ -28,7 +29,7 @@ from policies.record.change import change
 from policies.record.exports import parquet
 from policies.services import accounts, grants, members, objects
 from policies.services.grants import GrantRequest
-from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
+from tests.factories import AUTHORITY, BY, a_person, acting, admit, rewritten, the
 from tests.policies.conftest import make_shop
 
 
@@ -106,8 +107,7 @@ def test_a_personal_role_tells_whose_it_is(shop: Node, tmp_path: Path) -> None:
 
 def test_who_has_nothing_to_do_with_the_realm_is_not_in_it(shop: Node, tmp_path: Path) -> None:
     stranger = a_person("stranger")
-    stranger.display_name = "Susan Stranger"
-    stranger.save()
+    rewritten(Principal.objects.filter(pk=stranger.pk), display_name="Susan Stranger")
     parquet.export(shop, revision(), tmp_path / "input")
     rows = read(tmp_path / "input", "principals")
     assert set(rows[0]) == {"key", "kind", "name", "able", "service_admin"}

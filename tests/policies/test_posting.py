@@ -31,7 +31,7 @@ from policies.notices.kinds import Kind
 from policies.requests import notifications
 from policies.sentences import say
 from policies.services import accounts
-from tests.factories import AUTHORITY, BY
+from tests.factories import AUTHORITY, BY, an_account
 from tests.post_office import PostOffice
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -60,7 +60,7 @@ def office(settings: Any) -> Iterator[PostOffice]:
 
 
 def a_reader(name: str, zone: str = "Europe/Zurich", **choices: str) -> Principal:
-    account = people.make_account(name, display_name=f"{name.title()} Lake")
+    account = an_account(name, display_name=f"{name.title()} Lake")
     User.objects.filter(pk=account.pk).update(email=f"{name}@lake.example", time_zone=zone)
     person = people.ensure("user", name)
     for kind, how in choices.items():

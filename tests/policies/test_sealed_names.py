@@ -10,7 +10,7 @@ from django.db import connection
 from django.test import Client
 from django.utils import timezone
 
-from accounts import tokens
+from accounts import editions, tokens
 from accounts.models import Principal
 from accounts.people import ensure
 from policies.decisions import ask, duties, site_permissions, slices
@@ -19,7 +19,7 @@ from policies.events import NAMES_CONFIRMED
 from policies.models import Event, UnsealedFact
 from policies.record.verify import verify
 from policies.services.duties import give as give_duty
-from tests.factories import AUTHORITY, BY, a_person, admit
+from tests.factories import AUTHORITY, BY, a_person, admit, rewritten
 from tests.kept import kept
 from tests.policies.test_seals import World, make
 
@@ -147,8 +147,9 @@ def test_a_name_that_was_forged_stays_so_whatever_the_console_then_writes(world:
     swap("ana", "eve", "name")
     row = Principal.objects.get(name="eve")
     row.display_name = "Eve"
-    row.save()
-    Principal.objects.filter(pk=row.pk).update(display_name="Eve E.")
+    with editions.gathered():
+        row.save()
+    rewritten(Principal.objects.filter(pk=row.pk), display_name="Eve E.")
     assert not Principal.objects.get(pk=row.pk).is_sealed
-    Principal.objects.filter(name="ben").update(display_name="Ben B.")
+    rewritten(Principal.objects.filter(name="ben"), display_name="Ben B.")
     assert Principal.objects.get(name="ben").is_sealed

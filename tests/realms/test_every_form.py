@@ -27,7 +27,7 @@ from policies.services import duties
 from policies.sync import worker
 from tests.console.conftest import BACKEND
 from tests.console.site_pages import ADMIN, mirrored
-from tests.factories import AUTHORITY, BY, a_metalake, a_person, acting, admit, owned, the
+from tests.factories import AUTHORITY, BY, a_metalake, a_person, acting, admit, owned, rewritten, the
 from tests.kept import kept
 from tests.realms import forms
 from tests.realms.forms import FORMS, Form, changed, state, taken_back
@@ -146,7 +146,7 @@ def test_only_who_may_saves_it_where_a_database_is_behind(site: dict[str, Any], 
     wrong = {}
     for form in (*forms.FORMS_OUT_THERE, forms.FORM_OF_WHAT_WAITS):
         if form is forms.FORM_OF_WHAT_WAITS:
-            Backend.objects.update(awaits=Backend.Awaits.NEW)
+            rewritten(Backend.objects.all(), awaits=Backend.Awaits.NEW)
         try:
             saves_alone(form, numbers)
         except AssertionError as problem:

@@ -10,7 +10,18 @@ from accounts.people import ensure, make_account
 from policies.services import accounts, duties, grants, realms
 from policies.services.grants import GrantRequest
 from tests.console.site_pages import furnish
-from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, acting, admit, owned, under
+from tests.factories import (
+    AUTHORITY,
+    BY,
+    a_metalake,
+    a_person,
+    a_role,
+    acting,
+    admit,
+    an_account,
+    owned,
+    under,
+)
 from tests.herd import world as herds
 from tests.policies.conftest import make_shop
 
@@ -48,7 +59,7 @@ def several_realms() -> dict[str, int]:
 
 def _second_metalake() -> dict[str, int]:
     """Metalake zebra_lake of Zelda's with a catalog, a schema, a table, a role, a service and a group."""
-    make_account("zebra_owner", display_name="Zelda Zebra")
+    an_account("zebra_owner", display_name="Zelda Zebra")
     root = a_metalake("zebra_lake", owner="zebra_owner")
     [catalog] = under(root, "catalog", "zebra_catalog")
     [schema] = under(catalog, "schema", "zebra_schema")

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts import people
 from catalog.nodes import Node
-from policies.errors import Conflict, Invalid, NotFound, Refused
+from policies.errors import Conflict, Invalid, NotFound, Refused, Unsealed
 from policies.models import AccessRequest, Event, Grant, RequestPart, RequestWant
 from policies.record.verify import verify
 from policies.requests import escalation, rules, submission, visibility
@@ -184,6 +184,32 @@ def test_an_approval_that_was_taken_back_with_its_request_gives_nothing_though_i
     for decider, part in (("carla", 0), ("olivia", 1)):  # who decides it again answers for it
         approve(request, decider, parts=[part])
     assert can("ana")
+
+
+UNTOLD = "UPDATE policies_requestpart SET edition = 2147483647, seal = '\\x00'"
+
+
+def test_an_edition_that_nobody_told_is_not_gone_on_from(shop: Node) -> None:
+    request = ask("ana", "read shop.sales.orders")
+    with connection.cursor() as cursor:
+        cursor.execute(UNTOLD)
+    with pytest.raises(Unsealed, match="requestpart:"):
+        approve(request, "marek")
+    submission.withdraw(request.pk, by=by("ana"))
+    assert set(RequestPart.objects.values_list("edition", "seal")) == {(1, None)}
+    assert verify()
+
+
+def test_an_approval_whose_edition_was_raised_is_decided_again(shop: Node) -> None:
+    request = ask("ana", "read shop.sales.orders")
+    approve(request, "carla", parts=[0])
+    with connection.cursor() as cursor:
+        cursor.execute(f"{UNTOLD} WHERE state = 'approved'")
+        assert cursor.rowcount == 1
+    approve(request, "marek", parts=[1, 2])
+    assert not can("ana")
+    approve(request, "carla", parts=[0])
+    assert can("ana") and verify()
 
 
 def test_what_was_given_once_is_not_given_again(shop: Node) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from accounts import people
+from accounts import editions, people
 from accounts.models import Principal
 from policies.authority import Actor
 from policies.decisions import ask as decisions_ask
@@ -24,8 +24,9 @@ def begins_now() -> None:
     """What was approved for later is due: as if the time until then were over."""
     RequestWant.objects.update(due=timezone.now())
     AccessRequest.objects.update(starts=timezone.now())
-    for part in RequestPart.objects.exclude(seal=None).select_related("request"):
-        seal_approval(part.request, part)
+    with editions.gathered():
+        for part in RequestPart.objects.exclude(seal=None).select_related("request"):
+            seal_approval(part.request, part)
 
 
 def who(text: str) -> Principal:

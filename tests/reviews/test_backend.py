@@ -12,7 +12,7 @@ from policies.reviews import completion, management
 from policies.services import grants
 from policies.services.grants import GrantRequest
 from policies.sync import worker
-from tests.factories import acting, the
+from tests.factories import acting, rewritten, the
 from tests.reviews.world import a_review, acts, can_sign_in, decides, person, rows
 from tests.sync.conftest import Source, make_governed
 from tests.sync.conftest import source as source  # a fixture
@@ -30,7 +30,7 @@ def decided(governed: Backend) -> Review:
     """Ana's direct access goes, and what legacy was given outside."""
     can_sign_in("marek", "olivia")
     grants.add(GrantRequest(the("table", ORDERS), (person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
-    Backend.objects.update(share=100)
+    rewritten(Backend.objects.all(), share=100)
     worker.deliver(governed)
     review = a_review()
     found = rows(review)

@@ -12,13 +12,12 @@ import pytest
 pytest.importorskip("django", reason="the console is not in this environment")
 
 from accounts import people
-from accounts.people import make_account
 from policies.models import AccessRequest, Grant, RequestPart
 from policies.services import owners, roles
 from policies.services.roles import Privilege
 from tests.console.conftest import NAMES, PASSWORD
 from tests.console.test_browser import sign_in
-from tests.factories import AUTHORITY, BY, a_role, the
+from tests.factories import AUTHORITY, BY, a_role, an_account, the
 from tests.spark.test_walk import demo, run
 
 __all__ = ["demo"]  # a fixture
@@ -39,7 +38,7 @@ def apart(demo: Path) -> Path:
     way = ("allow USE_CATALOG on catalog lake", "allow USE_SCHEMA on schema lake.sales")
     a_role(the("metalake"), "keepers", *way, held_by=("olivia",))
     for name in ("ana", "olivia", "marek"):
-        make_account(name, display_name=NAMES[name], password=PASSWORD)
+        an_account(name, display_name=NAMES[name], password=PASSWORD)
     return demo
 
 

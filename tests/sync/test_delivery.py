@@ -22,7 +22,7 @@ from policies.services import grants, members, realms, roles, seals
 from policies.services.grants import GrantRequest
 from policies.sync import reconcile, worker
 from policies.sync.connections import registration
-from tests.factories import AUTHORITY, BY, acting, the
+from tests.factories import AUTHORITY, BY, acting, rewritten, the
 from tests.policies.superuser import past_triggers
 from tests.sync.conftest import Source, discover_now
 
@@ -126,12 +126,12 @@ def test_a_target_that_is_down_is_a_state_on_the_page_and_loses_nothing(
 ) -> None:
     worker.deliver(governed)
     real = governed.sealed_url
-    Backend.objects.update(sealed_url=encrypt("postgresql://postgres@127.0.0.1:1/governed"))
+    rewritten(Backend.objects.all(), sealed_url=encrypt("postgresql://postgres@127.0.0.1:1/governed"))
     grant_ana()
     worker.deliver(Backend.objects.get())
     assert Backend.objects.get().state == Backend.State.BEHIND
     assert OutboxEntry.objects.exists()
-    Backend.objects.update(sealed_url=real)
+    rewritten(Backend.objects.all(), sealed_url=real)
     OutboxEntry.objects.update(due=timezone.now())
     assert worker.deliver(Backend.objects.get()).settled
     assert source.reads("ana")
@@ -189,7 +189,7 @@ def test_a_grant_somebody_takes_away_out_there_comes_back(governed: Backend, sou
 
 
 def test_report_mode_changes_nothing_out_there(governed: Backend, source: Source) -> None:
-    Backend.objects.update(policy="report")
+    rewritten(Backend.objects.all(), policy="report")
     report = worker.deliver(Backend.objects.get())
     assert report.missing > 0
     assert readers(source) == {"legacy"}
@@ -310,7 +310,7 @@ def test_the_command_delivers_what_is_due_and_says_what_it_could_not_read(
     call_command("sync", "demo/shop")
     assert json.loads(capsys.readouterr().out)["complete"] is True
     assert not OutboxEntry.objects.exists()
-    Backend.objects.update(sealed_url=encrypt("postgresql://postgres@127.0.0.1:1/governed"))
+    rewritten(Backend.objects.all(), sealed_url=encrypt("postgresql://postgres@127.0.0.1:1/governed"))
     with pytest.raises(SystemExit):
         call_command("sync", "demo/shop")
     told = capsys.readouterr()

@@ -23,7 +23,7 @@ from policies.services import grants
 from policies.services.grants import GrantRequest
 from policies.sync.safeguards import restored
 from tests.conftest import VAR
-from tests.factories import acting, owned, the
+from tests.factories import acting, owned, rewritten, the
 from tests.metrics import read_metrics
 from tests.standins.faults import Proxy
 from tests.sync.conftest import Source, make_governed
@@ -41,7 +41,7 @@ def line(transactional_db: None, source: Source) -> Iterator[Proxy]:
         row = make_governed(source)
         url = source.url().partition("?")[0].replace("@/", f"@127.0.0.1:{proxy.port}/")
         place = f"127.0.0.1:{proxy.port}/{source.database}"
-        Backend.objects.filter(pk=row.pk).update(sealed_url=encrypt(url), place=place, source="")
+        rewritten(Backend.objects.filter(pk=row.pk), sealed_url=encrypt(url), place=place, source="")
         owned(the("catalog", "shop"), "olivia")
         yield proxy
 

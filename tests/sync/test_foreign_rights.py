@@ -16,7 +16,7 @@ from policies.record import history
 from policies.record.history import Filter
 from policies.sync import worker
 from policies.sync.actions import foreign_rights
-from tests.factories import a_role, acting, admit, the
+from tests.factories import a_role, acting, admit, rewritten, the
 from tests.sync.conftest import Source
 
 ORDERS = "shop.sales.orders"
@@ -213,7 +213,7 @@ def test_the_record_says_who_decided_what_without_naming_anybody(looked: Backend
 
 
 def test_nothing_is_asked_of_a_backend_that_is_only_watched(looked: Backend, source: Source) -> None:
-    Backend.objects.update(policy="report")
+    rewritten(Backend.objects.all(), policy="report")
     with pytest.raises(Invalid, match="only watched: nothing is changed there"):
         foreign_rights.revoke(finding(), by=acting("olivia"))
     worker.deliver(Backend.objects.get())
@@ -222,9 +222,9 @@ def test_nothing_is_asked_of_a_backend_that_is_only_watched(looked: Backend, sou
 
 def test_nothing_is_taken_while_a_backend_only_reports(looked: Backend, source: Source) -> None:
     foreign_rights.revoke(finding(), by=acting("olivia"))
-    Backend.objects.update(policy="report")
+    rewritten(Backend.objects.all(), policy="report")
     worker.deliver(Backend.objects.get())
     assert source.reads("legacy")
-    Backend.objects.update(policy="repair")
+    rewritten(Backend.objects.all(), policy="repair")
     worker.look(Backend.objects.get())
     assert not source.reads("legacy")

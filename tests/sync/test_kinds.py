@@ -27,7 +27,7 @@ from policies.sync.connections.needs import places
 from policies.sync.desired import Wanted, targets_below
 from policies.sync.discovery.objects import Discovered, discover
 from tests.cdap_law.world import a_cdap
-from tests.factories import AUTHORITY, BY, a_metalake, the
+from tests.factories import AUTHORITY, BY, a_metalake, rewritten, the
 from tests.sync.conftest import Source
 
 WORLD = World(people={"ana", "mia"})
@@ -109,7 +109,7 @@ def test_a_whole_realm_is_connected_by_its_root(db: None, plugged: None) -> None
 
 
 def test_without_its_package_a_backend_fails_in_words(governed: Backend) -> None:
-    Backend.objects.update(kind="paper")
+    rewritten(Backend.objects.all(), kind="paper")
     row = Backend.objects.get()
     assert row.get_kind_display() == "paper"
     with transaction.atomic():

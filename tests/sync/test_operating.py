@@ -23,7 +23,7 @@ from policies.services.grants import GrantRequest
 from policies.sync import reconcile, worker
 from policies.sync.actions import operations
 from policies.sync.safeguards import loss_limit
-from tests.factories import AUTHORITY, BY, acting, the
+from tests.factories import AUTHORITY, BY, acting, rewritten, the
 from tests.sync.conftest import Source
 
 ORDERS = "shop.sales.orders"
@@ -155,7 +155,7 @@ def test_many_and_a_great_share_together_are_too_much(
 def wary(settled: Backend, monkeypatch: pytest.MonkeyPatch) -> Backend:
     """The same, where one person of few is too much already."""
     monkeypatch.setattr(loss_limit, "FEW", 0)
-    Backend.objects.update(share=10)
+    rewritten(Backend.objects.all(), share=10)
     return Backend.objects.get()
 
 

@@ -30,7 +30,7 @@ from policies.sync.backends.shared.rest import Address, Rest, by_password
 from policies.sync.connections.destinations import network
 from policies.sync.runs import lease, worker_limit
 from policies.sync.safeguards import alerts
-from tests.factories import acting, owned, the
+from tests.factories import acting, owned, rewritten, the
 from tests.standins.faults import Proxy
 from tests.sync.conftest import Source
 
@@ -53,7 +53,7 @@ def line(governed: Backend, source: Source, impatient: None) -> Iterator[Proxy]:
     with Proxy(str(source.server.socket_dir / ".s.PGSQL.5432")) as proxy:
         url = source.url().partition("?")[0].replace("@/", f"@127.0.0.1:{proxy.port}/")
         place = f"127.0.0.1:{proxy.port}/{source.database}"
-        Backend.objects.update(sealed_url=encrypt(url), place=place, source="")
+        rewritten(Backend.objects.all(), sealed_url=encrypt(url), place=place, source="")
         wish = GrantRequest(the("table", ORDERS), (people.ensure("user", "ana"),), ("SELECT_TABLE",))
         grants.add(wish, by=acting("olivia"))
         tasks.deliver(governed.pk)

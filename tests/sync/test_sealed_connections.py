@@ -15,7 +15,7 @@ from policies.services import seals
 from policies.sync import worker
 from policies.sync.actions import foreign_rights, operations
 from policies.sync.connections.opening import must_be_ours
-from tests.factories import BY, acting
+from tests.factories import BY, acting, rewritten
 from tests.policies.superuser import former, past_triggers
 from tests.sync.conftest import Source
 from tests.sync.test_foreign_rights import finding
@@ -36,7 +36,7 @@ FORGED = {
 @pytest.fixture
 def reporting(governed: Backend) -> Backend:
     operations.set_policy(governed, "report", by=BY)
-    Backend.objects.filter(pk=governed.pk).update(awaits="new")
+    rewritten(Backend.objects.filter(pk=governed.pk), awaits="new")
     return Backend.objects.get()
 
 
@@ -90,7 +90,7 @@ def order_edited() -> None:
 
 def order_opened_again() -> None:
     foreign_rights.revoke(finding(), by=acting("olivia"), reason="Not used")
-    ForeignOrder.objects.update(done=timezone.now())
+    rewritten(ForeignOrder.objects.all(), done=timezone.now())
     past_triggers("UPDATE policies_foreignorder SET done = NULL")
 
 

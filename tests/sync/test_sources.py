@@ -12,7 +12,7 @@ from django.core.management import call_command
 from django.db import IntegrityError, connection, transaction
 from pytest_django import Settings
 
-from accounts import people
+from accounts import editions, people
 from accounts.models import Principal
 from lakewarden.backends import kinds
 from lakewarden.backends.base import Source as Identity
@@ -29,7 +29,7 @@ from policies.sync.connections import registration, sources
 from policies.sync.connections.destinations import network
 from policies.sync.connections.trial import tried
 from policies.sync.safeguards.report_only import only_reports
-from tests.factories import AUTHORITY, BY, a_metalake, a_person, acting, admit, the
+from tests.factories import AUTHORITY, BY, a_metalake, a_person, acting, admit, rewritten, the
 from tests.sync.conftest import Source
 
 SHARED: dict[str, Any] = {"shared": True, "reason": "a second law for a while"}
@@ -89,7 +89,7 @@ def test_a_site_that_runs_its_own_server_may_say_otherwise(db: None, monkeypatch
 def test_a_kept_connection_that_leads_to_the_console_does_nothing(governed: Backend, source: Source) -> None:
     own = connection.settings_dict
     url = f"postgresql:///{own['NAME']}?host={quote(str(own['HOST']))}&user={own['USER']}"
-    Backend.objects.filter(pk=governed.pk).update(sealed_url=encrypt(url))
+    rewritten(Backend.objects.filter(pk=governed.pk), sealed_url=encrypt(url))
     with pytest.raises(Misconfigured, match="own database"):
         worker.now(Backend.objects.get(pk=governed.pk))
 
@@ -141,7 +141,7 @@ def test_the_database_keeps_two_from_one_source(db: None, source: Source) -> Non
     first = connected(a_metalake(), "shop", source)
     second = connected(a_metalake("zebra"), "shop", source, **SHARED)
     with pytest.raises(IntegrityError), transaction.atomic():
-        Backend.objects.filter(pk=second.pk).update(sole=True)
+        rewritten(Backend.objects.filter(pk=second.pk), sole=True)
     assert first.source == second.source
 
 
@@ -204,7 +204,7 @@ def test_the_commands_of_who_runs_the_site(db: None, source: Source) -> None:
     run("connect", "zebra/shop", "postgresql", "--url", source.url(), "--share", "for a while")
     row = Backend.objects.order_by("-pk")[0]
     assert not row.sole
-    Backend.objects.filter(pk=row.pk).update(awaits="moved")
+    rewritten(Backend.objects.filter(pk=row.pk), awaits="moved")
     assert run("agree", "zebra/shop", "--reason", "looked at it").startswith(
         "zebra/shop repairs: PostgreSQL "
     )
@@ -214,7 +214,7 @@ def test_the_commands_of_who_runs_the_site(db: None, source: Source) -> None:
 
 
 def test_the_first_run_learns_what_it_leads_to(governed: Backend) -> None:
-    Backend.objects.filter(pk=governed.pk).update(source="", within=[])
+    rewritten(Backend.objects.filter(pk=governed.pk), source="", within=[])
     worker.now(Backend.objects.get(pk=governed.pk))
     governed.refresh_from_db()
     assert governed.source.startswith("postgresql ") and not governed.awaits
@@ -231,7 +231,9 @@ def test_a_connection_that_leads_elsewhere_stops_and_is_told(
     other.run("DROP DATABASE IF EXISTS elsewhere")
     other.run("CREATE DATABASE elsewhere")
     try:
-        Backend.objects.filter(pk=governed.pk).update(sealed_url=encrypt(Source(server, "elsewhere").url()))
+        rewritten(
+            Backend.objects.filter(pk=governed.pk), sealed_url=encrypt(Source(server, "elsewhere").url())
+        )
         worker.look(Backend.objects.get(pk=governed.pk), whole=True)
         governed.refresh_from_db()
         assert governed.awaits == "moved" and only_reports(governed)
@@ -351,7 +353,8 @@ def test_what_may_be_shared_may_not_move_into_the_consoles_cluster(
     beside = database(int(sources._own().within[0].split()[1]), 1)
     monkeypatch.setitem(connection.settings_dict, "ENGINE", "django.db.backends.postgresql")
     governed.sole = False  # as where it moved onto what another connection governs
-    governed.save(update_fields=["sole"])
+    with editions.gathered():
+        governed.save(update_fields=["sole"])
     with pytest.raises(Misconfigured, match="same cluster"):
         sources.look_again(governed, beside)
     governed.source = beside.key  # as where the operator said so of this very database

@@ -8,7 +8,7 @@ from policies.services import grants, members
 from policies.services.grants import GrantRequest
 from policies.sync import worker
 from policies.sync.status import status_on
-from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
+from tests.factories import AUTHORITY, BY, a_person, acting, admit, rewritten, the
 from tests.sync.conftest import Source
 
 ORDERS = "shop.sales.orders"
@@ -33,7 +33,7 @@ def test_who_cannot_sign_in_there_is_told_by_name(governed: Backend) -> None:
 
 def test_who_joined_while_the_backend_only_reports_waits(governed: Backend) -> None:
     worker.deliver(governed)
-    Backend.objects.update(policy="report")
+    rewritten(Backend.objects.all(), policy="report")
     members.join_group(
         people.ensure("group", "analysts"), people.ensure("user", "ana"), by=BY, authority=AUTHORITY
     )
@@ -45,7 +45,7 @@ def test_a_right_that_somebody_took_from_a_role_is_missing_for_all_in_it(
     governed: Backend, source: Source
 ) -> None:
     worker.deliver(governed)
-    Backend.objects.update(policy="report")
+    rewritten(Backend.objects.all(), policy="report")
     for (role,) in source.run("SELECT rolname FROM pg_roles WHERE rolname LIKE 'lw%'"):
         source.run(f'REVOKE SELECT ON sales.orders FROM "{role}"')
     worker.look(Backend.objects.get())
@@ -54,7 +54,7 @@ def test_a_right_that_somebody_took_from_a_role_is_missing_for_all_in_it(
 
 def test_what_is_given_on_one_table_says_nothing_of_another(governed: Backend) -> None:
     worker.deliver(governed)
-    Backend.objects.update(policy="report")
+    rewritten(Backend.objects.all(), policy="report")
     wish = GrantRequest(
         the("table", "shop.sales.customers"), (people.ensure("user", "mia"),), ("MODIFY_TABLE",)
     )

@@ -66,7 +66,7 @@ KINDS: tuple[tuple[str, StrOrPromise, tuple[str, ...]], ...] = (
         gettext_lazy("Backends and what they differ in"),
         (
             *("backend.connected", "backend.paused", "backend.resumed", "backend.policy", "backend.rate"),
-            *("backend.moved", "backend.shared", "backend.agreed", "backend.done"),
+            *("backend.found", "backend.moved", "backend.shared", "backend.agreed", "backend.done"),
             *("backend.confirmed", "backend.retried", "backend.read_nightly", "backend.share"),
             *(
                 "foreign.adopted",

@@ -15,7 +15,7 @@ from lakewarden.backends.base import Source
 from lakewarden.backends.errors import Misconfigured
 from lakewarden.backends.kinds import Kind
 from policies.authority import SYSTEM, of_system
-from policies.events import BACKEND_MOVED, BACKEND_SHARED
+from policies.events import BACKEND_FOUND, BACKEND_MOVED, BACKEND_SHARED
 from policies.models import Backend
 from policies.record.change import change
 from policies.record.event_drafts import make_event
@@ -147,9 +147,8 @@ def look_again(row: Backend, source: Source) -> None:
         row.source, row.within = source.key, list(source.within)
         if moved or shared:
             row.awaits = Backend.Awaits.SHARED if shared else Backend.Awaits.MOVED
-            kind = BACKEND_SHARED if shared else BACKEND_MOVED
-            current.say(
-                make_event(kind, place, backend=str(row)), by=of_system("a source is looked at each time")
-            )
+        kind = BACKEND_SHARED if shared else BACKEND_MOVED if moved else BACKEND_FOUND
+        looked = of_system("a source is looked at each time")
+        current.say(make_event(kind, place, backend=str(row)), by=looked)
         row.sole = not shared
         row.save(update_fields=["source", "within", "awaits", "sole"])

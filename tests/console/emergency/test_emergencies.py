@@ -15,7 +15,7 @@ from catalog.nodes import Node
 from policies.emergency import access as emergency_access
 from policies.models import Emergency, Use
 from policies.services import duties
-from tests.factories import AUTHORITY, BY, a_role, the
+from tests.factories import AUTHORITY, BY, a_role, an_account, the
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
@@ -31,7 +31,7 @@ GOOD = {
 
 @pytest.fixture
 def ana(shop: Node, signed_in: Callable[[str], Client]) -> Client:
-    people.make_account("olivia", display_name="Olivia Owner")
+    an_account("olivia", display_name="Olivia Owner")
     client = signed_in("ana")
     person = people.ensure("user", "ana")
     duties.give(the("catalog", "shop"), emergency_access.DUTY, person, by=BY, authority=AUTHORITY)

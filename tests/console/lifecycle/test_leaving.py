@@ -24,7 +24,19 @@ from policies.services import accounts, duties, grants
 from policies.services.grants import GrantRequest
 from tests.console.settings.test_owners_and_members import posted
 from tests.console.test_forms import can_read
-from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, acting, admit, owned, the, under
+from tests.factories import (
+    AUTHORITY,
+    BY,
+    a_metalake,
+    a_person,
+    a_role,
+    acting,
+    admit,
+    an_account,
+    owned,
+    the,
+    under,
+)
 from tests.reviews.world import a_review
 
 Enter = Callable[[str], Client]
@@ -45,7 +57,7 @@ def ben(shop: Node, settings: Any) -> Principal:
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
     a_person("sam")
     one = a_person("ben", "staff", "analysts")
-    make_account("ben", display_name="Ben Bauer")
+    an_account("ben", display_name="Ben Bauer")
     admit(shop, "ben", "sam")
     owned(the("table", "shop.sales.refunds"), "ben")
     grants.add(GrantRequest(orders(), (one,), READ), by=acting("olivia"))

@@ -9,14 +9,14 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts.people import ensure, make_account
+from accounts.people import ensure
 from authzsite.console.kit.display import heat_map
 from authzsite.console.objects import uses as pages
 from catalog.nodes import Node
 from policies.analytics import uses
 from policies.analytics.uses import ReportedUse
 from tests.console.conftest import NAMES
-from tests.factories import a_person, admit, the, under
+from tests.factories import a_person, admit, an_account, the, under
 
 Enter = Callable[[str], Client]
 
@@ -25,7 +25,7 @@ Enter = Callable[[str], Client]
 def used(shop: Node) -> Node:
     """Mia reads the orders on three days, once long ago; Carl was refused and only prepared to."""
     for name in ("mia", "carl"):
-        make_account(name, display_name=NAMES[name])
+        an_account(name, display_name=NAMES[name])
     for days in (0, 3, 9, 60):
         use(the("table", "shop.sales.orders"), "mia", days)
     use(the("table", "shop.sales.orders"), "carl", 2, executed=False)

@@ -14,7 +14,7 @@ from policies.decisions.lookups.visible_objects import owner_of
 from tests.console.conftest import PASSWORD
 from tests.console.screens import LOOKS, faults_of
 from tests.console.test_browser import EITHER_WAY, can_read, site, visit
-from tests.factories import a_person, owned, the
+from tests.factories import a_person, an_account, owned, the
 
 __all__ = ["site", "visit"]  # fixtures
 pytestmark = [pytest.mark.browser, pytest.mark.slow]
@@ -24,7 +24,7 @@ pytestmark = [pytest.mark.browser, pytest.mark.slow]
 def sam(site: str, settings: Any) -> Iterator[str]:
     """Sam runs the site, and is in no realm."""
     settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({"sam"})
-    make_account("sam", display_name="Sam Site", password=PASSWORD)
+    an_account("sam", display_name="Sam Site", password=PASSWORD)
     yield "sam"
 
 

@@ -21,7 +21,7 @@ from policies.requests import decisions, rules, submission
 from policies.requests.needs import WantedAction
 from policies.requests.submission import Asking
 from tests.console.conftest import NAMES
-from tests.factories import a_role, acting, admit, owned, the
+from tests.factories import a_role, acting, admit, an_account, owned, the
 from tests.markup import markup
 
 ORDERS = "demo/shop.sales.orders"
@@ -33,7 +33,7 @@ SignedIn = Callable[[str], Client]
 def staff(shop: Node) -> Node:
     """Ana is a member and has nothing; Olivia owns schema sales, Marek the realm; all can sign in."""
     for name in ("ana", "olivia", "marek", "mia"):
-        people.make_account(name, display_name=NAMES[name])
+        an_account(name, display_name=NAMES[name])
     return shop
 
 

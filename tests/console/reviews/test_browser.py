@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from accounts import people
-from accounts.people import make_account
 from policies import tasks
 from policies.models import Backend, Review, ReviewRow
 from policies.reviews import completion
@@ -20,7 +19,7 @@ from policies.sync import worker
 from tests.console.conftest import NAMES, PASSWORD
 from tests.console.screens import EVERY_LOOK, LOOKS, faults
 from tests.console.test_browser import visit  # noqa: F401 -- a fixture
-from tests.factories import a_person, acting, admit, the
+from tests.factories import a_person, acting, admit, an_account, the
 from tests.reviews.world import a_review, decides, rows
 from tests.sync.conftest import Source, make_governed
 
@@ -35,7 +34,7 @@ def site(transactional_db: None, live_server: Any, source: Source) -> Iterator[s
     """Metalake demo over the database; on orders Ana, who has a login there, and many others may read."""
     row = make_governed(source)
     for name, display in NAMES.items():
-        make_account(name, display_name=display, password=PASSWORD)
+        an_account(name, display_name=display, password=PASSWORD)
     orders = the("table", "shop.sales.orders")
     grants.add(GrantRequest(orders, (a_person("ana"),), ("SELECT_TABLE",)), by=acting("olivia"))
     others = tuple(a_person(f"p{at:02}") for at in range(MANY))

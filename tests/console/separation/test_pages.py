@@ -18,7 +18,7 @@ from policies.models import SeparationException, SeparationRule
 from policies.services import grants, roles
 from policies.services import separation as rules
 from policies.services.grants import GrantRequest
-from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
+from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, an_account, the
 from tests.markup import markup
 
 pytestmark = pytest.mark.django_db
@@ -32,7 +32,7 @@ def marek(shop: Node, signed_in: Callable[[str], Client]) -> Client:
         the("table", "shop.stock.items"), (people.ensure("user", "ana"),), ("MODIFY_TABLE",), way=False
     )
     grants.add(wish, by=acting("marek"))
-    people.make_account("olivia", display_name="Olivia Owner")
+    an_account("olivia", display_name="Olivia Owner")
     return signed_in("marek")
 
 

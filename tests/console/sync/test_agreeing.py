@@ -13,7 +13,7 @@ from policies.models import Backend, Event
 from policies.sync import worker
 from tests.console.settings.test_owners_and_members import posted
 from tests.console.test_forms import hidden
-from tests.factories import admit, the
+from tests.factories import admit, rewritten, the
 from tests.sync.conftest import Source, demo_members, governed, source
 
 __all__ = ["demo_members", "governed", "source"]
@@ -24,7 +24,7 @@ Enter = Callable[[str], Client]
 def waiting(governed: Backend, settings: Settings) -> Backend:
     settings.LAKEWARDEN_SERVICE_ADMINS = ("sam",)
     people.make_account("sam")
-    Backend.objects.filter(pk=governed.pk).update(awaits="new")
+    rewritten(Backend.objects.filter(pk=governed.pk), awaits="new")
     return governed
 
 
@@ -99,7 +99,7 @@ def test_nobody_agrees_to_another_connection_than_the_one_they_read_of(
 ) -> None:
     sam, page = signed_in("sam"), f"/sync/{waiting.pk}/agree"
     read = hidden(sam.get(page).content, "digest")
-    Backend.objects.filter(pk=waiting.pk).update(source="postgresql 7/8", place="elsewhere")
+    rewritten(Backend.objects.filter(pk=waiting.pk), source="postgresql 7/8", place="elsewhere")
     answer = posted(sam, page, reason="the shop asked for it", digest=read)
     assert answer.status_code == 422
     assert "another one by now" in answer.content.decode()
@@ -112,7 +112,7 @@ def test_nobody_agrees_to_another_connection_than_the_one_they_read_of(
 def test_who_agrees_to_a_report_reads_that_its_owner_may_set_it_to_repair(
     waiting: Backend, signed_in: Enter
 ) -> None:
-    Backend.objects.filter(pk=waiting.pk).update(policy="report")
+    rewritten(Backend.objects.filter(pk=waiting.pk), policy="report")
     assert (
         "until its owner sets it to repair"
         in signed_in("sam").get(f"/sync/{waiting.pk}/agree").content.decode()

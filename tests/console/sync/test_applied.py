@@ -15,7 +15,7 @@ from authzsite.console.sync import applied
 from policies.models import Backend, OutboxEntry
 from policies.sync import worker
 from policies.sync.status import SyncStatus
-from tests.factories import a_person, admit, the
+from tests.factories import a_person, admit, rewritten, the
 from tests.sync.conftest import Source
 from tests.sync.test_delivery import grant_ana
 
@@ -80,7 +80,7 @@ def test_a_role_says_it_of_each_object(looked: Backend, signed_in: Enter) -> Non
 def test_a_right_taken_away_by_hand_is_told_while_the_backend_only_reports(
     looked: Backend, source: Source, signed_in: Enter
 ) -> None:
-    Backend.objects.update(policy="report")
+    rewritten(Backend.objects.all(), policy="report")
     for (role,) in source.run("SELECT rolname FROM pg_roles WHERE rolname LIKE 'lw%'"):
         source.run(f'REVOKE ALL ON sales.orders FROM "{role}"')
     worker.look(Backend.objects.get())

@@ -28,7 +28,7 @@ from policies.sync import worker
 from policies.sync.actions import operations
 from policies.sync.discovery import discoveries
 from policies.sync.safeguards import loss_limit
-from tests.factories import AUTHORITY, BY, a_person, acting, admit, the
+from tests.factories import AUTHORITY, BY, a_person, acting, admit, rewritten, the
 from tests.sync.conftest import Source
 
 Enter = Callable[[str], Client]
@@ -204,7 +204,7 @@ def test_a_held_plan_goes_on_from_its_page(
     looked: Backend, signed_in: Enter, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(loss_limit, "FEW", 0)
-    Backend.objects.update(share=10)
+    rewritten(Backend.objects.all(), share=10)
     members.leave_group(
         people.ensure("group", "analysts"), people.ensure("user", "mia"), by=BY, authority=AUTHORITY
     )
@@ -318,7 +318,7 @@ def test_an_objects_page_says_to_how_many_it_was_applied(looked: Backend, signed
 def test_a_backend_whose_package_is_gone_is_told_in_words_on_every_page(
     looked: Backend, signed_in: Enter
 ) -> None:
-    Backend.objects.update(kind="paper")
+    rewritten(Backend.objects.all(), kind="paper")
     with pytest.raises(Misconfigured) as problem:
         worker.look(Backend.objects.get())
     worker.failed(looked, problem.value)

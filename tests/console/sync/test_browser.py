@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from accounts.people import make_account
 from policies import tasks
 from policies.models import Backend
 from policies.sync import worker
 from tests.console.conftest import NAMES, PASSWORD
 from tests.console.screens import LOOKS, faults_of
 from tests.console.test_browser import EITHER_WAY, visit  # noqa: F401 -- a fixture
+from tests.factories import an_account
 from tests.sync.conftest import Source, make_governed
 
 pytestmark = pytest.mark.browser
@@ -25,7 +25,7 @@ def site(transactional_db: None, live_server: Any, source: Source) -> Iterator[s
     """Metalake demo over the database, settled once; everybody signs in with a password."""
     worker.deliver(make_governed(source))
     for name, display in NAMES.items():
-        make_account(name, display_name=display, password=PASSWORD)
+        an_account(name, display_name=display, password=PASSWORD)
     yield str(live_server.url)
 
 

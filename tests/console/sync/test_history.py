@@ -18,7 +18,7 @@ from policies.record.exports import applied
 from policies.record.revisions import Past
 from policies.services import roles
 from policies.sync import worker
-from tests.factories import AUTHORITY, BY, the
+from tests.factories import AUTHORITY, BY, rewritten, the
 from tests.sync.conftest import Source
 from tests.sync.test_delivery import grant_ana, revoke_ana
 
@@ -105,7 +105,7 @@ def test_runs_are_filtered_and_go_on_behind_the_last_one_shown(
 def test_a_difference_names_the_people_it_concerns_and_no_inner_names(
     looked: Backend, source: Source, signed_in: Enter
 ) -> None:
-    Backend.objects.update(policy="report")
+    rewritten(Backend.objects.all(), policy="report")
     for (role,) in source.run("SELECT rolname FROM pg_roles WHERE rolname LIKE 'lw%'"):
         source.run(f'REVOKE ALL ON sales.orders FROM "{role}"')
         source.run(f'REVOKE "{role}" FROM mia')

@@ -24,7 +24,7 @@ from policies.services import grants
 from policies.services.grants import GrantRequest
 from policies.sync import worker
 from policies.sync.actions import foreign_rights, operations
-from tests.factories import a_metalake, a_person, a_role, acting, admit, owned, the
+from tests.factories import a_metalake, a_person, a_role, acting, admit, owned, rewritten, the
 from tests.sync.conftest import Source, discover_now
 
 Enter = Callable[[str], Client]
@@ -56,7 +56,7 @@ def shop(db: None, source: Source) -> Iterator[Backend]:
     discover_now(row)
     owned(the("schema", "shop.sales"), "olivia")
     a_role(root, "browse", "allow USE_CATALOG on catalog shop", held_by=("group:staff",))
-    Backend.objects.update(share=100)
+    rewritten(Backend.objects.all(), share=100)
     worker.deliver(row)
     assert Backend.objects.get().state == "in_sync"
     yield row

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 from psycopg.conninfo import conninfo_to_dict
 
-from accounts.people import make_account
 from policies import tasks
 from policies.models import Backend
 from policies.sync.actions import operations
@@ -17,7 +16,7 @@ from policies.sync.discovery import discoveries
 from tests.console.conftest import NAMES, PASSWORD
 from tests.console.test_browser import EITHER_WAY, visit  # noqa: F401 -- a fixture
 from tests.console.test_walks import step
-from tests.factories import BY, a_metalake, a_person, admit, the
+from tests.factories import BY, a_metalake, a_person, admit, an_account, the
 from tests.sync.conftest import Source, source  # noqa: F401 -- a fixture
 
 pytestmark = pytest.mark.browser
@@ -30,7 +29,7 @@ def site(transactional_db: None, live_server: Any, source: Source) -> Iterator[s
     a_person("ana")
     admit(root, "ana")
     for name, display in NAMES.items():
-        make_account(name, display_name=display, password=PASSWORD)
+        an_account(name, display_name=display, password=PASSWORD)
     yield str(live_server.url)
 
 

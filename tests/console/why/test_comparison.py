@@ -8,9 +8,9 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from accounts.people import make_account
 from catalog.nodes import Node
 from tests.console.conftest import NAMES
+from tests.factories import an_account
 
 Enter = Callable[[str], Client]
 ASKED = "/why?action=read&what=shop.sales.orders&type=table&who={}"
@@ -19,7 +19,7 @@ ASKED = "/why?action=read&what=shop.sales.orders&type=table&who={}"
 @pytest.fixture
 def named(shop: Node) -> Node:
     for name, display in NAMES.items():
-        make_account(name, display_name=display)
+        an_account(name, display_name=display)
     return shop
 
 
@@ -56,7 +56,7 @@ def test_nobody_learns_by_it_who_can(named: Node, signed_in: Enter) -> None:
     page = text(signed_in("ana"), ASKED.format("ana") + "&with=mia")
     assert "Mia" not in page
     assert "Compare with" not in page
-    make_account("far-away", display_name="Stranger Star")
+    an_account("far-away", display_name="Stranger Star")
     olivia = signed_in("olivia")
     hidden, absent = (text(olivia, ASKED.format("ana") + f"&with={who}") for who in ("far-away", "no-one"))
     assert "Nobody is called far-away." in hidden

@@ -8,11 +8,10 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
-from accounts.people import make_account
 from catalog.nodes import Node
 from policies.models import AccessRecord
 from tests.console.conftest import NAMES
-from tests.factories import a_person, admit
+from tests.factories import a_person, admit, an_account
 
 Enter = Callable[[str], Client]
 
@@ -21,7 +20,7 @@ Enter = Callable[[str], Client]
 def named(shop: Node) -> Node:
     """The shop's people under the names they go by, with a second Carl."""
     for name, display in {**NAMES, "carla": "Carla Conrad", "c.krug": "Carl Krug"}.items():
-        make_account(name, display_name=display)
+        an_account(name, display_name=display)
     admit(shop, "carla")
     return shop
 
@@ -53,12 +52,12 @@ def test_a_name_that_several_have_is_asked_about_again(named: Node, signed_in: E
     page = text(signed_in("olivia"), "/why?what=shop.sales.orders&who=Carl+")
     assert "Carl Conrad cannot read" in page  # a sign-in name goes before a first name
     a_person("mia2")
-    make_account("mia2", display_name="Olivia Other")
+    an_account("mia2", display_name="Olivia Other")
     admit(named, "mia2")
     page = text(signed_in("marek"), "/history?person=Olivia")
     assert "Olivia Owner" in page  # olivia is a sign-in name
-    make_account("xena", display_name="Zoe Xu")
-    make_account("yves", display_name="Zoe Young")
+    an_account("xena", display_name="Zoe Xu")
+    an_account("yves", display_name="Zoe Young")
     admit(named, "xena", "yves")
     page = text(signed_in("olivia"), "/why?what=shop.sales.orders&who=zoe")
     assert "Several people are called zoe: Zoe Xu (xena), Zoe Young (yves)." in page
@@ -68,7 +67,7 @@ def test_a_name_that_several_have_is_asked_about_again(named: Node, signed_in: E
 def test_people_of_other_realms_are_not_found_by_parts_of_a_name(
     named: Node, signed_in: Enter, who: str
 ) -> None:
-    make_account("far-away", display_name="Stranger Star")
+    an_account("far-away", display_name="Stranger Star")
     page = text(signed_in("olivia"), f"/why?what=shop.sales.orders&who={who}")
     if who != "stranger star":
         assert f"Nobody is called {who}." in page
