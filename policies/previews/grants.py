@@ -305,22 +305,23 @@ def of_removal(
     node: Node, holders: Sequence[Principal], privileges: Sequence[str], *, now: datetime | None = None
 ) -> Preview:
     """What taking direct grants back would do: who really loses, and who keeps access by another path."""
-    return of_removals([node], holders, privileges, now=now)[0][1]
+    return of_removals([(node, privileges)], holders, now=now)[0][1]
 
 
 def of_removals(
-    nodes: Sequence[Node],
+    removed: Sequence[tuple[Node, Sequence[str]]],
     holders: Sequence[Principal],
-    privileges: Sequence[str],
     *,
     now: datetime | None = None,
 ) -> list[tuple[Node, Preview]]:
-    """The same for several objects of one realm, object by object, in a fixed number of queries."""
+    """The same for several objects of one realm, of each what is removed there, in a fixed number of queries."""
     now = now or timezone.now()
+    nodes = [node for node, _ in removed]
     world = World(nodes[0], holders, (), now, also=nodes)
-    held = [row for _, row in grants.direct_of(nodes, holders) if row.privilege in privileges]
+    pairs = {(node.id, privilege) for node, privileges in removed for privilege in privileges}
+    held = [row for _, row in grants.direct_of(nodes, holders) if (row.securable_id, row.privilege) in pairs]
     gone = {f"grant:{row.pk}" for row in held}
-    return [(node, _of_removal(world, node, privileges, gone)) for node in nodes]
+    return [(node, _of_removal(world, node, privileges, gone)) for node, privileges in removed]
 
 
 def _of_removal(world: World, node: Node, privileges: Sequence[str], gone: Collection[str]) -> Preview:

@@ -71,7 +71,8 @@ class Removal:
 
     @cached_property
     def preview(self) -> Together:
-        return Together(previews.of_removals(self.nodes, self.chosen, self.codes), removal=True)
+        removed = [(node, self.codes) for node in self.nodes]
+        return Together(previews.of_removals(removed, self.chosen), removal=True)
 
     @property
     def losing(self) -> int:

@@ -93,9 +93,9 @@ def _lines(undoing: UndoPlan) -> Iterable[DiffLine]:
 class Revoked:
     """One holder's direct access to some objects, which an undo would take."""
 
-    nodes: tuple[Node, ...]
     holder: Principal
-    codes: tuple[str, ...]
+    removed: tuple[tuple[Node, tuple[str, ...]], ...]
+    """Each object with what is removed on it, and nowhere else."""
 
     @classmethod
     def of(cls, drafts: Sequence[EventDraft]) -> Revoked | None:
@@ -105,16 +105,17 @@ class Revoked:
         plain = all(draft.kind == events.GRANT_REMOVED and "text" not in draft.data for draft in told)
         if not plain or len(people) != 1 or len(next(iter(people))) != 1:
             return None
-        places = tuple(nodes({draft.lineage[-1] for draft in told}).values())
+        codes: dict[int, set[str]] = {}
+        for draft in told:
+            codes.setdefault(draft.lineage[-1], set()).add(str(draft.data["privilege"]))
+        removed = tuple((node, tuple(sorted(codes[key]))) for key, node in nodes(codes).items())
         holder = Principal.objects.filter(pseudonym=next(iter(people))[0]).first()
-        if holder is None or not places:
-            return None
-        return cls(places, holder, tuple(sorted({str(draft.data["privilege"]) for draft in told})))
+        return cls(holder, removed) if holder is not None and removed else None
 
     def plan(self) -> Plan:
         """Who really loses something, and who keeps it by another path."""
-        parts = previews.of_removals(self.nodes, (self.holder,), self.codes)
+        parts = previews.of_removals(self.removed, (self.holder,))
         shown = Together(parts, removal=True)
-        deepest = max(self.nodes, key=lambda node: len(node.levels))
+        deepest = max((node for node, _ in self.removed), key=lambda node: len(node.levels))
         backend = out_there(behind(deepest), removal=True)
         return Plan(diff=shown.diff(), tally=shown.tally(), backend=backend)

@@ -11,12 +11,14 @@ from django.test import Client
 from django.utils import timezone
 
 from catalog.nodes import Node
+from policies.events import GRANT_ADDED
 from policies.models import Change, Event
-from policies.services import grants
+from policies.record.change import change
+from policies.services import grants, realm_of
 from policies.services.grants import GrantRequest
 from tests.console.access.test_undo import CASES, facts, role
 from tests.console.settings.test_owners_and_members import posted
-from tests.factories import a_person, a_role, acting, the
+from tests.factories import a_person, a_role, acting, the, under
 
 Enter = Callable[[str], Client]
 
@@ -31,9 +33,16 @@ def last() -> int:
     return Change.objects.latest("revision").revision
 
 
+def shown(client: Client, address: str) -> str:
+    """A page that is really there: an error's would lack whatever a test misses on it."""
+    answer = client.get(address)
+    assert answer.status_code == 200, address
+    return answer.content.decode()
+
+
 def offered(client: Client, address: str = "/history") -> bool:
     """Whether a page offers to undo the last change."""
-    return f'href="/undo/{last()}"' in client.get(address).content.decode()
+    return f'href="/undo/{last()}"' in shown(client, address)
 
 
 def give_orders(**window: object) -> Node:
@@ -54,12 +63,12 @@ def test_what_is_offered_is_shown_before_it_is_done(case: str, marek: Client) ->
     posted(marek, address, **form)
     revision, there, events = last(), facts(), Event.objects.count()
     assert offered(marek)
-    body = marek.get(f"/undo/{revision}").content.decode()
+    body = shown(marek, f"/undo/{revision}")
     assert "What the history will say" in body
     assert (last(), facts(), Event.objects.count()) == (revision, there, events)  # looking writes nothing
     marek.post(f"/undo/{revision}")
     assert Change.objects.latest("revision").reason == f"Undoes change {revision}"
-    assert f'href="/undo/{revision}"' not in marek.get("/history").content.decode()
+    assert f'href="/undo/{revision}"' not in shown(marek, "/history")
     if case != "an owning member removed":
         assert facts() == before
 
@@ -68,17 +77,33 @@ def test_who_really_loses_something_is_named(shop: Node, signed_in: Enter) -> No
     orders, olivia = give_orders(way=True), signed_in("olivia")
     for page in (f"/objects/{orders.id}/history", f"/people/{a_person('ana').pk}/history"):
         assert offered(olivia, page), page
-    body = olivia.get(f"/undo/{last()}").content.decode()
+    body = shown(olivia, f"/undo/{last()}")
     assert "loses read on orders" in body
     assert not offered(signed_in("marek"))  # who may see it and did not make it
+
+
+def test_only_what_the_undo_removes_is_lost(shop: Node, signed_in: Enter) -> None:
+    """Ana reads and writes the bills; the change to undo gave writing them, and reading the orders."""
+    orders, ana = the("table", "shop.sales.orders"), (a_person("ana"),)
+    (bills,) = under(the("schema", "shop.sales"), "table", "bills")
+    grants.add(GrantRequest(bills, ana, ("SELECT_TABLE",)), by=acting("olivia"))
+    with change(GRANT_ADDED, realm=realm_of(shop), by=acting("olivia")):
+        grants.add(GrantRequest(bills, ana, ("MODIFY_TABLE",), way=False), by=acting("olivia"))
+        grants.add(GrantRequest(orders, ana, ("SELECT_TABLE",), way=False), by=acting("olivia"))
+    body = shown(signed_in("olivia"), f"/undo/{last()}")
+    assert "loses read on orders" in body
+    assert "loses write on bills" in body
+    assert "loses read and write on bills" not in body
+    assert "loses read on bills" not in body
+    assert "loses write on orders" not in body
 
 
 def test_it_is_not_offered_where_it_must_fail(shop: Node, signed_in: Enter) -> None:
     orders, olivia = give_orders(), signed_in("olivia")
     given = last()
     grants.remove(orders, (a_person("ana"),), ("SELECT_TABLE",), by=acting("marek"))
-    assert f"/undo/{given}" not in olivia.get("/history").content.decode()
-    body = olivia.get(f"/undo/{given}").content.decode()
+    assert f"/undo/{given}" not in shown(olivia, "/history")
+    body = shown(olivia, f"/undo/{given}")
     assert "cannot be undone" in body
     assert "It was changed again since." in body
 
@@ -88,8 +113,8 @@ def test_who_may_no_more_is_not_offered_it(marek: Client, signed_in: Enter) -> N
     assert offered(olivia, f"/objects/{orders.id}/history")
     given = last()
     posted(marek, f"/objects/{the('schema', 'shop.sales').id}/owner", who="user:mia", step="save")
-    assert f"/undo/{given}" not in olivia.get("/history").content.decode()
-    assert "cannot be undone" in olivia.get(f"/undo/{given}").content.decode()
+    assert f"/undo/{given}" not in shown(olivia, "/history")
+    assert "cannot be undone" in shown(olivia, f"/undo/{given}")
 
 
 def test_what_has_run_out_is_not_given_back(
