@@ -314,7 +314,7 @@ def of_removals(
     *,
     now: datetime | None = None,
 ) -> list[tuple[Node, Preview]]:
-    """The same for several objects of one realm, of each what is removed there, in a fixed number of queries."""
+    """The same for several objects of one realm, each with what it loses, in a fixed number of queries."""
     now = now or timezone.now()
     nodes = [node for node, _ in removed]
     world = World(nodes[0], holders, (), now, also=nodes)

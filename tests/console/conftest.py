@@ -31,6 +31,13 @@ def signed_in(db: None) -> Callable[[str], Client]:
     return enter
 
 
+def shown(client: Client, address: str) -> str:
+    """A page that is really there: an error's would lack whatever a test misses on it."""
+    answer = client.get(address)
+    assert answer.status_code == 200, address
+    return answer.content.decode()
+
+
 NAMES = {
     "olivia": "Olivia Owner",
     "ana": "Ana Analyst",

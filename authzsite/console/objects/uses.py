@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date, datetime, timedelta
 from functools import cached_property
 from typing import Any
@@ -14,7 +14,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
-from accounts.models import Principal
+from accounts.models import Membership, Principal
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.charts import DayChart, by_day, spark
@@ -26,7 +26,7 @@ from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.console.objects.access import ObjectAccess, get_object_or_404
-from authzsite.console.objects.access_table import AccessTable, AccessTableFilter, UseLine
+from authzsite.console.objects.access_table import UseLine
 from catalog.nodes import Node, nodes
 from policies.analytics import use_counts
 from policies.decisions import ask
@@ -44,11 +44,15 @@ def first_day(days: int) -> datetime:
 
 
 def lines(node: Node, groups: Mapping[int, Collection[int]]) -> dict[int, UseLine]:
-    """The line of each holder, a group with that of its people; nothing where nobody reported.  One query."""
+    """The line of each holder, a group with that of its people; nothing where no job reported a use.
+
+    One query; two where none of these used it, since others may have, on another page of the table.
+    """
     since = first_day(SHORT)
     people = {person for inside in groups.values() for person in inside}
-    used = use_counts.by_day(use_counts.used_in(node, since=since), people) if people else {}
-    if not used:
+    rows = use_counts.used_in(node, since=since)
+    used = use_counts.by_day(rows, people) if people else {}
+    if not used and not rows.exists():
         return {}
     return {holder: _line(node, holder, _numbers(used, inside, since)) for holder, inside in groups.items()}
 
@@ -131,11 +135,6 @@ def uses(request: Request, id: int) -> HttpResponse:
         "lead": _("As jobs reported it. It shows what was used, not what is allowed."),
         "toggles": asked.toggles(),
         "back": asked.url(who="", after="") if asked.who else "",
-        "empty": Empty(
-            _("Nobody used it in these days"),
-            _("Or no job reported it: programs that are not guarded report nothing."),
-            level=2,
-        ),
     }
     revision = place.slice.revision
     return page(
@@ -153,29 +152,45 @@ def _of_one(asked: UseQuery) -> dict[str, Any]:
     holder = asked.circle.meet(asked.who)
     people = [holder.pk]
     if holder.kind == Principal.Kind.GROUP:
-        people = AccessTable(asked.place, AccessTableFilter()).map.members.get(holder.pk, [])
+        inside = Membership.objects.open().within(asked.place.now).filter(group=holder)
+        people = list(inside.values_list("member", flat=True))
     used = use_counts.by_day(asked.rows, people)
     numbers = _numbers(used, people, asked.since, asked.days)
     days = [(asked.since + timedelta(days=at), many) for at, many in enumerate(numbers)]
     heading = _("Use of %(object)s by %(who)s") % {"object": asked.node.name, "who": holder.label}
-    return {"heading": heading, "picture": _chart(days)}
+    return {"heading": heading, "picture": _chart(days), "empty": _unused(_("No use in these days"))}
 
 
 def _chart(days: Sequence[tuple[datetime, int]]) -> DayChart | None:
     return by_day(_("Uses a day"), days, head=_("Uses"))
 
 
+def _unused(heading: str) -> Empty:
+    return Empty(heading, _("Or no job reported it: programs that are not guarded report nothing."), level=2)
+
+
 def _of_all(asked: UseQuery) -> dict[str, Any]:
     """People by objects, the most active first, as far as the viewer may know of them."""
     users = use_counts.users(asked.rows, asked.circle.people().exclude(kind="group"))
+    asked = replace(asked, after=asked.after if asked.after < len(users) else 0)
     shown = users[asked.after : asked.after + PEOPLE]
     people = {row.pk: row for row in Principal.objects.filter(pk__in=shown)}
     objects, more = _objects(asked)
+    picture = _map(asked, [people[key] for key in shown], objects, more) if shown and objects else None
     return {
         "heading": _("Who uses what in %(name)s") % {"name": asked.node.name},
-        "picture": _map(asked, [people[key] for key in shown], objects, more) if shown and objects else None,
+        "picture": picture,
+        "empty": None if picture else _nothing_shown(asked),
         "pager": _pager(asked, len(users), len(shown)) if len(users) > PEOPLE else None,
     }
+
+
+def _nothing_shown(asked: UseQuery) -> Empty:
+    """What stands in place of the picture of all; uses that are hidden from the viewer are not denied."""
+    if not asked.rows.exists():
+        return _unused(_("Nobody used it in these days"))
+    hidden = _("People whom you may not look up used it, or objects in it that you may not see.")
+    return Empty(_("No use that you may see in these days"), hidden, level=2)
 
 
 def _objects(asked: UseQuery) -> tuple[list[Node], bool]:

@@ -17,6 +17,7 @@ from policies.record.change import change
 from policies.services import grants, realm_of
 from policies.services.grants import GrantRequest
 from tests.console.access.test_undo import CASES, facts, role
+from tests.console.conftest import shown
 from tests.console.settings.test_owners_and_members import posted
 from tests.factories import a_person, a_role, acting, the, under
 
@@ -31,13 +32,6 @@ def marek(shop: Node, signed_in: Enter) -> Client:
 
 def last() -> int:
     return Change.objects.latest("revision").revision
-
-
-def shown(client: Client, address: str) -> str:
-    """A page that is really there: an error's would lack whatever a test misses on it."""
-    answer = client.get(address)
-    assert answer.status_code == 200, address
-    return answer.content.decode()
 
 
 def offered(client: Client, address: str = "/history") -> bool:

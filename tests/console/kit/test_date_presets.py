@@ -12,8 +12,10 @@ from django.test import Client
 from django.utils import timezone
 
 from authzsite.console.kit.inputs import date_presets
+from authzsite.console.kit.inputs.dates import local_moment
 from catalog.nodes import Node
 from policies.record.revisions import moment_in
+from tests.console.conftest import shown
 from tests.factories import the
 
 Enter = Callable[[str], Client]
@@ -43,6 +45,37 @@ def test_what_ends_ahead_is_still_to_come_and_what_was_is_past(monkeypatch: pyte
         assert next(iter(date_presets.since())).value == "2026-11-23"
         assert [one.value for one in date_presets.then()][-1] == "2026-09-30"
         assert all(moment_in(one.value) for one in (*date_presets.since(), *date_presets.then()))
+
+
+STARTS = [
+    (
+        datetime(2026, 11, 23, 10, 20, tzinfo=UTC),  # a Monday
+        ["2026-11-23T11:00", "2026-11-24T08:00", "2026-11-30T08:00", "2026-12-01T08:00"],
+    ),
+    (datetime(2026, 12, 31, 3, tzinfo=UTC), ["2026-12-31T08:00", "2027-01-01T08:00", "2027-01-04T08:00"]),
+    (datetime(2026, 2, 1, 23, 30, tzinfo=UTC), ["2026-02-02T08:00", "2026-03-01T08:00"]),  # a Sunday
+]
+
+
+@pytest.mark.parametrize(("now", "expected"), STARTS)
+def test_what_begins_is_still_to_come(
+    now: datetime, expected: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timezone, "now", lambda: now)
+    with timezone.override("UTC"):
+        begins = list(date_presets.begins())
+        assert [one.value for one in begins] == expected
+        assert begins[0].label == ("Today" if len(expected) > 2 else "Next Monday")
+        assert all((local_moment(value) or now) > now for value in expected)
+
+
+@pytest.mark.parametrize("page", ["/objects/{orders}/grant", "/requests/new?what=demo/shop.sales.orders"])
+def test_a_start_is_offered_days_that_begin(page: str, shop: Node, signed_in: Enter) -> None:
+    body = shown(signed_in("olivia"), page.format(orders=the("table", "shop.sales.orders").id))
+    offered = re.findall(r'data-sets="begin"\s+data-value="[^"]+">([^<]+)<', body)
+    assert "Next Monday" in offered or "Tomorrow" in offered
+    assert not {"7 days", "End of the quarter"} & set(offered)
+    assert "End of the quarter" in re.findall(r'data-sets="date"\s+data-value="[^"]+">([^<]+)<', body)
 
 
 def test_a_date_is_one_click_without_scripts(shop: Node, signed_in: Enter) -> None:

@@ -14,6 +14,8 @@ from authzsite.console.kit.display import words
 from authzsite.console.kit.inputs.dates import typed_local
 
 DAYS = (7, 30, 90)
+MORNING = 8
+"""The hour at which people begin to work."""
 
 
 @dataclass(frozen=True)
@@ -61,10 +63,26 @@ def ahead() -> Iterable[Preset]:
     yield Preset(_("End of the quarter"), _evening(quarter_ends(now.date())))
 
 
+def begins() -> Iterable[Preset]:
+    """Mornings that are still to come, at which something begins; today's is the next full hour."""
+    now = timezone.localtime()
+    today, soon = now.date(), now + timedelta(hours=1)
+    if soon.date() == today:
+        yield Preset(_("Today"), typed_local(soon.replace(hour=max(soon.hour, MORNING), minute=0))[:16])
+    month = (today.replace(day=1) + timedelta(days=31)).replace(day=1)
+    named = {
+        today + timedelta(days=1): _("Tomorrow"),
+        today + timedelta(days=7 - today.weekday()): _("Next Monday"),
+        month: _("First of next month"),
+    }
+    for day, label in sorted(named.items()):
+        yield Preset(label, f"{day.isoformat()}T{MORNING:02}:00")
+
+
 def _evening(day: date) -> str:
     """When people go home on a day, as a field for a date and a time holds it."""
     zone = timezone.get_current_timezone()
     return typed_local(words.evening(datetime.combine(day, datetime.min.time(), zone)))[:16]
 
 
-WAYS = {"since": since, "then": then, "ahead": ahead}
+WAYS = {"since": since, "then": then, "ahead": ahead, "begins": begins}
