@@ -50,7 +50,7 @@ def part(shown: Any) -> str:
 
 @register.inclusion_tag("console/kit/presets.html", takes_context=True)
 def dates_for(context: dict[str, Any], id: str, way: str, name: str = "") -> dict[str, Any]:
-    """Dates to choose from beside the field of that id; `way` is one of `since`, `then`, `begins` and `ahead`.
+    """Dates to choose from beside the field of that id; `way` is `since`, `then`, `begins` or `ahead`.
 
     With the `name` of the field in an address they are links that keep the rest of that address.
     """
