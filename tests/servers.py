@@ -9,7 +9,7 @@ from typing import Any
 
 from django.core.servers.basehttp import ThreadedWSGIServer
 
-PATIENCE = 30.0
+PATIENCE = 120.0
 """Seconds for an answer that is still being worked out."""
 
 

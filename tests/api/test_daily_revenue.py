@@ -72,7 +72,7 @@ class Demo:
             env=environment,
             capture_output=True,
             text=True,
-            timeout=240,
+            timeout=500,
         )
 
 
@@ -96,7 +96,7 @@ def newest(url: str) -> list[tuple[str, ...]]:
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 @pytest.mark.seed("S4-002")
 def test_the_job_reads_what_was_granted_and_nothing_before_or_after(demo: Demo, java: str) -> None:
     orders, ana, olivia = the("table", "shop.sales.orders"), people.ensure("user", "ana"), acting("olivia")

@@ -24,9 +24,9 @@ from policies.sync.backends.mariadb.client import Session, escaped
 from policies.sync.backends.mariadb.dialect import quoted
 from policies.sync.backends.mariadb.names import PERSON, Identity
 from policies.sync.connections.destinations import network
+from tests.waiting import PATIENCE
 
 _numbers = count(1)
-START_WAIT = 60.0  # seconds
 NEEDED = ("mariadbd", "mariadb-install-db")
 RIGHTS = "SELECT, INSERT, UPDATE, DELETE, CREATE, CREATE VIEW"
 
@@ -67,7 +67,7 @@ class Server:
                 stdout=log,
                 stderr=log,
             )
-        deadline = time.monotonic() + START_WAIT
+        deadline = time.monotonic() + PATIENCE
         while not self._answers():
             if time.monotonic() > deadline or self._process.poll() is not None:
                 raise RuntimeError(f"MariaDB does not start; its log is {self.home}/log")
@@ -94,7 +94,7 @@ class Server:
     def stop(self) -> None:
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(30)
+            self._process.wait(PATIENCE)
         shutil.rmtree(self.home, ignore_errors=True)
 
 

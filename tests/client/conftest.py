@@ -52,7 +52,7 @@ class Peer(ThreadingHTTPServer):
         return f"http://127.0.0.1:{self.server_port}"
 
     def client(self, **options: Any) -> Client:
-        return Client(self.url, TOKEN, **{"timeout": 5.0, "attempts": 3, **options})
+        return Client(self.url, TOKEN, **{"timeout": 120.0, "attempts": 3, **options})
 
     def handle_error(self, *args: Any) -> None:
         pass  # a client that gave up is what some tests are about

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import socket
 import time
 
 from django.test.testcases import LiveServerThread, QuietWSGIRequestHandler, _StaticFilesHandler
 
 from lakewarden.client import Client
+from tests.ports import free_port
 from tests.servers import TestServer
 
 
@@ -22,9 +22,7 @@ class Site:
     """Serves the site of these tests; `stop` takes it away, `start` brings it back."""
 
     def __init__(self) -> None:
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            self.port = int(taken.getsockname()[1])
+        self.port = free_port()
         self._thread: Again | None = None
 
     @property

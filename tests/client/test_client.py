@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import os
 import pickle
-import socket
 import subprocess
 import sys
 import threading
@@ -32,6 +31,7 @@ from lakewarden.client import (
 )
 from lakewarden.law.objects import ObjectRef
 from lakewarden.law.principals import Principal
+from tests.ports import free_port
 
 from .conftest import TOKEN, Peer, answer, raw
 
@@ -254,16 +254,9 @@ def test_an_answer_that_breaks_off_is_tried_again(console: Peer) -> None:
     assert len(console.asked) == 2
 
 
-def test_nobody_there(unused_port: int) -> None:
+def test_nobody_there() -> None:
     with pytest.raises(Unavailable, match=r"gave no answer"):
-        Client(f"http://127.0.0.1:{unused_port}", TOKEN, attempts=2).check(*ORDERS)
-
-
-@pytest.fixture
-def unused_port() -> int:
-    with socket.socket() as taken:
-        taken.bind(("127.0.0.1", 0))
-        return int(taken.getsockname()[1])
+        Client(f"http://127.0.0.1:{free_port()}", TOKEN, attempts=2).check(*ORDERS)
 
 
 def silent(handler: object, given_up: threading.Event) -> None:
@@ -296,7 +289,7 @@ def test_a_huge_answer_is_not_read_to_its_end(console: Peer) -> None:
 
     console.scripts = [endless]
     with pytest.raises(Unavailable, match="larger than"):
-        console.client(timeout=20).check(*ORDERS)
+        console.client().check(*ORDERS)
     assert sum(sent) < 50_000_000
 
 

@@ -13,9 +13,10 @@ from lakewarden.client.cache import Cache, Settings
 from lakewarden.client.changes import Touched, key_of
 from tests.admitted import admitted_service
 from tests.cdap_law.world import give
+from tests.waiting import until
 
 from .site import Site
-from .test_cache import may, realm, site, soon, take
+from .test_cache import may, realm, site, take
 
 __all__ = ["realm", "site"]
 pytestmark = pytest.mark.django_db(transaction=True)
@@ -27,14 +28,14 @@ def listening(site: Site, realm: Node) -> Iterator[Cache]:
     client = site.client(tokens.create(admitted_service("container"), scopes=("check",)))
     with Cache(client, Settings(refresh=600, ttl=1200)) as cache:
         for who in ("alice", "bob"):
-            soon(lambda who=who: may(cache, who, "read") and kept(cache, who))
+            until(lambda who=who: may(cache, who, "read") and kept(cache, who))
         yield cache
 
 
 @pytest.mark.seed("S2-017", "S2-046", "S2-033")
 def test_a_withdrawal_is_known_at_once(listening: Cache, realm: Node) -> None:
-    soon(lambda: "cdap" in listening._heard)  # the line is open
-    soon(lambda: kept(listening, "alice") and kept(listening, "bob"))
+    until(lambda: "cdap" in listening._heard)  # the line is open
+    until(lambda: kept(listening, "alice") and kept(listening, "bob"))
     take(realm, "alice", "READ")
     took = seconds(lambda: not may(listening, "alice", "read"))
     assert took < 3, "known far sooner than by refreshing"
@@ -44,7 +45,7 @@ def test_a_withdrawal_is_known_at_once(listening: Cache, realm: Node) -> None:
 
 
 def test_it_goes_on_after_the_console_was_away(listening: Cache, site: Site, realm: Node) -> None:
-    soon(lambda: "cdap" in listening._heard)
+    until(lambda: "cdap" in listening._heard)
     site.stop()
     take(realm, "alice", "READ")
     site.start()
@@ -59,7 +60,7 @@ def kept(cache: Cache, who: str) -> bool:
 
 def seconds(condition: Callable[[], bool]) -> float:
     began = time.monotonic()
-    soon(condition)
+    until(condition)
     return time.monotonic() - began
 
 

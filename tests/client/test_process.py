@@ -19,6 +19,8 @@ from lakewarden.client.fresh_snapshot import FreshSnapshot
 from lakewarden.law.objects import ObjectRef
 from tests.api.test_two_processes import database_url
 from tests.api.world import Shop, make_shop, user
+from tests.ports import free_port
+from tests.waiting import PATIENCE
 
 from .site import Clock
 
@@ -29,9 +31,7 @@ class Process:
     """One gunicorn worker of the site, over the database of these tests."""
 
     def __init__(self) -> None:
-        with socket.socket() as taken:
-            taken.bind(("127.0.0.1", 0))
-            self.port = int(taken.getsockname()[1])
+        self.port = free_port()
         self._running: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -44,7 +44,7 @@ class Process:
         }
         command = [sys.executable, "-m", "gunicorn", "authzsite.wsgi", "--bind", f"127.0.0.1:{self.port}"]
         self._running = subprocess.Popen([*command, "--log-level", "error"], env=environment)
-        until = time.monotonic() + 240
+        until = time.monotonic() + PATIENCE
         while time.monotonic() < until and self._running.poll() is None:
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
                 return
@@ -74,7 +74,9 @@ def process(transactional_db: None) -> Iterator[Process]:
 def test_it_goes_away_and_comes_back(process: Process) -> None:
     shop: Shop = make_shop()
     shop.allow(shop.sales, "SELECT_TABLE")
-    client = Client(f"http://127.0.0.1:{process.port}", tokens.create(user("ana")), attempts=1, timeout=240)
+    client = Client(
+        f"http://127.0.0.1:{process.port}", tokens.create(user("ana")), attempts=1, timeout=PATIENCE
+    )
     clock = Clock()
     held = FreshSnapshot(client, "demo", refresh=10, failures=2, clock=clock)
     with pytest.raises(Unavailable):

@@ -18,6 +18,8 @@ from django.conf import settings
 from django.db import connection
 from psycopg import sql
 
+from tests.waiting import PATIENCE
+
 ADMIN = "peer_admin"
 """The account that this side comes as; over there it may make metalakes, and owns those it makes."""
 SERVE = """
@@ -70,7 +72,7 @@ class Peer:
 
     def stop(self) -> None:
         self.process.terminate()
-        self.process.wait(120)
+        self.process.wait(PATIENCE)
         assert self.process.stdout is not None
         self.process.stdout.close()
         with self._maintenance() as there:
@@ -78,7 +80,7 @@ class Peer:
 
     def send(self, method: str, path: str, body: Any = None, *, who: str = ADMIN, token: str = "") -> Said:
         """One call over bare HTTP, by name or by token."""
-        wire = HTTPConnection("127.0.0.1", self.port, timeout=120)
+        wire = HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         basic = base64.b64encode(f"{who}:dummy".encode()).decode()
         headers = {
             "Content-Type": "application/json",

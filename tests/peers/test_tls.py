@@ -22,6 +22,7 @@ from tests.certificates import own_authority, serving
 from tests.peers.site import ADMIN, Peer
 from tests.peers.test_gravitino import on
 from tests.peers.worlds import Lake
+from tests.waiting import PATIENCE
 
 pytestmark = pytest.mark.django_db
 SECRET = "of-the-client"
@@ -61,7 +62,7 @@ class Door(BaseHTTPRequestHandler):
         if self.headers["Authorization"] != f"Bearer {self.server.token}":
             self._answer(401, b'{"code": 1011, "message": "no such token"}')
             return
-        inner = HTTPConnection("127.0.0.1", self.server.peer.port, timeout=120)
+        inner = HTTPConnection("127.0.0.1", self.server.peer.port, timeout=PATIENCE)
         basic = base64.b64encode(f"{ADMIN}:dummy".encode()).decode()
         headers = {name: self.headers[name] for name in ("Accept", "Content-Type")}
         inner.request(self.command, self.path, body or None, {**headers, "Authorization": f"Basic {basic}"})

@@ -7,7 +7,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from policies.authority import OPERATOR
 from policies.models import Figure, PipelineRun
 from policies.record.exports import parquet
 from tests.policies.conftest import make_shop
+from tests.waiting import PATIENCE
 
 SAYING = "import json,sys,os,time,signal\ndef say(**told): print(json.dumps(told), flush=True)\n"
 
@@ -170,7 +170,7 @@ def test_a_driver_ends_with_whoever_started_it() -> None:
     """The end of its standard input is the end of the driver, so a killed worker leaves none behind."""
     code = (
         "import time\nfrom lakewarden.spark.pipelines.messages import end_with_parent\n"
-        "end_with_parent()\nprint('up', flush=True)\ntime.sleep(60)"
+        "end_with_parent()\nprint('up', flush=True)\ntime.sleep(3600)"
     )
     driver = subprocess.Popen(
         [sys.executable, "-c", code],
@@ -184,9 +184,7 @@ def test_a_driver_ends_with_whoever_started_it() -> None:
         assert driver.stdout.readline() == b"up\n"
         assert driver.poll() is None
         driver.stdin.close()
-        started = time.monotonic()
-        assert driver.wait(30) == 1
-        assert time.monotonic() - started < 30
+        assert driver.wait(PATIENCE) == 1
     assert -driver.returncode != signal.SIGKILL
 
 
@@ -199,7 +197,7 @@ def test_a_driver_that_is_done_ends_by_itself() -> None:
         env=os.environ | {"PYTHONPATH": str(pipelines_driver.PACKAGES)},
     )
     with driver:
-        assert driver.wait(30) == 0
+        assert driver.wait(PATIENCE) == 0
 
 
 @pytest.mark.spark
@@ -255,7 +253,7 @@ def test_what_spark_would_say_too_late_is_said_at_once(
         env=environment,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     assert done.returncode == 1
@@ -310,4 +308,4 @@ def test_executors_that_fit_nowhere_end_the_run_with_a_message(shop: Node, tmp_p
     finally:
         process.terminate()
         process.stdout.close()
-        process.wait(120)
+        process.wait(PATIENCE)

@@ -33,6 +33,7 @@ from policies.sentences import say
 from policies.services import accounts
 from tests.factories import AUTHORITY, BY, an_account
 from tests.post_office import PostOffice
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 NEWS, OTHER = "test.post", "test.other"
@@ -309,14 +310,14 @@ def test_a_worker_killed_while_the_server_takes_a_mail_makes_none_come_twice(
 
     office.answer = silent
     worker = a_worker(office)
-    assert reached.wait(30)
+    assert reached.wait(PATIENCE)
     worker.send_signal(signal.SIGKILL)
     worker.wait()
     assert states() == ["sent", "sent", "handing", "due", "due", "due"]
     office.answer = lambda _: "250 taken"
-    assert a_worker(office).wait(30) == 0  # another, while the dead one's lease still runs
+    assert a_worker(office).wait(PATIENCE) == 0  # another, while the dead one's lease still runs
     Letter.objects.filter(state="handing").update(lease=timezone.now() - timedelta(seconds=1))
-    assert a_worker(office).wait(30) == 0
+    assert a_worker(office).wait(PATIENCE) == 0
     assert states() == ["sent", "sent", "unsure", "sent", "sent", "sent"]
     assert len(office.taken) == len(set(office.ids())) == 6
     assert {item["To"] for item in office.taken} == {f"reader{number}@lake.example" for number in range(6)}
@@ -327,7 +328,7 @@ def test_two_workers_at_once_send_each_letter_once(shop: Node, office: PostOffic
     notices.tell([a_reader(f"reader{number}") for number in range(30)], NEWS, "It rains.", key="1")
     office.answer = lambda _: time.sleep(0.02) or "250 taken"
     for worker in [a_worker(office), a_worker(office)]:
-        assert worker.wait(60) == 0
+        assert worker.wait(PATIENCE) == 0
     assert len(office.taken) == len(set(office.ids())) == 30
 
 

@@ -6,7 +6,6 @@ import os
 import subprocess
 import sys
 import threading
-import time
 from dataclasses import replace
 from datetime import timedelta
 
@@ -26,6 +25,7 @@ from policies.record.verify import verify
 from tests.api.test_two_processes import database_url
 from tests.factories import the
 from tests.policies.conftest import make_shop
+from tests.waiting import until
 
 
 def refuse(who: Principal, what: str = "read", name: str = "demo/none") -> None:
@@ -106,10 +106,7 @@ def test_counts_are_written_soon_by_themselves(ana: Principal, monkeypatch: pyte
     monkeypatch.setattr(repeats, "WRITTEN_EVERY", 0.05)
     refuse(ana)
     refuse(ana)
-    deadline = time.monotonic() + 30
-    while AccessRepeat.objects.get().count != 2:
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    until(lambda: AccessRepeat.objects.get().count == 2)
 
 
 def test_a_process_that_ends_in_order_writes_what_it_counted(ana: Principal) -> None:

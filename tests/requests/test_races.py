@@ -27,7 +27,7 @@ def at_once(*deeds: Callable[[], object]) -> list[object]:
 
     def run(number: int) -> None:
         try:
-            barrier.wait(10)
+            barrier.wait()
             found[number] = deeds[number]()
         except PolicyError as problem:
             found[number] = problem
@@ -38,7 +38,7 @@ def at_once(*deeds: Callable[[], object]) -> list[object]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join()
     return found
 
 

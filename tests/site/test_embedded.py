@@ -10,7 +10,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
@@ -19,6 +19,7 @@ import pytest
 from authzsite import embedded
 from authzsite.embedded import keeper
 from authzsite.embedded.server import LONGEST_SOCKET
+from tests.waiting import until
 
 ROOT = Path(__file__).resolve().parents[2]
 USER = """
@@ -32,17 +33,12 @@ time.sleep(600)
 """
 
 
-def soon(true: Callable[[], bool], seconds: float = 15.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
-
-
 def keeper_of(server: embedded.Server) -> int:
     return int((server.home / "keeper.lock").read_text())
+
+
+def postmaster_of(server: embedded.PostgreSQL) -> int:
+    return int((server.cluster / "postmaster.pid").read_text().split()[0])
 
 
 @pytest.fixture(scope="module")
@@ -92,22 +88,22 @@ def test_it_goes_when_the_last_user_is_killed(
     server.release()
     assert server.running
     other_user.kill()
-    assert soon(lambda: not server.running)
+    until(lambda: not server.running)
     assert not server.accepts()
 
 
 def test_a_killed_postmaster_comes_back(server: embedded.PostgreSQL) -> None:
     server.start()
-    first = (server.cluster / "postmaster.pid").read_text().split()[0]
-    os.kill(int(first), signal.SIGKILL)
-    assert soon(lambda: not server.answers())
-    assert soon(server.answers)
+    first = postmaster_of(server)
+    os.kill(first, signal.SIGKILL)
+    # nobody need see the moment in which it does not answer
+    until(lambda: server.answers() and postmaster_of(server) != first)
 
 
 def test_a_killed_keeper_leaves_nothing_in_the_way(server: embedded.PostgreSQL) -> None:
     server.start()
     os.kill(keeper_of(server), signal.SIGKILL)
-    assert soon(lambda: not server.accepts())
+    until(lambda: not server.accepts())
     server.start()
     assert server.answers()
 
@@ -150,7 +146,8 @@ def test_redis_answers_and_goes(tmp_path: Path) -> None:
     assert not server.accepts()
 
 
-def test_a_user_who_is_just_leaving_does_not_keep_it(tmp_path: Path) -> None:
+def test_a_user_who_is_just_leaving_does_not_keep_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("authzsite.embedded.server.USER_WAIT", 60.0)  # a moment, on a busy machine
     server = embedded.Redis(tmp_path / "redis")
     server.start()
     user = keeper.open_lock(str(server.home), "users.lock")
@@ -227,7 +224,7 @@ def test_one_that_trusted_everybody_no_longer_does(tmp_path: Path, passwords: bo
     now.start()
     try:
         assert "trust" not in (now.cluster / "pg_hba.conf").read_text()
-        assert soon(lambda: enters(now) is not passwords)
+        until(lambda: enters(now) is not passwords)
         psycopg.connect(now.url()).close()
     finally:
         before.release()

@@ -8,47 +8,33 @@ import socket
 import subprocess
 import sys
 import threading
-import time
 import urllib.error
 import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import psutil
 import pytest
 
 from authzsite import embedded
+from tests.ports import free_port
+from tests.waiting import PATIENCE, until
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = [sys.executable, "-m", "authzsite.runtime.processes"]
-pytestmark = pytest.mark.timeout(900)
+pytestmark = pytest.mark.timeout(1200)
 READY = "Ctrl-C stops everything"
-
-
-def free_port() -> int:
-    with socket.socket() as trial:
-        trial.bind(("127.0.0.1", 0))
-        return int(trial.getsockname()[1])
 
 
 def status(port: int) -> int:
     """The HTTP status of the sign-in page; 0 when nobody answers."""
     try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/sign-in", timeout=10) as answer:
+        with urllib.request.urlopen(f"http://127.0.0.1:{port}/sign-in", timeout=PATIENCE) as answer:
             return int(answer.status)
     except urllib.error.HTTPError as answer:
         return answer.code
     except OSError:
         return 0
-
-
-def soon(true: Callable[[], bool], seconds: float = 300.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while not true():
-        if time.monotonic() > deadline:
-            return False
-        time.sleep(0.05)
-    return True
 
 
 def living(var: Path) -> list[str]:
@@ -84,7 +70,7 @@ class Console:
         )
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
-        assert soon(lambda: READY in self.text or self.process.poll() is not None, 240), self.text
+        until(lambda: READY in self.text or self.process.poll() is not None, lambda: self.text)
         assert self.process.poll() is None, self.text
 
     def read(self) -> None:
@@ -108,8 +94,8 @@ class Console:
 
     def end(self, number: signal.Signals) -> int:
         self.process.send_signal(number)
-        self.process.wait(120)
-        self.reader.join(10)
+        self.process.wait(PATIENCE)
+        self.reader.join(PATIENCE)
         return self.process.returncode
 
 
@@ -138,7 +124,7 @@ def console(var: Path) -> Iterator[Console]:
     yield console
     if console.process.poll() is None:
         console.end(signal.SIGTERM)
-    assert soon(lambda: living(var) == []), living(var)
+    until(lambda: living(var) == [], lambda: living(var))
 
 
 def test_it_greets_refuses_a_second_run_and_stops_on_ctrl_c(console: Console) -> None:
@@ -195,24 +181,24 @@ def test_the_second_start_keeps_the_data(tmp_path: Path) -> None:
 def test_a_killed_part_comes_back(console: Console, word: str) -> None:
     killed = console.part(word)
     os.kill(killed, signal.SIGKILL)
-    assert soon(lambda: "ended (killed by SIGKILL); starting it again" in console.text)
-    assert soon(lambda: console.part(word) not in (0, killed))
-    assert soon(lambda: status(console.port) > 0)
+    until(lambda: "ended (killed by SIGKILL); starting it again" in console.text)
+    until(lambda: console.part(word) not in (0, killed))
+    until(lambda: status(console.port) > 0)
 
 
 @pytest.mark.slow
 def test_a_server_whose_keeper_was_killed_comes_back(console: Console) -> None:
     kept = int((console.var / "redis" / "keeper.lock").read_text())
     os.kill(kept, signal.SIGKILL)
-    assert soon(lambda: "broker ended with its keeper; starting it again" in console.text)
-    assert soon(embedded.redis(console.var).answers)
+    until(lambda: "broker ended with its keeper; starting it again" in console.text)
+    until(embedded.redis(console.var).answers)
 
 
 @pytest.mark.slow
 def test_killed_itself_it_takes_everything_along(console: Console) -> None:
     console.process.kill()
     console.process.wait()
-    assert soon(lambda: living(console.var) == []), living(console.var)
+    until(lambda: living(console.var) == [], lambda: living(console.var))
 
 
 @pytest.mark.slow

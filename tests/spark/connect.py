@@ -14,6 +14,7 @@ from typing import Any
 from tests.client.conftest import TOKEN, answer
 from tests.spark.test_guard import Console
 from tests.spark.wire import wire
+from tests.waiting import PATIENCE
 
 ROOT = Path(__file__).resolve().parents[2]
 SETTINGS = {
@@ -76,6 +77,6 @@ def connect_server(
             yield f"sc://127.0.0.1:{port}"
         finally:
             running.terminate()
-            ended = running.wait(60)
+            ended = running.wait(PATIENCE)
             running.stdout.close()
         assert ended == 0

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -25,6 +24,7 @@ from policies.record.exports import parquet
 from scripts import package
 from tests.api.world import Shop, make_shop, token
 from tests.client.site import Site
+from tests.ports import free_port
 
 pytestmark = [pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(900)]
 
@@ -54,10 +54,8 @@ print("FOUND", json.dumps([row.asDict() for row in rows]))
 
 @pytest.fixture(scope="module")
 def master(tmp_path_factory: pytest.TempPathFactory, java: str) -> Iterator[str]:
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
     folder = tmp_path_factory.mktemp("cluster")
+    port = free_port()
     command = [sys.executable, str(ROOT / "scripts" / "cluster.py"), "--workers", "2", "--port", str(port)]
     process = subprocess.Popen([*command, "--folder", str(folder)], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None

@@ -198,7 +198,7 @@ def test_other_sessions_and_threads(program: Program) -> None:
     found: list[set[str]] = []
     thread = threading.Thread(target=lambda: found.append(refused(lambda: spark.table("hr.emp"))))
     thread.start()
-    thread.join(60)
+    thread.join()
     assert found == [{EMP}]
     assert refused(lambda: spark.newSession().table("hr.emp")) == {EMP}
     from pyspark.sql import SparkSession

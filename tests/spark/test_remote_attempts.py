@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("grpc", reason="grpcio is missing; make setup installs it")
 
 from lakewarden.spark.errors import CODE
+from tests.ports import free_port
 from tests.spark.attempts import DRIVER, FACTS, SHARED, Attempt, Outcome, attempts, build, changes, filled
 from tests.spark.conftest import CATALOGS
 from tests.spark.connect import ROOT, Everybody, connect_server
@@ -92,7 +93,7 @@ def world(java: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World
     }
     console = Everybody({"ana": filled(FACTS, places), "olga": filled(OWNER, places)})
     threading.Thread(target=console.serve_forever, args=(0.01,), daemon=True).start()
-    with connect_server(console, home, settings, CATALOGS, 15_900 + os.getpid() % 90) as address:
+    with connect_server(console, home, settings, CATALOGS, free_port()) as address:
         olga, ana = Remote(address, "olga"), Remote(address, "ana")
         build(olga.must, base, places, functions=True)
         for statement in SHARED:

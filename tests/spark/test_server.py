@@ -16,6 +16,7 @@ pytest.importorskip("grpc", reason="grpcio is missing; make setup installs it")
 from lakewarden.__main__ import main
 from lakewarden.spark.server_environment import exposed
 from tests.client.conftest import TOKEN
+from tests.ports import free_port
 from tests.spark.connect import ROOT, Everybody, connect_server
 from tests.spark.test_guard import READER
 
@@ -95,7 +96,7 @@ def console(lake: Path) -> Iterator[Everybody]:
 def server(java: str, console: Everybody, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     home = tmp_path_factory.mktemp("server")
     settings, catalogs = {"spark.sql.warehouse.dir": str(home)}, {"spark_catalog": "demo/lake"}
-    with connect_server(console, home, settings, catalogs, 15_000 + os.getpid() % 900) as address:
+    with connect_server(console, home, settings, catalogs, free_port()) as address:
         yield address
     told = {
         (use["principal"], use["resource"], use["executed"])

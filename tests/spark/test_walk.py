@@ -52,12 +52,12 @@ def run(console: str, lake_folder: Path, spool: Path) -> subprocess.CompletedPro
         "JDK_JAVA_OPTIONS": QUICK,
     }
     return subprocess.run(
-        [sys.executable, str(JOB)], env=environment, cwd=spool, capture_output=True, text=True, timeout=280
+        [sys.executable, str(JOB)], env=environment, cwd=spool, capture_output=True, text=True, timeout=500
     )
 
 
 @pytest.mark.spark
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(1200)
 @pytest.mark.seed("S4-002")
 def test_the_walk(demo: Path, live_server: Any, java: str, tmp_path: Path) -> None:
     refused = run(live_server.url, demo, tmp_path)

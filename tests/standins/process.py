@@ -7,6 +7,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tests.waiting import PATIENCE
+
 ROOT = Path(__file__).parents[2]
 
 
@@ -22,11 +24,11 @@ class Process:
         )
         assert self._process.stdout is not None
         self.port = int(self._process.stdout.readline())
-        self._line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        self._line = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
 
     def stop(self) -> None:
         self._line.close()
         self._process.terminate()
-        self._process.wait(10)
+        self._process.wait(PATIENCE)
         if self._process.stdout is not None:
             self._process.stdout.close()

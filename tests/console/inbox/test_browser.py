@@ -102,7 +102,7 @@ def test_following_a_notice_reads_it(visit: Callable[..., Any]) -> None:
     page.get_by_role("link", name="It rains.").click()
     page.wait_for_url("**/help")
     # what is sent while a link is followed may arrive after the page that it leads to
-    for _ in range(50):
+    for _ in range(500):
         page.goto("/inbox")
         if page.get_by_text("Nothing new").count():
             break
