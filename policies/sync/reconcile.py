@@ -127,6 +127,8 @@ class Comparison:
     outcomes: list[Outcome] = field(default_factory=list)
     left: list[Outcome] = field(default_factory=list)
     held: bool = False
+    tried: bool = False
+    """Whether the plan was let through; a dry run and a backend that only reports try nothing."""
     in_vain: bool = False
 
     def __post_init__(self) -> None:
@@ -180,6 +182,7 @@ class Comparison:
         if self._takes_too_much():
             self.held = True
             return
+        self.tried = True
         if only is None:
             steps, self.left = items.parted(self.plan.steps, self.known, patient=patient)
         else:
@@ -248,7 +251,7 @@ def _close_what_is_done(comparison: Comparison) -> None:
     """Orders whose right is gone, and the word that let a plan through: in the record, so that neither comes
     back to life with an earlier state of its row."""
     row, done = comparison.row, orders.carried_out(comparison.orders, comparison.seen)
-    used_up = bool(row.confirmed) and not comparison.held
+    used_up = bool(row.confirmed) and comparison.tried
     if not done and not used_up:
         return
     with change(BACKEND_DONE, realm=realm_of(comparison.catalog), by=SYSTEM) as current:

@@ -184,6 +184,22 @@ def test_a_plan_that_takes_too_much_is_held_until_somebody_lets_it_go_on(
     assert (Backend.objects.get().state, Backend.objects.get().confirmed) == ("in_sync", "")
 
 
+@pytest.mark.parametrize("policy", ["repair", "report"])
+def test_a_look_in_between_does_not_use_up_the_word_that_lets_a_plan_through(
+    wary: Backend, source: Source, policy: str
+) -> None:
+    leave()
+    worker.deliver(wary)
+    operations.confirm(wary, SyncRun.objects.order_by("-pk")[0].digest, by=acting("marek"))
+    operations.set_policy(Backend.objects.get(), policy, by=BY)
+    reconcile.reconcile(Backend.objects.get(), dry_run=policy == "repair")
+    assert Backend.objects.get().confirmed
+    assert not Event.objects.filter(kind="backend.done").exists()
+    operations.set_policy(Backend.objects.get(), "repair", by=BY)
+    worker.deliver(Backend.objects.get())
+    assert not source.reads("mia")
+
+
 def test_what_was_let_through_is_that_plan_and_no_larger_one(wary: Backend, source: Source) -> None:
     leave()
     worker.look(wary)
