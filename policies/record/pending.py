@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from django.db import connection
 from django.utils import timezone
 
 from accounts.fact_content import fact_code, fact_values
-from accounts.record import Fact
+from accounts.record import Fact, RowOfFact
 from accounts.seals import is_fact_sealed, seal_fact
 from catalog.models import Realm
 from policies.authority import Actor, Authority
@@ -89,6 +89,15 @@ class ChangeInProgress:
     def _note(self, said: EventDraft, extra: dict[str, Any]) -> None:
         self.events.append((said, extra))
         self.places.add(said.lineage)
+
+
+def proved(rows: Iterable[RowOfFact]) -> list[RowOfFact]:
+    """Facts to be ended or begun again, each as the writer left it.  Raises Unsealed."""
+    found = list(rows)
+    for row in found:
+        if not is_fact_sealed(row):
+            raise Unsealed(fact_code(row))
+    return found
 
 
 def _drop_stale(rows: Sequence[Fact]) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from accounts.models import Principal
+from accounts.seals import is_fact_sealed
 from catalog.models import Realm
 from catalog.nodes import Node, nodes
 from lakewarden.law.facts import OWNER
@@ -97,8 +98,10 @@ def opened(now: float, realm: int | None = None) -> Book:
     rules = list(rows.order_by("name", "pk"))
     if not rules:
         return Book([], {}, now)
-    let = SeparationException.objects.open().filter(rule__in=[rule.pk for rule in rules])
-    return Book(rules, {(row.rule_id, row.person_id): row for row in let.select_related("owner")}, now)
+    rows_let = SeparationException.objects.open().filter(rule__in=[rule.pk for rule in rules])
+    # one that no change made lets nobody
+    let = [row for row in rows_let.select_related("owner") if is_fact_sealed(row)]
+    return Book(rules, {(row.rule_id, row.person_id): row for row in let}, now)
 
 
 def of_realm(root: Node, now: float) -> Book:

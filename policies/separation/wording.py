@@ -37,7 +37,11 @@ def way(side_path: SidePath, seen: Sight) -> str:
     """through group finance and role payer; directly, as owner of sales."""
     named = [station for station in side_path.via if not station.name.startswith("~")]
     hidden = {station for station in named if station.kind == "role" and not seen.place(station.key)}
-    worded = {"group": gettext("group %(name)s"), "role": gettext("role %(name)s")}
+    worded = {
+        "group": gettext("group %(name)s"),
+        "role": gettext("role %(name)s"),
+        "pattern": gettext("pattern %(name)s"),
+    }
     stations = gettext(" and ").join(
         gettext("a role") if item in hidden else worded[item.kind] % {"name": item.name} for item in named
     )

@@ -30,6 +30,7 @@ from policies.models import (
 from policies.models.grants import Effect
 from policies.record.change import ChangeInProgress
 from policies.record.event_drafts import make_event
+from policies.record.pending import proved
 from policies.services import duties, grants, members, owners, patterns, roles, separation
 from policies.services.authorities import may
 from policies.services.grants import GrantRequest
@@ -68,13 +69,13 @@ class Reversal:
     def _begun(self, model: type[F]) -> list[F]:
         """What the revision began; Conflict when some of it ended since."""
         if model not in self.rows:
-            self.rows[model] = list(model.objects.filter(opened=self.revision))
+            self.rows[model] = proved(model.objects.filter(opened=self.revision))
             if any(row.closed is not None for row in self.rows[model]):
                 raise Conflict(str(CHANGED))
         return self.rows[model]
 
     def _ended(self, model: type[F]) -> list[F]:
-        return list(model.objects.filter(closed=self.revision))
+        return proved(model.objects.filter(closed=self.revision))
 
     # Who belongs to what
 

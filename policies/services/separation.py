@@ -20,6 +20,7 @@ from policies.events import EXCEPTION_ENDED, EXCEPTION_MADE, SEPARATION_ENDED, S
 from policies.models import SeparationException, SeparationRule
 from policies.record.change import ChangeInProgress, change
 from policies.record.event_drafts import make_event
+from policies.record.pending import proved
 from policies.separation import visibility, wording
 from policies.separation.affected_people import PEOPLE
 from policies.separation.sides import Side, sides_of
@@ -106,9 +107,9 @@ def bring_back(rule: SeparationRule, root: Node, *, by: Actor) -> SeparationRule
     """
     with change(SEPARATION_MADE, realm=realm_of(root), by=by) as current:
         authority = site_permissions.of_realm(by, root)
-        made = again(rule)
+        made = again(*proved([rule]))
         _begin(current, made, root, authority)
-        for row in SeparationException.objects.filter(rule=rule, closed=rule.closed):
+        for row in proved(SeparationException.objects.filter(rule=rule, closed=rule.closed)):
             _let_again(current, row, made, root, authority)
     return made
 

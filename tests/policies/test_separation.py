@@ -17,13 +17,14 @@ from accounts import people
 from accounts.models import Principal
 from catalog.models import Realm
 from catalog.nodes import Node
+from lakewarden.law.facts import Station
 from policies.authority import Actor
-from policies.errors import AlreadyExists, Conflict, Invalid, Refused
+from policies.errors import AlreadyExists, Conflict, Invalid, Refused, Unsealed
 from policies.models import Change, SeparationRule
 from policies.record import invariants
-from policies.separation import Separated, conflicts, forecast
+from policies.separation import Separated, conflicts, forecast, visibility, wording
 from policies.separation.rules import load, of_realm
-from policies.separation.sides import Side
+from policies.separation.sides import Side, SidePath
 from policies.services import grants, members, objects, owners, roles
 from policies.services import separation as rules
 from policies.services.grants import GrantRequest, revision_now
@@ -31,6 +32,7 @@ from policies.services.objects import NewObject
 from policies.services.roles import Privilege
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
 from tests.kept import kept
+from tests.policies.superuser import past_triggers
 
 pytestmark = pytest.mark.django_db
 
@@ -264,6 +266,34 @@ def test_since_when_is_told(parted: SeparationRule, shop: Node) -> None:
 def let(parted: SeparationRule, shop: Node, until: datetime, **more: Any) -> None:
     asked = {"owner": people.ensure("user", "olivia"), "reason": "One person at night", **more}
     rules.let(parted, shop, asked.pop("person", ana()), until=until, by=acting("marek"), **asked)
+
+
+def test_an_exception_that_no_change_made_lets_nobody(parted: SeparationRule, shop: Node) -> None:
+    let(parted, shop, NOW + 3 * DAY, person=people.ensure("user", "mia"))
+    past_triggers(f"UPDATE policies_separationexception SET person_id = {ana().pk}")
+    assign("payer", ana())
+    with pytest.raises(Separated):
+        give(ana(), None, NOW + DAY)
+
+
+def test_an_exception_that_was_changed_since_it_ended_does_not_come_back(
+    parted: SeparationRule, shop: Node
+) -> None:
+    let(parted, shop, NOW + 3 * DAY, person=people.ensure("user", "mia"))
+    rules.end(parted, shop, by=acting("marek"))
+    past_triggers(f"UPDATE policies_separationexception SET person_id = {ana().pk}")
+    with pytest.raises(Unsealed):
+        rules.bring_back(SeparationRule.objects.get(), shop, by=acting("marek"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [("group", "through group a"), ("role", "through role a"), ("pattern", "through pattern a")],
+)
+def test_the_way_to_a_side_is_told_by_each_kind_of_station(shop: Node, kind: str, told: str) -> None:
+    role = a_role(shop, "a")
+    path = SidePath((Station(kind, "a", role.id),), (0.0, 1.0))
+    assert wording.way(path, visibility.of(None, (role.id,))) == told
 
 
 def test_an_exception_lets_until_its_end_and_no_longer(parted: SeparationRule, shop: Node) -> None:

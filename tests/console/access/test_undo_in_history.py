@@ -20,6 +20,7 @@ from tests.console.access.test_undo import CASES, facts, role
 from tests.console.conftest import shown
 from tests.console.settings.test_owners_and_members import posted
 from tests.factories import a_person, a_role, acting, the, under
+from tests.policies.superuser import past_triggers
 
 Enter = Callable[[str], Client]
 
@@ -125,3 +126,13 @@ def test_what_has_run_out_is_not_given_back(
 def test_another_s_change_has_no_such_page(marek: Client, signed_in: Enter) -> None:
     posted(marek, f"/roles/{role('browse')}/assign", who="user:mia", step="save")
     assert signed_in("olivia").get(f"/undo/{last()}")["Location"] == f"/history?revision={last()}"
+
+
+def test_what_was_changed_since_past_the_console_is_not_brought_back(shop: Node, signed_in: Enter) -> None:
+    orders, ana, olivia = give_orders(), a_person("ana"), signed_in("olivia")
+    grants.remove(orders, [ana], ["SELECT_TABLE"], by=acting("olivia"))
+    past_triggers(f"UPDATE policies_grant SET privilege = 'MODIFY_TABLE' WHERE closed = {last()}")
+    before = facts()
+    answer = olivia.post(f"/undo/{last()}", follow=True)
+    assert "past the console" in answer.content.decode()
+    assert facts() == before
