@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.utils.translation import gettext as _
 from django.utils.translation import ngettext
@@ -20,12 +20,10 @@ from lakewarden.law.explain import Explanation, Lack
 from lakewarden.law.facts import OWNER, Rule, Station
 from policies.decisions import ask as decisions_ask
 from policies.decisions.ask import Answer
+from policies.decisions.facts import is_service_admin
 from policies.decisions.lookups import peers
 from policies.decisions.lookups.access import AccessMap
 from policies.decisions.personal_role_names import is_personal
-
-LOOKED = 300
-"""So many of those who have something on the object are asked about, to find one who can."""
 
 
 @dataclass(frozen=True)
@@ -92,26 +90,32 @@ class Comparing:
         """Who shares a group or role with them first, then who has it by what can be given, then by name."""
         person, root = self.speak.person, next(iter(self.place.node.above()), self.place.node)
         near = {row.pk for row in peers.of(person, root)}
-        able = [row for row in self._looked_at() if self._can(row)]
+        known = self.circle.people().filter(pk__in=self.map.people.keys() - {person.pk})
+        able = [self.map.people[pk] for pk in known.values_list("pk", flat=True) if self._can(pk)]
         return min(
             able,
             key=lambda row: (row.pk not in near, self._owns(row), row.kind != person.kind, row.label),
             default=None,
         )
 
-    def _looked_at(self) -> Collection[Principal]:
-        reached = {pk: row for pk, row in self.map.people.items() if pk != self.speak.person.pk}
-        known = self.circle.people().filter(pk__in=reached).values_list("pk", flat=True)
-        return [reached[pk] for pk in known[:LOOKED]]
-
     @cached_property
     def map(self) -> AccessMap:
         return AccessMap(self.place.node, now=self.place.now)
 
-    def _can(self, person: Principal) -> bool:
-        slice_ = self.map.loaded.slice_of(person)
-        action, node = self.refused.operation, self.place.node
-        return bool(decisions_ask.answer(slice_, action, node, now=self.place.now))
+    @cached_property
+    def _answers(self) -> dict[Any, bool]:
+        """What was decided, by all that somebody has here."""
+        return {}
+
+    def _can(self, key: int) -> bool:
+        """Whether one of the people can do it; those who hold the same are decided once."""
+        person = self.map.people[key]
+        has = self.map.loaded.class_of(key), is_service_admin(person)
+        if has not in self._answers:
+            slice_, node = self.map.loaded.slice_of(person), self.place.node
+            answer = decisions_ask.answer(slice_, self.refused.operation, node, now=self.place.now)
+            self._answers[has] = bool(answer)
+        return self._answers[has]
 
     def _owns(self, person: Principal) -> bool:
         return any(rule.privilege == OWNER for rule in self.map.loaded.slice_of(person).rules)
@@ -126,7 +130,8 @@ class Comparing:
             return Comparison(typed=str(other), problem=problem)
         now, yes = self.place.now, answer.explained(now=self.place.now)
         speak = replace(self.speak, groups={**self.speak.groups, **group_labels(yes.because)})
-        rows = tuple(TwoPeople(speak, self.refused, answer, self.refused.explained(now=now), yes).rows())
+        no = self.refused.explained(now=now)
+        rows = tuple(TwoPeople(speak, self.refused, answer, no, yes).rows())
         missing = sum(row.cannot.kind != row.can.kind for row in rows)
         return Comparison(
             heading=_("%(other)s can, %(person)s cannot") % named,
@@ -136,16 +141,16 @@ class Comparing:
             % {"many": words.spelled(missing)}
             if missing
             else _("Both have the same; something else decides."),
-            smallest=self._smallest(),
+            smallest=self._smallest(no),
             cannot=self.speak.person.label,
             can=other.label,
             rows=rows,
             typed=other.name if other.kind == Principal.Kind.USER else str(other),
         )
 
-    def _smallest(self) -> str:
+    def _smallest(self, no: Explanation) -> str:
         """What to ask for, in words: the way that opens least, which may be less than the other one has."""
-        way = self.refused.explained(now=self.place.now).missing
+        way = no.missing
         if not way:
             return ""
         parts = words.listed([str(self.speak.line(lack).text) for lack in way])
@@ -181,11 +186,12 @@ class TwoPeople:
         yield ComparedRow(_("Member of metalake %(realm)s") % {"realm": realm}, "", no, yes)
 
     def _given(self) -> Iterable[ComparedRow]:
-        """What the yes rests on, by the first thing that leads from the person to it."""
-        by_first: dict[Station | None, list[Rule]] = {}
+        """What the yes rests on: what a group or role brings together, and one's own right by right."""
+        ways: dict[tuple[Station | None, Any], list[Rule]] = {}
         for rule in self.yes.because:
-            by_first.setdefault(self._first(rule), []).append(rule)
-        for first, rules in by_first.items():
+            first = self._first(rule)
+            ways.setdefault((first, None if first else _right(rule)), []).append(rule)
+        for (first, _own), rules in ways.items():
             has = self._has(first, rules)
             cannot = Mark("yes", _("Has it")) if has else Mark("no", _("Does not have it"))
             gives = words.listed([self._gives(rule) for rule in rules])
@@ -202,8 +208,8 @@ class TwoPeople:
         mine = [rule for rule in self.refused.slice.rules if rule.holds_at(now)]
         if first is not None:
             return any((one.kind, one.key) == (first.kind, first.key) for rule in mine for one in rule.via)
-        facts = {rule.fact for rule in mine}
-        return all(rule.fact in facts for rule in rules)
+        had = set(map(_right, mine))
+        return all(_right(rule) in had for rule in rules)
 
     def _named(self, first: Station | None, rules: Iterable[Rule]) -> str:
         if first is not None:
@@ -232,3 +238,8 @@ class TwoPeople:
     def _is_denied(self, lack: Lack) -> bool:
         fact = lack.rule.fact if lack.rule else None
         return any(rule.fact == fact for rule in self.answer.slice.rules)
+
+
+def _right(rule: Rule) -> tuple[Any, ...]:
+    """What a rule says, whoever has it by which fact."""
+    return rule.object, rule.privilege, rule.allow

@@ -8,9 +8,12 @@ from collections.abc import Callable
 import pytest
 from django.test import Client
 
+from accounts import people
 from catalog.nodes import Node
+from policies.services import grants
+from policies.services.grants import GrantRequest
 from tests.console.conftest import NAMES
-from tests.factories import an_account
+from tests.factories import acting, an_account, the
 
 Enter = Callable[[str], Client]
 ASKED = "/why?action=read&what=shop.sales.orders&type=table&who={}"
@@ -66,3 +69,13 @@ def test_nobody_learns_by_it_who_can(named: Node, signed_in: Enter) -> None:
 def test_what_an_owner_has_is_ownership(named: Node, signed_in: Enter) -> None:
     page = text(signed_in("marek"), ASKED.format("ana") + "&with=olivia")
     assert "Ownership Does not have it Has it owner of schema sales" in page
+
+
+def test_what_both_were_given_by_themselves_is_no_difference(named: Node, signed_in: Enter) -> None:
+    """The same right is the same, whoever has it by which grant; what leads there is told apart."""
+    asked = (people.ensure("user", "ana"), people.ensure("user", "mia"))
+    wish = GrantRequest(the("table", "shop.sales.orders"), asked, ("SELECT_TABLE",), way=False)
+    grants.add(wish, by=acting("olivia"))
+    page = text(signed_in("olivia"), ASKED.format("ana") + "&with=mia")
+    assert "One thing makes the difference." in page
+    assert "Given to them directly Has it Has it Read on table orders" in page
