@@ -1,5 +1,3 @@
-import django.contrib.postgres.indexes
-import django.db.models.fields.json
 from django.db import migrations, models
 
 SEALED = (
@@ -14,18 +12,8 @@ class Migration(migrations.Migration):
     dependencies = [("policies", "0049_notices_by_code"), ("accounts", "0018_editions")]
 
     operations = [
-        *(
-            migrations.AddField(
-                model, "edition", models.PositiveIntegerField(db_default=0, default=0, editable=False)
-            )
-            for model in SEALED
-        ),
-        migrations.AddIndex(
-            "event",
-            django.contrib.postgres.indexes.GinIndex(
-                django.db.models.fields.json.KeyTransform("editions", "data"),
-                condition=models.Q(("data__has_key", "editions")),
-                name="events_by_edition",
-            ),
-        ),
+        migrations.AddField(
+            model, "edition", models.PositiveIntegerField(db_default=0, default=0, editable=False)
+        )
+        for model in SEALED
     ]

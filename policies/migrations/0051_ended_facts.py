@@ -1,4 +1,5 @@
 import django.db.models.fields.json
+from django.contrib.postgres.indexes import GinIndex
 from django.contrib.postgres.operations import AddIndexConcurrently
 from django.db import migrations, models
 
@@ -9,6 +10,14 @@ class Migration(migrations.Migration):
     dependencies = [("policies", "0050_editions")]
 
     operations = [
+        AddIndexConcurrently(
+            "event",
+            GinIndex(
+                django.db.models.fields.json.KeyTransform("editions", "data"),
+                condition=models.Q(data__has_key="editions"),
+                name="events_by_edition",
+            ),
+        ),
         AddIndexConcurrently(
             "event",
             models.Index(
