@@ -138,7 +138,9 @@ _Loader.yaml_implicit_resolvers = {
     for first, some in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 # those of YAML may be as long as the file, and to the base of sixty
-_Loader.add_implicit_resolver("tag:yaml.org,2002:int", re.compile("[0-9]{1,9}$"), list("0123456789"))
+_Loader.add_implicit_resolver(
+    "tag:yaml.org,2002:int", re.compile("(?:0|[1-9][0-9]{0,8})$"), list("0123456789")
+)
 
 
 def read(text: str) -> PolicyFile:

@@ -26,6 +26,8 @@ GIVEN = "GRANT SELECT ON TABLE sales.orders TO ana;"
         "realm: !!float x",
         "format: " + "1" * 5000,
         "format: 0x_",
+        "format: 089",
+        "format: 01",
         "format: 1" + ":00" * 200_000,
         "realm: \ud800",
         'format: 1\nrealm: "a\\0b"',
