@@ -197,12 +197,13 @@ def _seat(review: Review, stage: int) -> int:
     left = Q(state="open") | Q(state="decided", choice=ReviewRow.Choice.UNSURE)
     many = last = 0
     while True:
-        rows = ReviewRow.objects.filter(left, review=review, number__gt=last)
-        batch = list(rows.exclude(desk__stage=stage).order_by("number")[:BATCH])
-        if not batch:
-            break
-        last = batch[-1].number
+        # read under the writers' lock: nobody decides a row between its being read and its being moved
         with change(REVIEW_ASKED_ON, realm=Realm(pk=review.realm_id), by=SYSTEM) as current:
+            rows = ReviewRow.objects.filter(left, review=review, number__gt=last)
+            batch = list(rows.exclude(desk__stage=stage).order_by("number")[:BATCH])
+            if not batch:
+                break
+            last = batch[-1].number
             seating.seat(batch)
             if moved := _move_on(batch):
                 event = make_event(REVIEW_ASKED_ON, place_of(review), review=review.pk, rows=moved)
