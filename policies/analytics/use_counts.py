@@ -15,11 +15,10 @@ from catalog.nodes import Node, on_or_below
 from policies.models import Use
 
 
-def used_in(node: Node, *, since: datetime, until: datetime | None = None) -> QuerySet[Use]:
+def used_in(node: Node, *, since: datetime) -> QuerySet[Use]:
     """What was really used on an object and below it since a moment."""
     below = Placement.objects.open().filter(on_or_below({node.id})).values("securable")
-    rows = Use.objects.filter(executed=True, at__gte=since, securable__in=below)
-    return rows.filter(at__lt=until) if until else rows
+    return Use.objects.filter(executed=True, at__gte=since, securable__in=below)
 
 
 def by_day(rows: QuerySet[Use], people: Collection[int]) -> Mapping[int, Mapping[date, int]]:

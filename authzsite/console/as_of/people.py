@@ -53,8 +53,8 @@ class ReachThen(PersonReach):
 
     @property
     def rights_on(self) -> int:
-        """On how many objects rules said something for them then."""
-        return len({rule.object for _, rule in self.rules} & self.places.keys())
+        """On how many objects something was given to them then; a denial alone gives nothing."""
+        return len({rule.object for _, rule in self.rules if rule.allow} & self.places.keys())
 
     @cached_property
     def places(self) -> dict[int, Node]:

@@ -16,7 +16,7 @@ from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.keyset import keyset_page
 from authzsite.console.kit.display.parts import Who
-from authzsite.console.kit.http import Request
+from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.inputs.visible_principals import circle_of
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
@@ -59,12 +59,12 @@ def members(request: Request, id: int, number: int) -> HttpResponse:
 
 def _members(request: Request, item: ReviewItem) -> dict[str, Any]:
     """The people whom the viewer may know, a page of them by name; of the others the number."""
-    row, after = item.row, request.GET.get("after", "")
+    row = item.row
     row.review = item.visit.review
     everybody = row_members.people_of(row)
     known = circle_of(request).people().filter(pk__in=everybody.values("pk"))
     total, named = everybody.count(), known.count()
-    start = int(after) if after.isdecimal() and len(after) < 19 else None
+    start = number_in(request.GET.get("after", ""))
     shown = keyset_page(known, ("display_name", "name"), start, SHOWN)
     url = item.visit.url("review_row_members", row.number)
     pager = shown.pager(
