@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 
 from accounts.models import Membership, Principal
 from catalog.models import Securable
 from lakewarden.client.changes import EVERYBODY, key_of
 from policies.decisions.cache_versions import principals_in, realm_key
-from policies.models import Assignment, Change, Counter, Event, Touch
+from policies.models import Assignment, Change, Counter, Event, RealmTouch, Touch
 
 MOST = 1000
 """Beyond so many changes or people it is everybody who is concerned."""
@@ -28,7 +28,7 @@ class Touched:
 
 
 def since(realm: int, after: int) -> Touched:
-    """Whom the changes after a revision concern in a realm.  Six queries at most, one without changes."""
+    """Whom the changes after a revision concern in a realm.  Seven queries at most, one without changes."""
     revision = last_revision()
     if revision == after:
         return Touched(revision)
@@ -41,8 +41,25 @@ def since(realm: int, after: int) -> Touched:
         return Touched(revision)
     if revision - after > MOST or _names_changed(changes):
         return Touched(revision, (EVERYBODY,))
-    keys = Touch.objects.filter(revision__gt=after).values_list("key", flat=True)[: MOST + 1]
-    return Touched(revision, _concerned(realm, set(keys)))
+    return Touched(revision, _concerned(realm, _keys(realm, after)))
+
+
+def _keys(realm: int, after: int) -> set[str]:
+    """What was touched in the realm; of what a console of before realms were told apart has written, what its
+    last change may have been about there."""
+    here = RealmTouch.objects.filter(realm=realm, revision__gt=after)
+    told = RealmTouch.objects.filter(key=OuterRef("key"), revision__gte=OuterRef("revision"))
+    about = Q(realm=realm) | Q(realm__isnull=True)
+    earlier = Touch.objects.filter(
+        ~Exists(told),
+        Exists(Change.objects.filter(about, revision=OuterRef("revision"))),
+        revision__gt=after,
+    )
+    keys = [
+        *here.values_list("key", flat=True)[: MOST + 1],
+        *earlier.values_list("key", flat=True)[: MOST + 1],
+    ]
+    return set(keys)
 
 
 def last_revision() -> int:

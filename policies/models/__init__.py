@@ -10,7 +10,7 @@ from policies.models.feeds import Feed
 from policies.models.grants import Assignment, Grant, Ownership, RealmMember
 from policies.models.notices import Letter, Notice, NoticeChoice
 from policies.models.pipelines import Figure, Hint, PipelineRun
-from policies.models.record import AccessRecord, AccessRepeat, Change, Counter, Event, Touch
+from policies.models.record import AccessRecord, AccessRepeat, Change, Counter, Event, RealmTouch, Touch
 from policies.models.requests import (
     AccessRequest,
     RequestFollow,
@@ -70,6 +70,7 @@ __all__ = [
     "Peer",
     "PipelineRun",
     "RealmMember",
+    "RealmTouch",
     "RequestFollow",
     "RequestPart",
     "RequestRule",

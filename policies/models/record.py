@@ -8,7 +8,7 @@ from __future__ import annotations
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
 from django.db import models
-from django.db.models import F, Q
+from django.db.models import F, Q, UniqueConstraint
 from django.db.models.fields.json import KeyTextTransform, KeyTransform
 
 from policies.models.search_index import CHANGE_FACETS, CHANGE_WORDS, EVENT_FACETS, EVENT_WORDS
@@ -32,6 +32,25 @@ class Touch(models.Model):
 
     def __str__(self) -> str:
         return f"{self.key} at {self.revision}"
+
+
+class RealmTouch(models.Model):
+    """The same within a realm; NOWHERE where what changed matters in none."""
+
+    NOWHERE = 0
+    realm = models.BigIntegerField()
+    key = models.CharField(max_length=32)
+    revision = models.BigIntegerField()
+
+    class Meta:
+        constraints = [UniqueConstraint(fields=["realm", "key"], name="one_touch_a_realm")]
+        indexes = [
+            models.Index(fields=["realm", "revision"], name="touches_of_realm"),
+            models.Index(fields=["key", "revision"], name="touches_of_key"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.key} at {self.revision} in realm {self.realm}"
 
 
 class Change(models.Model):

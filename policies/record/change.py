@@ -16,10 +16,9 @@ from catalog.models import Realm
 from lakewarden.record import chain
 from policies.authority import Actor
 from policies.decisions import slices
-from policies.decisions.cache_versions import touched_by
 from policies.events import EventDraft
-from policies.models import Change, Counter, Event, Touch
-from policies.record import invariants, newest_editions, outbox
+from policies.models import Change, Counter, Event
+from policies.record import invariants, newest_editions, outbox, touches
 from policies.record.pending import ChangeInProgress
 
 WRITERS_LOCK = 0x6C61_6B65
@@ -82,13 +81,7 @@ def _write(current: ChangeInProgress, counter: Counter) -> None:
     row.digest = digest_of(row, events)
     row.save(force_insert=True)
     Event.objects.bulk_create(events, batch_size=1000)
-    keys = {key for fact in (*current.begun, *current.ended) for key in touched_by(fact)} | current.touches
-    Touch.objects.bulk_create(
-        [Touch(key=key, revision=current.revision) for key in sorted(keys)],
-        update_conflicts=True,
-        unique_fields=["key"],
-        update_fields=["revision"],
-    )
+    touches.write(current)
     outbox.enqueue(current)
     Counter.objects.filter(pk=counter.pk).update(revision=row.revision, digest=row.digest)
 

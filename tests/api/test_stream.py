@@ -13,11 +13,16 @@ from accounts import people, tokens
 from catalog.models import Realm
 from catalog.nodes import Node
 from lakewarden.client.changes import key_of
-from policies.models import Counter
-from policies.services import members, realms, roles
+from policies.authority import OPERATOR
+from policies.decisions import touched
+from policies.events import DIRECTORY_LEFT
+from policies.models import Counter, RealmTouch
+from policies.record.change import change
+from policies.services import leaving, members, realms, roles
 from tests.admitted import admitted_service
 from tests.cdap_law.test_grants import a_role
 from tests.cdap_law.world import BY, a_cdap, give, make, user
+from tests.factories import AUTHORITY, a_metalake, admit
 from tests.herd.world import Caller
 
 STREAM = "/authz/v1/stream"
@@ -82,7 +87,7 @@ CHANGES: dict[str, tuple[Callable[[Node], Any], list[str]]] = {
 @pytest.mark.parametrize("name", CHANGES)
 def test_each_change_tells_whom_it_concerns(cdap: Node, name: str) -> None:
     caller, (change, concerned) = Caller("container", kind="service"), CHANGES[name]
-    people.ensure("group", "staff")
+    give(cdap, "group:staff", "READ on dataset:ns1.a")
     before = revision()
     change(cdap)
     assert listen(caller, before) == [("touched", revision(), concerned)]
@@ -106,6 +111,46 @@ def test_what_happens_in_another_realm_is_not_told(cdap: Node) -> None:
     caller, before = Caller("container", kind="service"), revision()
     give(other, "ana", "READ on dataset:ns1.a")
     assert listen(caller, before) == []
+
+
+def test_who_changed_in_another_realm_is_not_told_with_what_changed_in_this_one(cdap: Node) -> None:
+    other = a_cdap("other", "4.3")
+    make(other, "namespace:ns1", "dataset:ns1.a")
+    caller, before = Caller("container", kind="service"), revision()
+    give(other, "ana", "READ on dataset:ns1.a")
+    give(other, "group:staff", "READ on dataset:ns1.a")
+    role = a_role(other, "readers", held_by=("user:carl",))
+    members.join_group(people.ensure("group", "staff"), user("dora"), **BY)
+    roles.unassign(role, user("carl"), **BY)
+    give(cdap, "bob", "READ on dataset:ns1.a")
+    assert listen(caller, before) == [("touched", revision(), keys("bob"))]
+    between = revision()
+    give(other, "bob", "WRITE on dataset:ns1.a")
+    assert listen(caller, before) == [("touched", revision(), keys("bob"))]
+    assert listen(caller, between) == []
+
+
+def test_who_leaves_is_told_where_they_had_anything_and_where_everybody_belongs(
+    cdap: Node,
+) -> None:
+    mine, others = a_metalake("mine"), a_metalake("others")
+    admit(mine, "group:staff")
+    members.join_group(people.ensure("group", "staff"), user("ana"), **BY)
+    before = revision()
+    with change(DIRECTORY_LEFT, realm=None, by=OPERATOR) as current:
+        leaving.end_access(current, user("ana"), by=AUTHORITY)
+    told = {top.realm: touched.since(top.realm_id, before).keys for top in (cdap, mine, others)}
+    assert told == {"cdap": tuple(keys("ana")), "mine": tuple(keys("ana")), "others": ()}
+
+
+def test_what_a_console_of_before_wrote_is_told_of_the_realm_of_its_change(cdap: Node) -> None:
+    other = a_cdap("other", "4.3")
+    make(other, "namespace:ns1", "dataset:ns1.a")
+    caller, before = Caller("container", kind="service"), revision()
+    give(other, "ana", "READ on dataset:ns1.a")
+    give(cdap, "bob", "READ on dataset:ns1.a")
+    RealmTouch.objects.all().delete()
+    assert listen(caller, before) == [("touched", revision(), keys("bob"))]
 
 
 def test_a_record_that_went_back_concerns_everybody(cdap: Node) -> None:
