@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from django.utils import timezone
-from django.utils.translation import gettext
+from django.utils.translation import gettext, ngettext
 
 from accounts.models import Membership, Principal
 from catalog.models import Placement, Realm
@@ -37,14 +37,27 @@ def end(row: Grant, place: Node, role: Node | None, *, kind: str, by: Actor, rea
         after = _slices(place, people)
         changed = _without(row, place, after) if row.pattern else _changed(row, place, before, after)
         if changed:
-            what = "get something by it" if row.effect == "deny" else "lose something by it"
-            raise Conflict(
-                gettext(
-                    "Things have changed since the hint was found: %(changed)s would %(what)s now. "
-                    "Nothing was done."
-                )
-                % {"changed": changed, "what": what}
-            )
+            raise Conflict(_gain(changed) if row.effect == "deny" else _loss(changed))
+
+
+def _gain(people: int) -> str:
+    return ngettext(
+        "Nothing was done: since the hint was found, things have changed, "
+        "and %(people)s person would gain access now.",
+        "Nothing was done: since the hint was found, things have changed, "
+        "and %(people)s people would gain access now.",
+        people,
+    ) % {"people": people}
+
+
+def _loss(people: int) -> str:
+    return ngettext(
+        "Nothing was done: since the hint was found, things have changed, "
+        "and %(people)s person would lose access now.",
+        "Nothing was done: since the hint was found, things have changed, "
+        "and %(people)s people would lose access now.",
+        people,
+    ) % {"people": people}
 
 
 def _end(row: Grant, place: Node, role: Node | None, by: Actor, reason: str) -> None:

@@ -152,8 +152,8 @@ def read(text: str) -> PolicyFile:
         raise Invalid(gettext("This file holds what is no character.")) from None
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
-        where = f" in line {mark.line + 1}" if mark else ""
-        raise Invalid(gettext("This is no YAML%(where)s.") % {"where": where}) from None
+        text = gettext("This is no YAML: see line %(line)s.") if mark else gettext("This is no YAML.")
+        raise Invalid(text % {"line": mark.line + 1 if mark else ""}) from None
     error = next(iter(sorted(_VALIDATOR.iter_errors(value), key=lambda each: each.json_path)), None)
     if error is not None:
         raise Invalid(

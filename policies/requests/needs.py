@@ -236,10 +236,9 @@ def _lacks(
 def _why_not(found: Explanation, wanted_action: WantedAction, ways: Sequence[Sequence[Lack]]) -> str:
     kinds = {lack.kind for lack in ways[0]} if ways else {found.decision.reason}
     if "ownership" in kinds:
-        what = f"{wanted_action.action} on {wanted_action.name}"
-        return gettext("%(what)s is for owners alone; ownership is handed over, not asked for.") % {
-            "what": what
-        }
+        return gettext(
+            "%(action)s on %(name)s is for owners alone. Ownership is transferred, not requested."
+        ) % {"action": wanted_action.action, "name": wanted_action.name}
     if "mode" in kinds:
         return gettext("Authorization is switched off in this realm, so that this cannot be given there.")
     if "service_admin" in kinds:

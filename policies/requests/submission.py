@@ -113,11 +113,17 @@ def _check_worked(worked: Worked, asking: Asking) -> None:
         )
     if not worked.needs:
         denied = worked.denials[0]
-        by = f" by role {denied.role}" if denied.role else ""
-        raise Invalid(
-            gettext("%(privilege)s on %(id)s is denied%(by)s; a denial is lifted, no grant outweighs it.")
-            % {"privilege": denied.privilege, "id": denied.ref.id, "by": by}
+        text = (
+            gettext(
+                "%(privilege)s on %(id)s is denied by role %(role)s. "
+                "No grant outweighs a denial; ask for it to be lifted."
+            )
+            if denied.role
+            else gettext(
+                "%(privilege)s on %(id)s is denied. No grant outweighs a denial; ask for it to be lifted."
+            )
         )
+        raise Invalid(text % {"privilege": denied.privilege, "id": denied.ref.id, "role": denied.role})
     realm = realm_named(worked.refs[0].realm)
     takers = dialects.get(realm.law).grantees if realm else ()
     if takers and asking.holder.kind not in takers:

@@ -102,7 +102,10 @@ class Plan:
         if len({node.realm_id for node in (*self.scope.where, *self.scope.roles)}) != 1:
             return gettext("A review is about one realm.")
         if unknown := set(self.scope.risks) - RISKS.keys():
-            return f"{sorted(unknown)[0]} is no risk; known are {', '.join(RISKS)}."
+            return gettext("%(unknown)s is no risk; known are %(known)s.") % {
+                "unknown": sorted(unknown)[0],
+                "known": ", ".join(RISKS),
+            }
         if self.silence not in Review.Silence.values or self.reasons not in Review.Reasons.values:
             return gettext("Say what silence means, and which decisions need a reason.")
         if not 1 <= self.bulk <= 200 or not 0 <= self.pace <= 600 or not 0 <= self.sample <= 100:
@@ -116,7 +119,10 @@ class Plan:
             return gettext("A review has one to %(most)s stages.") % {"most": MOST_STAGES}
         for stage in self.stages:
             if stage.by not in BY:
-                return f"{stage.by} is no rule for reviewers; known are {', '.join(BY)}."
+                return gettext("%(by)s is no rule for reviewers; known are %(known)s.") % {
+                    "by": stage.by,
+                    "known": ", ".join(BY),
+                }
             if stage.by == "people" and not stage.people:
                 return gettext("Name the people who are to review.")
             if any(person.kind != Principal.Kind.USER for person in stage.people):

@@ -180,10 +180,11 @@ def managed_here(root: Node) -> None:
     """Raise Invalid where an authorizer says who has what: what is given here would mean nothing."""
     outside = authorizers.of(root.name)
     if outside is not None:
-        by = f"its authorizer `{outside.configured.extension}`"
         raise Invalid(
-            gettext("Privileges in %(realm)s are managed by %(by)s; change them there.")
-            % {"realm": root.name, "by": by}
+            gettext(
+                "Privileges in %(realm)s are managed by its authorizer `%(extension)s`; change them there."
+            )
+            % {"realm": root.name, "extension": outside.configured.extension}
         )
 
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import singledispatch
 
+from django.utils.translation import gettext
+
 from catalog.nodes import Node
 from lakewarden.law import dialects
 from policies.authority import Actor, Authority, of_operator, require
@@ -55,7 +57,7 @@ def subject_of(change: Change) -> tuple[object, ...]:
 
 @singledispatch
 def _authority(change: Change, root: Node, by: Actor) -> Authority:
-    raise Invalid(f"{type(change).__name__} cannot be made.")
+    raise Invalid(gettext("%(change)s cannot be made.") % {"change": type(change).__name__})
 
 
 @_authority.register(proposals.GrantAccess)
@@ -120,11 +122,10 @@ def _may_change_members(
 
 def _may(operation: str, node: Node, by: Actor) -> Authority:
     if by.decides_as is None:
-        raise Refused("Nobody is signed in.")
+        raise Refused(gettext("Nobody is signed in."))
     answer = ask.ask(by.decides_as, operation, node)
-    return require(
-        answer.decision, by, otherwise=f"You may not do this to {node.ref.full_name or node.name}."
-    )
+    refusal = gettext("You may not do this to %(name)s.") % {"name": node.ref.full_name or node.name}
+    return require(answer.decision, by, otherwise=refusal)
 
 
 def carry_out(changes: Sequence[Change], root: Node, *, by: Actor) -> None:
@@ -138,7 +139,7 @@ def carry_out(changes: Sequence[Change], root: Node, *, by: Actor) -> None:
 
 @singledispatch
 def _make(change: Change, root: Node, by: Actor, authority: Authority) -> None:
-    raise Invalid(f"{type(change).__name__} cannot be made.")
+    raise Invalid(gettext("%(change)s cannot be made.") % {"change": type(change).__name__})
 
 
 @_make.register
@@ -146,7 +147,7 @@ def _grant(change: proposals.GrantAccess, root: Node, by: Actor, authority: Auth
     target, (begin, end) = change.target, change.window
     if target.entity is not None:
         if begin is not None:
-            raise Invalid("In a CDAP realm a grant begins at once.")
+            raise Invalid(gettext("In a CDAP realm a grant begins at once."))
         patterns.grant(
             root, target.entity, change.holder, change.privileges, by=by, valid_until=end, right=authority
         )

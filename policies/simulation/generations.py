@@ -139,11 +139,13 @@ class Raise:
         self.root, self.policy, self.realm = root, policy, Realm.objects.get(pk=root.realm_id)
         before = str(self.realm.settings.get("policy", ""))
         if self.realm.kind != Realm.Kind.CDAP or policy not in later_than(before):
-            known = ", ".join(later_than(before)) or "none"
-            raise Invalid(
+            known = ", ".join(later_than(before))
+            text = (
                 gettext("%(realm)s cannot be raised to `%(policy)s`; later generations are: %(known)s.")
-                % {"realm": root.name, "policy": policy, "known": known}
+                if known
+                else gettext("%(realm)s cannot be raised to `%(policy)s`: there is no later generation.")
             )
+            raise Invalid(text % {"realm": root.name, "policy": policy, "known": known})
         if Backend.objects.filter(realm=root.realm_id).exists():
             raise Conflict(
                 gettext("%(realm)s is connected to a server of its generation; disconnect it first.")

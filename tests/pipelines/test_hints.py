@@ -137,7 +137,7 @@ def test_what_is_given_twice_is_proved_again_before_it_is_ended(shop: Node) -> N
     a_role(shop, "all_sales", "allow SELECT_TABLE on schema shop.sales")
     row, olivia = the_grant("sales_read", "SELECT_TABLE"), acting("olivia")
     made = a_hint(shop, row, kind="redundant_grant", data={"others": "another grant here"})
-    with pytest.raises(Conflict, match="1 would lose something by it now"):
+    with pytest.raises(Conflict, match="1 person would lose access now"):
         hints.mend(made.pk, by=olivia)  # Mia; to Carl, who is an analyst too, it is denied anyway
     assert Grant.objects.open().filter(pk=row.pk).exists()
     roles.assign(the_role("all_sales"), people.ensure("group", "analysts"), **BY)
@@ -148,7 +148,7 @@ def test_what_is_given_twice_is_proved_again_before_it_is_ended(shop: Node) -> N
 def test_a_denial_is_ended_only_while_it_denies_nothing(shop: Node) -> None:
     row, olivia = the_grant("no_contractors", "SELECT_TABLE"), acting("olivia")
     made = a_hint(shop, row, kind="idle_deny", data={"others": ""})
-    with pytest.raises(Conflict, match="1 would get something by it now"):
+    with pytest.raises(Conflict, match="1 person would gain access now"):
         hints.mend(made.pk, by=olivia)
     members.leave_group(people.ensure("group", "analysts"), people.ensure("user", "carl"), **BY)
     orders = Privilege("SELECT_TABLE", "allow")

@@ -108,7 +108,7 @@ def test_it_is_taken_back_only_while_nobody_loses_anything(world: Callable[..., 
     assert one.node == root
     wider = Grant.objects.open().filter(pattern="dataset:sales.*")
     patterns.revoke(root, parse("dataset:sales.*"), people.ensure("user", "ana"), by=OPERATOR)
-    with pytest.raises(Conflict, match="1 would lose something by it now"):
+    with pytest.raises(Conflict, match="1 person would lose access now"):
         hints.mend(one.row.pk, by=acting("admin"))
     give(root, "dataset:sales.*", "ana", "READ")
     hints.mend(one.row.pk, by=acting("admin"))

@@ -57,7 +57,7 @@ class BulkGrantView(ChosenObjectsView, GrantView):
         names = words.listed([principal.label for principal in form.cleaned_data["who"]], 3)
         if self.revision is None:
             return _("Nothing changed: %(names)s had this already") % {"names": names}
-        rights = words.count(self.result, "right") if self.result else "rights"
+        rights = words.count(self.result, "right") if self.result else _("rights")
         return _("%(names)s: %(rights)s on %(places)s") % {
             "names": names,
             "rights": rights,

@@ -153,7 +153,7 @@ def _identity(known: Provider, claims: Mapping[str, Any]) -> Identity:
     if known.domains and mail.rpartition("@")[2].lower() not in known.domains:
         raise Invalid(
             _("%(title)s lets in people with a confirmed address at %(domains)s.")
-            % {"title": known.title, "domains": " or ".join(known.domains)}
+            % {"title": known.title, "domains": ", ".join(known.domains)}
         )
     name = claims.get(known.user_claim)
     if known.user_claim == "email":

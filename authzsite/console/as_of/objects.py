@@ -196,16 +196,15 @@ def _answer(asked: AsOfQuery, place: ObjectAccess) -> dict[str, Any]:
 def _said(asked: AsOfQuery) -> Note:
     then, until = asked.then, asked.until
     assert then is not None and until is not None  # noqa: S101 - asked by _answer
-    text = _("%(moment)s, revision %(revision)s") % {
-        "moment": words.moment(then.moment),
-        "revision": words.number(then.revision),
-    }
+    values = {"moment": words.moment(then.moment), "revision": words.number(then.revision)}
     if asked.view:
-        end = words.moment(until.moment) if asked.to else "now"
-        text += _(" to %(end)s, revision %(revision)s") % {
-            "end": end,
-            "revision": words.number(until.revision),
+        values |= {
+            "end": words.moment(until.moment) if asked.to else _("now"),
+            "last": words.number(until.revision),
         }
+        text = _("%(moment)s, revision %(revision)s to %(end)s, revision %(last)s") % values
+    else:
+        text = _("%(moment)s, revision %(revision)s") % values
     return Note("warn", _("This is the past"), text, "?", _("Back to choosing a moment"))
 
 

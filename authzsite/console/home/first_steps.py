@@ -129,12 +129,13 @@ class First:
         owner = self.owners.get(root.id)
         if owner == self.asker:
             return Step(title, state, text, Action(_("Connect a catalog"), address(root), "primary"))
-        name = terms.principal_name(owner) if owner else "nobody"
-        reason = Reason(
-            "why-not-connect",
-            _("This is for %(name)s, who owns %(name2)s.") % {"name": name, "name2": root.name},
+        why = (
+            _("This is for %(name)s, who owns %(name2)s.")
+            % {"name": terms.principal_name(owner), "name2": root.name}
+            if owner
+            else _("Nobody owns %(name)s yet. Name an owner first.") % {"name": root.name}
         )
-        return Step(title, state, text, reason=reason)
+        return Step(title, state, text, reason=Reason("why-not-connect", why))
 
 
 def note(asker: Principal) -> Note | None:

@@ -116,7 +116,7 @@ class RaiseView(RealmChangeView):
 def _changed(policies: Iterable[Policy]) -> Iterable[DiffLine]:
     """Each privilege that does not stay as it is, with what it becomes."""
     for item in policies:
-        about = f"{item.row.privilege} on {item.row.pattern}"
+        about = _("%(privilege)s on %(name)s") % {"privilege": item.row.privilege, "name": item.row.pattern}
         if not item.after:
             yield DiffLine("lose", item.name, _("%(policy)s ends") % {"policy": about})
         elif not item.stays:

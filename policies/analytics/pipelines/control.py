@@ -61,8 +61,12 @@ def ask(name: str, root: Node | None, *, by: Actor, master: str = "") -> Pipelin
     """
     pipeline = known.get(name)
     if pipeline.of_site != (root is None):
-        where = "is about the whole site" if pipeline.of_site else "is about one realm"
-        raise Invalid(gettext("The pipeline %(name)s %(where)s.") % {"name": name, "where": where})
+        text = (
+            gettext("The pipeline %(name)s is about the whole site: name no realm.")
+            if pipeline.of_site
+            else gettext("The pipeline %(name)s is about one realm: name it.")
+        )
+        raise Invalid(text % {"name": name})
     authority_to_run(by, root)
     row = _row(name, root, by, master)
     if row.state in ("failed", "stopped"):
@@ -72,7 +76,7 @@ def ask(name: str, root: Node | None, *, by: Actor, master: str = "") -> Pipelin
     elif row.state == "waiting" and master:
         PipelineRun.objects.filter(pk=row.pk, state="waiting").update(wished=master)
     elif row.state == "running" and _elsewhere(row, master):
-        where = row.master or row.wished or "the site's own Spark"
+        where = row.master or row.wished or gettext("the site's own Spark")
         raise Conflict(
             gettext("This pipeline is under way on %(where)s; stop it, or wait until it has ended.")
             % {"where": where}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime, timedelta
 
 from django.db.models import Max
+from django.utils.translation import gettext
 
 from catalog.models import Realm
 from catalog.queries import root
@@ -30,7 +31,10 @@ def days(realm: Realm) -> int | None:
 def set_days(realm: Realm, wanted: int | None, *, by: Actor, authority: Authority, reason: str = "") -> bool:
     """Say how long history stays live; False when it was so.  Raises Invalid below the floor."""
     if wanted is not None and not LEAST <= wanted <= MOST:
-        raise Invalid(f"History stays live for at least {LEAST} days and at most {MOST}.")
+        raise Invalid(
+            gettext("History stays live for at least %(least)s days and at most %(most)s.")
+            % {"least": LEAST, "most": MOST}
+        )
     with change(RETENTION_SET, realm=realm, by=by, reason=reason) as current:
         row = Realm.objects.get(pk=realm.pk)
         if days(row) == wanted:

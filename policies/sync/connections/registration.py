@@ -70,10 +70,12 @@ def connect(
     """
     known = _kind(kind, root, url)
     if known.whole_realm is bool(catalog_name):
-        what = "a whole realm, so no catalog is named" if known.whole_realm else "a catalog, so name one"
-        raise Invalid(
-            gettext("A %(kind)s backend is connected to %(what)s.") % {"kind": known.label, "what": what}
+        text = (
+            gettext("A %(kind)s backend is connected to a whole realm: name no catalog.")
+            if known.whole_realm
+            else gettext("A %(kind)s backend is connected to a catalog: name one.")
         )
+        raise Invalid(text % {"kind": known.label})
     if shared and not reason.strip():
         raise Invalid(gettext("Say why a second connection may govern the same system."))
     with change(BACKEND_CONNECTED, realm=realm_of(root), by=by, reason=reason) as current:
@@ -139,15 +141,14 @@ def _kind(code: str, root: Node, url: str) -> Kind:
         text = str(problem)
         raise Invalid(f"{text[:1].upper()}{text[1:]}.") from problem
     if root.kind not in known.realm_kinds:
-        laws = " or ".join(known.realm_kinds)
         raise Invalid(
             gettext("A %(kind)s backend is for realms under the law of %(laws)s.")
-            % {"kind": known.label, "laws": laws}
+            % {"kind": known.label, "laws": ", ".join(known.realm_kinds)}
         )
     if not known.takes(url):
         raise Invalid(
             gettext("The URL of a %(kind)s backend begins with %(schemes)s.")
-            % {"kind": known.code, "schemes": " or ".join(known.schemes)}
+            % {"kind": known.code, "schemes": ", ".join(known.schemes)}
         )
     return known
 
