@@ -10,6 +10,9 @@ class AccountsConfig(AppConfig):
     def ready(self) -> None:
         from django.contrib.auth.signals import user_logged_in
 
-        from accounts.session_limits import note_beginning  # loads models, which a package cannot at first
+        # load models, which a package cannot at first
+        from accounts.languages import note_browser_language
+        from accounts.session_limits import note_beginning
 
         user_logged_in.connect(note_beginning, dispatch_uid="accounts.session_limits")
+        user_logged_in.connect(note_browser_language, dispatch_uid="accounts.languages")

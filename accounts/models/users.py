@@ -15,7 +15,8 @@ class User(AbstractUser):
 
     A session holds while the password, the principal and `session_salt` are what they were when it began.
     `unread` is how many notices wait, `emergency_until` until when emergency access is open:
-    both kept here so that no page has to look for them.  `language` is "" while the browser says it.
+    both kept here so that no page has to look for them.  `language` is "" while the browser says it;
+    `browser_language` is what it said at the last sign-in, for mails.
     """
 
     class Theme(models.TextChoices):
@@ -27,6 +28,7 @@ class User(AbstractUser):
     theme = models.CharField(max_length=8, choices=Theme, default=Theme.SYSTEM)
     time_zone = models.CharField(max_length=64, default="UTC")
     language = models.CharField(max_length=16, blank=True, default="")
+    browser_language = models.CharField(max_length=16, blank=True, default="", db_default="")
     formats = models.CharField(max_length=8, default="en-gb")
     unread = models.IntegerField(default=0)
     emergency_until = models.DateTimeField(null=True)

@@ -9,9 +9,12 @@ import pytest
 from django.test import Client
 from django.utils import translation
 
+from accounts import languages
 from accounts.models import User
+from accounts.people import make_account
 from catalog.nodes import Node
 from tests import pseudo
+from tests.console.conftest import PASSWORD
 
 Enter = Callable[[str], Client]
 
@@ -104,3 +107,25 @@ def test_the_fast_way_of_a_text_says_what_that_of_django_does(source: str, setti
         for builtins in ([usual], [usual, quick])
     }
     assert len(said) == 1
+
+
+@pytest.mark.parametrize(
+    "chosen, before, asked, language",
+    [
+        ("", "", "en-xa,en;q=0.5", pseudo.CODE),  # as the browser asks
+        ("", pseudo.CODE, "en", "en"),  # the last sign-in counts
+        ("", "", "tlh", "en"),  # a language that there is not
+        ("", pseudo.CODE, None, pseudo.CODE),  # a browser that says nothing
+        ("en", "", "en-xa", "en"),  # a choice comes first
+        ("", "de", None, "en"),  # offered no more
+    ],
+)
+def test_mails_are_in_the_language_chosen_or_else_of_the_last_sign_in(
+    chosen: str, before: str, asked: str | None, language: str, shop: Node, settings: Any
+) -> None:
+    account = make_account("mia", password=PASSWORD)
+    User.objects.filter(pk=account.pk).update(language=chosen, browser_language=before)
+    headers = {"HTTP_ACCEPT_LANGUAGE": asked} if asked else {}
+    answer = Client().post("/sign-in", {"username": "mia", "password": PASSWORD}, **headers)
+    assert answer.status_code == 302
+    assert languages.of_mail_to(User.objects.get(pk=account.pk)) == language
