@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, reduce
 from typing import Any
 
 from django.utils import translation
@@ -100,6 +100,14 @@ class Word:
         return {"word": self.text}
 
 
+BOTH = sentence("both", "{first} and {second}")
+
+
+def joined(items: Sequence[Said]) -> Said:
+    """One and another and a third.  Raises TypeError for none."""
+    return reduce(lambda first, second: say(BOTH, first=first, second=second), items)
+
+
 def _data(value: Any) -> Any:
     if isinstance(value, Said | Right | Type | Word):
         return value.as_data()
@@ -112,10 +120,11 @@ def in_words(code: str, values: Mapping[str, Any]) -> str:
     if known is None:
         return ""
     text = ngettext(known.one, known.many, values[MANY]) if known.many else gettext(known.one)
-    return text.format_map({name: _filled(value) for name, value in values.items()})
+    return text.format_map({name: filled(value) for name, value in values.items()})
 
 
-def _filled(value: Any) -> str:
+def filled(value: Any) -> str:
+    """A value as it stands in a sentence, in the language that is spoken now; also one as it is kept."""
     value = _data(value)
     if isinstance(value, dict):
         if "said" in value:
@@ -127,7 +136,7 @@ def _filled(value: Any) -> str:
             return gettext(value["word"])
         return pgettext("kind of object", str(value["type"]).replace("_", " "))
     if isinstance(value, Sequence) and not isinstance(value, str):
-        return ", ".join(map(_filled, value))
+        return ", ".join(map(filled, value))
     return str(value)
 
 
@@ -163,9 +172,12 @@ def _labels(text: str) -> list[Word]:
 
 @cache
 def _pattern(form: str) -> re.Pattern[str]:
-    """A wording as a pattern; a type is one that there is, as some have two words."""
+    """A wording as a pattern; a type is one that there is, as some have two words.
+
+    What stands before the end of a sentence goes as far as it can: a name may have the words of that end.
+    """
     parts = re.split(r"\{(\w+)\}", form)
-    kinds = {"type": _types(), MANY: "[0-9]+"}
+    kinds = {"type": _types(), MANY: "[0-9]+", **dict.fromkeys(("some", "what"), ".+")}
     for at in range(1, len(parts), 2):
         parts[at - 1] = re.escape(parts[at - 1])
         parts[at] = f"(?P<{parts[at]}>{kinds.get(parts[at], '.+?')})"

@@ -13,13 +13,13 @@ from functools import cached_property
 from typing import Any
 
 from django.db.models import Count, Q, QuerySet
-from django.utils import timezone
+from django.utils import timezone, translation
 from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import Principal
 from catalog.nodes import Node, node, nodes
 from lakewarden.law import dialects
-from policies.analytics import hint_fixes, hint_visibility
+from policies.analytics import hint_fixes, hint_visibility, hint_words
 from policies.analytics.hint_kinds import KINDS, REMOVE, Kind
 from policies.authority import Actor, Authority
 from policies.errors import Conflict, Invalid, NotFound
@@ -65,13 +65,13 @@ class HintView:
 
     @property
     def ground(self) -> str:
-        """Why, in a sentence."""
-        return self.kind.ground.format(**self._words)
+        """Why, in a sentence in English."""
+        return self._in_english(self.kind.ground)
 
     @property
     def mends(self) -> str:
-        """The change that mends it, in words."""
-        return self.kind.mends.format(**self._words)
+        """The change that mends it, in English."""
+        return self._in_english(self.kind.mends)
 
     @property
     def at_once(self) -> bool:
@@ -87,13 +87,17 @@ class HintView:
         named["privilege"] = known.label if known else self.row.privilege
         return {**named, **self.row.data}
 
-    @cached_property
-    def _words(self) -> dict[str, Any]:
+    def _in_english(self, text: str) -> str:
         words = dict(self.values)
         for name, (singular, plural) in COUNTED.items():
             if isinstance(words.get(name), int):
                 words[name] = f"{words[name]} {singular if words[name] == 1 else plural}"
-        return words
+        with translation.override(None):
+            read = {
+                name: value if isinstance(value, int) else hint_words.in_readers_language(name, value)
+                for name, value in words.items()
+            }
+        return text.format(**read)
 
     def age(self, now: datetime | None = None) -> timedelta:
         """How long ago it was last found."""

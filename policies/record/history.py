@@ -346,6 +346,8 @@ NOBODY = {
 }
 """Actors that are nobody."""
 ERASED = gettext_noop("an erased person")
+UNSHOWN = ("editions", "sentences")
+"""Values of events that say again, for programs, what others say."""
 
 
 class Names:
@@ -386,7 +388,7 @@ class Names:
         filled = filled_in(values, object=place)
         text = _MANY.sub(r"1 \1", SENTENCES[event.kind].format_map(filled))
         state = event.data.get("state")
-        shown = {name: value for name, value in event.data.items() if name != "editions"}
+        shown = {name: value for name, value in event.data.items() if name not in UNSHOWN}
         return EventLine(event, text, {} if state else shown, dict(state or {}), filled)
 
     def _word(self, name: str, value: str) -> str:

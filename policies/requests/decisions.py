@@ -29,9 +29,11 @@ from policies.requests import (
 )
 from policies.requests.approval_seals import seal_approval
 from policies.requests.mandates import Mandate
-from policies.requests.record_words import given_in_words, part_in_words
+from policies.requests.notifications import WANTS
+from policies.requests.record_words import given_said, part_said
 from policies.requests.rules import LONGEST_REASON
 from policies.requests.steps import APPROVED, APPROVED_LESS, ASKED_BACK, REFUSED, fresh, stepped
+from policies.sentences import say
 
 Kind = RequestPart.Kind
 
@@ -91,7 +93,7 @@ def refuse(number: int, reason: str, *, by: Actor, parts: Collection[int] = ()) 
         request = _found(number)
         for item in _held(request, parts, by, current.at):
             _move(current, request, item, "refuse", said)
-            told = part_in_words(item.part)
+            told = part_said(item.part)
             stepped(current, request, REFUSED, by=item.authority, text=said, part=item.part.number, told=told)
         _settle(request, current.at)
     return fresh(request)
@@ -109,7 +111,7 @@ def ask_back(number: int, question: str, *, by: Actor, parts: Collection[int] = 
             raise Conflict(gettext("Something was asked back already; wait for the answer, or decide."))
         for item in held:
             PART.move(request.parts.filter(pk=item.part.pk), "ask_back")
-        told = ", ".join(part_in_words(item.part) for item in held)
+        told = say(WANTS, some=[part_said(item.part) for item in held])
         stepped(current, request, ASKED_BACK, by=held[0].authority, text=said, told=told)
         outcomes.settle(request, now=current.at)
         notifications.asked_back(request)
@@ -259,9 +261,9 @@ def _approve(
     values = {"given": given, "lasts": yes.lasts, "until": yes.until}
     role = yes.role if part.kind == Kind.PRIVILEGE else None
     _move(current, request, mandate, "approve_less" if less else "approve", said, role_id=role, **values)
-    kind, told = (APPROVED_LESS if less else APPROVED), part_in_words(part)
+    kind, told = (APPROVED_LESS if less else APPROVED), part_said(part)
     until, lasts = _time(yes.until), durations.lasting(yes.lasts) if yes.lasts else None
-    of_it = {"given": given_in_words(part, given, lasts, until), "until": until} if less else {}
+    of_it = {"given": given_said(part, given, lasts, until), "until": until} if less else {}
     stepped(current, request, kind, by=mandate.authority, text=said, part=part.number, told=told, **of_it)
 
 

@@ -10,11 +10,17 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 from django.utils.translation import gettext
 
 from policies.errors import Invalid
+from policies.sentences import Said, joined, say, sentence
 
 _FORM = re.compile(
     r"P(?:([0-9]{1,3})W|(?=.)(?:([0-9]{1,4})D)?(?:T(?=.)(?:([0-9]{1,5})H)?(?:([0-9]{1,6})M)?)?)"
 )
 LONGEST_DAYS = 3660
+TIMES = {
+    "day": sentence("lasts.days", "{many} day", "{many} days"),
+    "hour": sentence("lasts.hours", "{many} hour", "{many} hours"),
+    "minute": sentence("lasts.minutes", "{many} minute", "{many} minutes"),
+}
 
 
 @dataclass(frozen=True)
@@ -31,9 +37,13 @@ class Lasting:
         units = ((self.days, "day"), (hours, "hour"), (minutes, "minute"))
         return tuple((many, unit) for many, unit in units if many)
 
-    def __str__(self) -> str:
+    @property
+    def said(self) -> Said:
         """7 days; 1 day and 12 hours"""
-        return " and ".join(f"{many} {unit}{'s' * (many != 1)}" for many, unit in self.parts)
+        return joined([say(TIMES[unit], many=many) for many, unit in self.parts])
+
+    def __str__(self) -> str:
+        return self.said.english
 
     def after(self, start: datetime, zone: ZoneInfo) -> datetime:
         """The moment so long after another; a day ends at the same time of day, whatever the clocks did."""

@@ -19,7 +19,7 @@ from policies.requests import (
     provisioning,
     rules,
 )
-from policies.requests.record_words import part_in_words
+from policies.requests.record_words import part_said
 from policies.requests.steps import ESCALATED, GIVEN, LAPSED, REOPENED, fresh, stepped
 from policies.separation import Separated
 
@@ -70,7 +70,7 @@ def _escalated(pk: int, now: datetime) -> bool:
             return False
         RequestPart.objects.filter(pk=pk).update(addressed=up, **waits)
         part.addressed = up
-        told = part_in_words(part)
+        told = part_said(part)
         stepped(current, request, ESCALATED, by=of_system("time"), part=part.number, told=told)
         notifications.escalated(request, part, request.steps.filter(move="escalated").count())
     return True
@@ -108,7 +108,7 @@ def _open_again(request: AccessRequest, why: str) -> None:
         parts = [part for part in request.parts.all() if part.wants & numbers and not part.carried]
         for part in parts:
             PART.move(request.parts.filter(pk=part.pk), "reopen", given=[], role=None, note=why)
-            told, who = part_in_words(part), part.decided_by
+            told, who = part_said(part), part.decided_by
             stepped(
                 current,
                 request,

@@ -21,7 +21,7 @@ from policies.record.change import ChangeInProgress
 from policies.requests import decision_places, durations, mandates, notifications, outcomes, provisioning
 from policies.requests.approval_seals import UNSEALED, is_approval_sealed
 from policies.requests.mandates import Mandate
-from policies.requests.record_words import part_in_words
+from policies.requests.record_words import part_said
 from policies.requests.steps import GIVEN, REOPENED, stepped
 from policies.services import grants, members, patterns, roles
 from policies.services.grants import GrantRequest
@@ -83,7 +83,7 @@ def _reopen(current: ChangeInProgress, request: AccessRequest, part: RequestPart
         by=of_system("request"),
         part=part.number,
         text=why,
-        told=part_in_words(part),
+        told=part_said(part),
         deputy=approver.pseudonym if approver else "",
     )
     part.state = PART.get("reopen").target

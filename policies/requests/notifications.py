@@ -31,6 +31,7 @@ BECAME = {
     "asked": sentence("request.waits_again", "Your request waits for a decision again: {what}."),
 }
 WANTS, MORE_WANTS = sentence("wants", "{some}"), sentence("wants.more", "{some} and more")
+AND_MORE = sentence("wants.and_more", "{some} and {number} more")
 GRANT = sentence("want.grant", "give access to {name}")
 READ, WRITE = sentence("want.read", "read {name}"), sentence("want.write", "write {name}")
 USE, HOLD = sentence("want.use", "use {type} {name}"), sentence("want.hold", "hold {type} {name}")

@@ -8,7 +8,8 @@ from policies.authority import Authority
 from policies.events import EventDraft, event
 from policies.models import AccessRequest, RequestStep
 from policies.record.change import ChangeInProgress
-from policies.requests.notifications import said_of
+from policies.requests.notifications import AND_MORE, WANTS, said_of
+from policies.sentences import Said, say, sentence
 
 ASKED = event("request.asked", "requested access for {person}: {what} (request {request})")
 ASKED_BACK = event("request.asked_back", "asked about request {request} for {person}: {what}")
@@ -28,6 +29,12 @@ REOPENED = event(
 PROVED = event("request.proved", "found what request {request} gave {person} in {backend}")
 STUCK = event("request.stuck", "cannot bring what request {request} gave {person} to {backend}")
 
+ALL = sentence("part.all", "all")
+SENTENCES = "sentences"
+"""Where an event keeps what its values say, each as a sentence by its code; the values are in English."""
+NAMED = 3
+"""So many of the things that a request is for are named."""
+
 
 def stepped(
     current: ChangeInProgress,
@@ -40,7 +47,7 @@ def stepped(
     **data: object,
 ) -> RequestStep:
     """Record one step; `text` is what was said with it, `data` goes into the event's sentence."""
-    current.say(_said(request, kind, part=data.pop("told", "all"), **data), by=by)
+    current.say(_said(request, kind, part=data.pop("told", say(ALL)), **data), by=by)
     return RequestStep.objects.create(
         request=request,
         part=part,
@@ -58,12 +65,16 @@ def _said(request: AccessRequest, kind: str, **data: object) -> EventDraft:
     # how many levels are asked tells that there is something, so that it is no part of their own history
     concerned = () if kind == ESCALATED else (request.holder.pseudonym, request.asker.pseudonym)
     people = dict.fromkeys(concerned)
-    what = ", ".join(said_of(want).english for want in wants[:3])
-    more = f" and {len(wants) - 3} more" if len(wants) > 3 else ""
-    named = {"request": request.pk, "person": request.holder.pseudonym, "what": f"{what}{more}"}
-    return EventDraft(
-        kind, wants[0].type, wants[0].name, tuple(request.lineage), tuple(people), {**named, **data}
-    )
+    some, more = [said_of(want) for want in wants[:NAMED]], len(wants) - NAMED
+    what = say(AND_MORE, some=some, number=more) if more > 0 else say(WANTS, some=some)
+    values = {"request": request.pk, "person": request.holder.pseudonym, "what": what, **data}
+    sentences = {name: value for name, value in values.items() if isinstance(value, Said)}
+    kept = {
+        **values,
+        **{name: value.english for name, value in sentences.items()},
+        SENTENCES: {name: value.as_data() for name, value in sentences.items()},
+    }
+    return EventDraft(kind, wants[0].type, wants[0].name, tuple(request.lineage), tuple(people), kept)
 
 
 def row_of(request: AccessRequest) -> QuerySet[AccessRequest]:

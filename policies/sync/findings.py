@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Any
 
 from catalog.nodes import Node
 from lakewarden.backends import base, kinds
 from lakewarden.backends.base import Desired, FoundObject, Observation, Plan
 from lakewarden.backends.decisions import Target
 from policies.models import Backend, BackendFinding, BackendLogins
-from policies.sentences import read_back, say, sentence
+from policies.sentences import filled, read_back, say, sentence
 from policies.services import object_names
 from policies.sync.desired import targets_below
 from policies.sync.items import Concern
@@ -118,15 +119,15 @@ def _hinder(rows: Iterable[BackendFinding], seen: Observation, system: str) -> N
     }
     for row in rows if seen.barred else ():
         if row.kind == "foreign" and row.grantor in seen.barred:
-            row.hindered["take"] = say(CANNOT_TAKE, system=system, account=row.grantor).english
+            row.hindered["take"] = say(CANNOT_TAKE, system=system, account=row.grantor).as_data()
         if row.kind == "foreign" and tuple(row.path) in owners:
             owner = owners[tuple(row.path)]
-            row.hindered["give"] = say(CANNOT_GIVE, system=system, account=owner).english
+            row.hindered["give"] = say(CANNOT_GIVE, system=system, account=owner).as_data()
 
 
-def hindrance_in_words(text: str) -> str:
-    """What is kept of a hindrance, in the language that is spoken now."""
-    return str(read_back(text, (CANNOT_TAKE, CANNOT_GIVE)) or text)
+def hindrance_in_words(kept: dict[str, Any] | str) -> str:
+    """What is kept of a hindrance, in the language that is spoken now; what was kept before is English."""
+    return filled((read_back(kept, (CANNOT_TAKE, CANNOT_GIVE)) or kept) if isinstance(kept, str) else kept)
 
 
 def _concern(rows: Iterable[BackendFinding], concern: Concern) -> None:

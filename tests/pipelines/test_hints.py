@@ -153,7 +153,7 @@ def test_a_denial_is_ended_only_while_it_denies_nothing(shop: Node) -> None:
     members.leave_group(people.ensure("group", "analysts"), people.ensure("user", "carl"), **BY)
     orders = Privilege("SELECT_TABLE", "allow")
     roles.add_privileges(the_role("browse"), the("table", "shop.sales.orders"), [orders], **BY)
-    with pytest.raises(Conflict, match="1 would get something"):
+    with pytest.raises(Conflict, match="1 person would gain access"):
         hints.mend(made.pk, by=olivia)  # by something below
     roles.remove_privileges(the_role("browse"), the("table", "shop.sales.orders"), [orders], **BY)
     hints.mend(made.pk, by=olivia)

@@ -11,7 +11,7 @@ from django.utils import timezone
 from accounts import people
 from catalog.nodes import Node
 from lakewarden.law.dialects.cdap.authorizable import parse
-from policies.analytics import hints, uses
+from policies.analytics import hint_words, hints, uses
 from policies.analytics.pipelines import control, running
 from policies.analytics.uses import ReportedUse
 from policies.authority import OPERATOR
@@ -99,7 +99,10 @@ def test_a_privilege_that_a_wider_text_gives_too(
     world: Callable[..., Node],
 ) -> None:
     found = [item for item in look(world(*given)) if item.row.kind == "redundant_grant"]
-    assert [(item.row.pattern, item.row.data["others"].split()[-1]) for item in found] == expected, case
+    assert [
+        (item.row.pattern, hint_words.in_readers_language("others", item.row.data["others"]).split()[-1])
+        for item in found
+    ] == expected, case
 
 
 def test_it_is_taken_back_only_while_nobody_loses_anything(world: Callable[..., Node]) -> None:

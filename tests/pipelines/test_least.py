@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from lakewarden.spark.pipelines import hint_phrases
+from lakewarden.spark.pipelines.hint_phrases import Phrase, phrase
 from lakewarden.spark.pipelines.memory_tables import InMemory
 from lakewarden.spark.pipelines.unneeded_grants import Hint
 from lakewarden.spark.pipelines.unused_grants import in_memory
@@ -150,7 +152,7 @@ def test_the_coverage_of_reports_is_said() -> None:
 @pytest.mark.parametrize(
     ("case", "sentence", "holds", "groups", "expected"),
     [
-        ("given long ago", f"{READS} since -31", "reader:bo", "", "; granted 31 days ago"),
+        ("given long ago", f"{READS} since -31", "reader:bo", "", phrase(hint_phrases.DAYS_AGO, many=31)),
         ("before the history that is kept", READS, "reader:bo", "", ""),
         ("given yesterday", f"{READS} since -1", "reader:bo", "", None),
         ("recorded long ago, begun lately", f"{READS} since -90 from -3", "reader:bo", "", None),
@@ -161,7 +163,7 @@ def test_the_coverage_of_reports_is_said() -> None:
     ],
 )
 def test_what_was_given_lately_is_not_called_unused(
-    case: str, sentence: str, holds: str, groups: str, expected: str | None
+    case: str, sentence: str, holds: str, groups: str, expected: Phrase | str | None
 ) -> None:
     found = hints(sentence, holds=holds, groups=groups, uses="cem:orders:read:35", after=30)
     said = [item.data["given"] for item in found if item.kind in ("unused_grant", "wide_grant")]
@@ -297,18 +299,22 @@ def test_a_denial_without_effect(case: str, sentences: tuple[str, ...], holds: s
     ("case", "owners", "expected"),
     [
         ("each has one", "lake:ana shop:bo", {}),
-        ("its owner left", "lake:ana shop:gone sales:bo", {SHOP: "Its owner cannot sign in any more"}),
+        ("its owner left", "lake:ana shop:gone sales:bo", {SHOP: phrase(hint_phrases.OWNER_CLOSED)}),
         (
             "a table's owner left",
             "lake:ana shop:bo orders:gone",
-            {ORDERS: "Its owner cannot sign in any more"},
+            {ORDERS: phrase(hint_phrases.OWNER_CLOSED)},
         ),
-        ("a catalog has none", "lake:ana sales:bo", {SHOP: "Nobody owns it"}),
+        ("a catalog has none", "lake:ana sales:bo", {SHOP: phrase(hint_phrases.NO_OWNER)}),
         ("what stands in an owned catalog is looked after", "lake:ana shop:bo", {}),
-        ("there is none at all", "sales:bo", {LAKE: "Nobody owns it", SHOP: "Nobody owns it"}),
+        (
+            "there is none at all",
+            "sales:bo",
+            {LAKE: phrase(hint_phrases.NO_OWNER), SHOP: phrase(hint_phrases.NO_OWNER)},
+        ),
     ],
 )
-def test_objects_without_an_owner(case: str, owners: str, expected: dict[int, str]) -> None:
+def test_objects_without_an_owner(case: str, owners: str, expected: dict[int, Phrase]) -> None:
     found = hints(owners=owners)
     why = {item.object: item.data["why"] for item in found if item.kind == "ownerless"}
     assert why == expected, case

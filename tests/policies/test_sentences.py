@@ -7,8 +7,15 @@ from collections.abc import Callable
 import pytest
 from django.utils import translation
 
+from lakewarden.spark.pipelines import hint_phrases
+from lakewarden.spark.pipelines.hint_phrases import phrase
 from policies.analytics import hint_words
+from policies.models import RequestPart
 from policies.requests import record_words
+from policies.requests.durations import lasting
+from policies.requests.record_words import given_said, part_said
+from policies.requests.steps import SENTENCES
+from policies.sentences import WORDINGS, Said
 from policies.sync import findings
 
 OF_REQUESTS = (
@@ -23,7 +30,7 @@ OF_REQUESTS = (
         "Use schema, Read on table demo/shop.sales.orders, membership of demo, role demo/x",
         "Schema nutzen, Lesen auf Tabelle demo/shop.sales.orders, Mitgliedschaft in demo, Rolle demo/x",
     ),
-    ("only Read, Write for 1 day and 12 hours", "nur Lesen, Schreiben für 1 Tag, 12 Stunden"),
+    ("only Read, Write for 1 day and 12 hours", "nur Lesen, Schreiben für 1 Tag und 12 Stunden"),
     (
         "Read on table demo/shop.sales.orders until 2026-11-27T18:00:00+00:00",
         "Lesen auf Tabelle demo/shop.sales.orders bis 2026-11-27T18:00:00+00:00",
@@ -44,6 +51,7 @@ OF_HINTS = (
         ", because another grant here denies it too",
         ", denn es ist auch durch eine andere Berechtigung hier verboten",
     ),
+    ("others", "what is given on table:a.b", "das, was auf table:a.b gewährt ist"),
     (
         "holds",
         "1 role and 2 grants and 1 object of its own",
@@ -57,7 +65,7 @@ TAKE = (
 
 @pytest.mark.parametrize("kept, german", OF_REQUESTS)
 def test_what_the_record_says_of_a_request_is_translated(kept: str, german: str) -> None:
-    assert_read(kept, german, record_words.in_readers_language)
+    assert_read(kept, german, lambda text: record_words.in_readers_language("given", text, {}))
 
 
 @pytest.mark.parametrize("name, kept, german", OF_HINTS)
@@ -73,9 +81,39 @@ def test_what_hinders_a_backend_is_translated() -> None:
     assert_read(TAKE, german, findings.hindrance_in_words)
 
 
+PART = RequestPart(kind="role", name="audit for 30 days", privileges=[])
+NAMED_LIKE_A_SENTENCE = (
+    (part_said(PART), "Rolle audit for 30 days"),
+    (given_said(PART, [], lasting("P7D"), None), "Rolle audit for 30 days für 7 Tage"),
+    (given_said(PART, [], None, "2026-11-27"), "Rolle audit for 30 days bis 2026-11-27"),
+)
+
+
+@pytest.mark.parametrize("said, german", NAMED_LIKE_A_SENTENCE)
+def test_a_name_may_have_the_words_of_the_sentence(said: Said, german: str) -> None:
+    kept = {SENTENCES: {"given": said.as_data()}}
+    with translation.override("de"):
+        assert record_words.in_readers_language("given", said.english, kept) == german
+
+
+def test_what_a_hint_says_by_codes_is_translated() -> None:
+    others = phrase(hint_phrases.DENIED_TOO, others=phrase(hint_phrases.HERE, many=2))
+    holds = [phrase(hint_phrases.ROLES, many=1), phrase(hint_phrases.GRANTS, many=2)]
+    with translation.override("de"):
+        read = hint_words.in_readers_language
+        assert read("others", others) == ", denn es ist auch durch 2 andere Berechtigungen hier verboten"
+        assert read("holds", holds) == "1 Rolle und 2 Berechtigungen"
+        assert read("why", hint_words.asleep(None, None).as_data()).startswith("War noch nie hier")
+
+
+def test_every_phrase_of_a_pipeline_has_its_words() -> None:
+    codes = {value for name, value in vars(hint_phrases).items() if name.isupper()}
+    assert codes <= set(WORDINGS)
+
+
 def test_a_wording_that_is_known_no_more_stays() -> None:
     with translation.override("de"):
-        assert record_words.in_readers_language("wishes for the moon") == "wishes for the moon"
+        assert record_words.in_readers_language("what", "wishes for the moon", {}) == "wishes for the moon"
         assert hint_words.in_readers_language("why", "It sleeps") == "It sleeps"
 
 

@@ -67,9 +67,9 @@ def refuse(
 
 def told(request: AccessRequest) -> list[str]:
     """Each part with its state: `Use schema on schema demo/shop.sales: waiting for a decision`."""
-    from policies.requests.record_words import part_in_words
+    from policies.requests.record_words import part_said
 
-    return [f"{part_in_words(part)}: {part.state}" for part in request.parts.order_by("number")]
+    return [f"{part_said(part).english}: {part.state}" for part in request.parts.order_by("number")]
 
 
 def can(name: str, action: str = "read", table: str = "shop.sales.orders", **more: Any) -> bool:

@@ -358,7 +358,9 @@ def said(line: EventLine, actor: str, **values: str) -> str:
     """What somebody did as a whole sentence in the reader's language; rights, duties and moments in words."""
     about_request = line.event.kind.startswith("request.")
     worded = {
-        name: _of_request(value) if about_request and name in _OF_REQUEST else _value(name, value)
+        name: _of_request(name, value, line.event)
+        if about_request and name in _OF_REQUEST
+        else _value(name, value)
         for name, value in line.values.items()
     }
     filled = history.filled_in({**worded, **values}, otherwise=_("it"), actor=actor)
@@ -379,13 +381,13 @@ def _value(name: str, value: str) -> str:
 
 
 _OF_REQUEST = ("what", "part", "given")
-"""What is told of a request in words, kept in English."""
+"""What is told of a request in words."""
 
 
-def _of_request(value: str) -> str:
+def _of_request(name: str, value: str, event: Event) -> str:
     return _MOMENT.sub(
         lambda found: words.moment(datetime.fromisoformat(found[0]), within=True),
-        record_words.in_readers_language(value),
+        record_words.in_readers_language(name, value, event.data),
     )
 
 

@@ -19,7 +19,7 @@ from catalog.nodes import Node
 from lakewarden.law.facts import Slice
 from policies.analytics import hint_words
 from policies.analytics.hint_kinds import LEAVE, MERGE, NARROW, OWN, REMOVE
-from policies.analytics.hints import HintView
+from policies.analytics.hints import COUNTED, HintView
 from policies.decisions import ask, slices
 from policies.decisions.personal_role_names import is_personal
 
@@ -123,13 +123,9 @@ def _filled(text: str, told: HintView) -> str:
 
 
 def _worded(name: str, value: Any) -> Any:
-    if name in _COUNTED and isinstance(value, int):
-        return words.count(value, *_COUNTED[name])
-    return hint_words.in_readers_language(name, value) if isinstance(value, str) else value
-
-
-_COUNTED = {"people": ("person", "people"), "objects": ("object", "objects")}
-"""What is counted; names and numbers stand as they are."""
+    if name in COUNTED and isinstance(value, int):
+        return words.count(value, *COUNTED[name])
+    return hint_words.in_readers_language(name, value) if isinstance(value, str | dict | list) else value
 
 
 def what(told: HintView) -> Who:

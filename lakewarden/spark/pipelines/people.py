@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 
+from lakewarden.spark.pipelines import hint_phrases
+from lakewarden.spark.pipelines.hint_phrases import phrase
 from lakewarden.spark.pipelines.people_sets import count
 from lakewarden.spark.pipelines.population import PEOPLE, ROLE, Population, Unit
 from lakewarden.spark.pipelines.unneeded_grants import DAY, WINDOW, Hint
@@ -38,14 +40,14 @@ def sleeping(
             continue
         if one.able and now - last.get(key, 0.0) < WINDOW * DAY:
             continue
-        holds = (
-            (roles[key], "role", "roles"),
-            (grants.get(key, 0), "grant", "grants"),
-            (owned.get(key, 0), "object of its own", "objects of its own"),
+        counted = (
+            (hint_phrases.ROLES, roles[key]),
+            (hint_phrases.GRANTS, grants.get(key, 0)),
+            (hint_phrases.OWNED, owned.get(key, 0)),
         )
-        words = [f"{n} {single if n == 1 else many}" for n, single, many in holds if n]
+        holds = [phrase(code, many=many) for code, many in counted if many]
         kind = "dormant_service" if one.kind == "service" else "dormant_person"
-        data = {"holds": " and ".join(words), "able": one.able, "used": last.get(key)}
+        data = {"holds": holds, "able": one.able, "used": last.get(key)}
         yield Hint(kind, holder=key, people=1, data=data)
 
 

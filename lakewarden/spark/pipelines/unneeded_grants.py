@@ -16,6 +16,8 @@ from lakewarden.law import dialects
 from lakewarden.law.conditions import HELD, NO_DENIAL, OWNER, RIGHT, atoms
 from lakewarden.law.dialects.base import Dialect, Privilege
 from lakewarden.law.facts import OWNER as OWNS
+from lakewarden.spark.pipelines import hint_phrases
+from lakewarden.spark.pipelines.hint_phrases import Phrase, phrase
 from lakewarden.spark.pipelines.inherited_facts import Fact, ObjectFacts
 from lakewarden.spark.pipelines.people_sets import Crowd, count
 from lakewarden.spark.pipelines.population import HOLDER, ROLE, Population, Unit, began, contains
@@ -127,7 +129,7 @@ class Least:
             if fact.key in superfluous and fact.allow:
                 yield self._about(fact, place, "redundant_grant", {"others": superfluous[fact.key]})
             elif fact.key in superfluous:
-                others = f", because {superfluous[fact.key]} denies it too"
+                others = phrase(hint_phrases.DENIED_TOO, others=superfluous[fact.key])
                 yield self._about(fact, place, "idle_deny", {"others": others})
             elif fact.allow:
                 yield from self._unused(fact, place, beneath)
@@ -168,12 +170,12 @@ class Least:
         start = began(fact.window[0], fact.since)
         return None if start is None else int((self.standing.realm.at - start) / DAY)
 
-    def given(self, fact: Fact) -> str:
+    def given(self, fact: Fact) -> Phrase | str:
         """How long ago something was granted, as the end of a sentence."""
         age = self._age(fact)
         if age is None:
             return ""
-        return f"; granted {'today' if age == 0 else 'a day ago' if age == 1 else f'{age} days ago'}"
+        return phrase(hint_phrases.DAYS_AGO, many=age) if age else phrase(hint_phrases.TODAY)
 
     def _told_here(self, place: ObjectFacts) -> bool:
         if place.key == self.standing.realm.root:
@@ -181,13 +183,13 @@ class Least:
         top = place.ancestors[1] if len(place.ancestors) > 1 else place.key
         return top in self.told_below
 
-    def _superfluous(self, place: ObjectFacts) -> dict[int | None, str]:
+    def _superfluous(self, place: ObjectFacts) -> dict[int | None, Phrase]:
         """The facts here that change nothing: what they give or deny, the others here or above do too.
 
         They can all be ended together: what is ended does not count as a ground to end another.
         """
         above = self._kept_on(place.ancestors[-1]) if place.ancestors else {}
-        found: dict[int | None, str] = {}
+        found: dict[int | None, Phrase] = {}
         facts = [fact for fact in place.facts if self._now(fact) and self._privilege(fact, place)]
         for fact in sorted(facts, key=self.ease):
             side = _side(fact, self.law)
@@ -212,11 +214,10 @@ class Least:
         alone = fact.unit.kind == HOLDER or fact.unit.key in self.personal
         return (not alone, count(self.standing.crowd(fact.unit)), fact.key or 0)
 
-    def _by(self, crowd: Crowd, above: Crowd, beside: Iterable[Fact]) -> str:
+    def _by(self, crowd: Crowd, above: Crowd, beside: Iterable[Fact]) -> Phrase:
         if not crowd & ~above:
-            return "what is given above"
-        units = {item.unit.key for item in beside}
-        return f"{len(units)} other grants here" if len(units) > 1 else "another grant here"
+            return phrase(hint_phrases.ABOVE)
+        return phrase(hint_phrases.HERE, many=len({item.unit.key for item in beside}) or 1)
 
     def _kept_on(self, key: int) -> dict[str, Crowd]:
         """Who has, or is denied, each privilege on an object for good, by facts on it and above."""
@@ -270,10 +271,10 @@ class Least:
                 "ownerless",
                 place.key,
                 people=count(crowd),
-                data={"why": "Its owner cannot sign in any more", **concerned},
+                data={"why": phrase(hint_phrases.OWNER_CLOSED), **concerned},
             )
         elif not owners and len(place.ancestors) < 2 and place.key in self.containers:
-            yield Hint("ownerless", place.key, data={"why": "Nobody owns it", **concerned})
+            yield Hint("ownerless", place.key, data={"why": phrase(hint_phrases.NO_OWNER), **concerned})
 
     def _about(self, fact: Fact, place: ObjectFacts, kind: str, data: Mapping[str, Any]) -> Hint:
         unit, crowd = fact.unit, count(self.standing.crowd(fact.unit))

@@ -14,6 +14,8 @@ from lakewarden.law.dialects.patterns import TextDialect
 from lakewarden.law.facts import Level
 from lakewarden.law.globs import like
 from lakewarden.law.patterns import Texts, parts_of
+from lakewarden.spark.pipelines import hint_phrases
+from lakewarden.spark.pipelines.hint_phrases import Phrase, phrase
 from lakewarden.spark.pipelines.inherited_facts import Fact, ObjectFacts
 from lakewarden.spark.pipelines.people_sets import Crowd, count, places
 from lakewarden.spark.pipelines.population import ROLE, contains
@@ -100,7 +102,7 @@ class OnTexts:
         type, parts = parts_of(text)
         return bool(self._told) if type == "instance" else any(like(parts[0], name) for name in self._told)
 
-    def _superfluous(self) -> dict[int | None, str]:
+    def _superfluous(self) -> dict[int | None, Phrase]:
         """The grants that change nothing: who has them has as much, for good, by others on the same names.
 
         They can all be ended together: what is ended does not count as a ground to end another.
@@ -108,7 +110,7 @@ class OnTexts:
         on: dict[int, list[Fact]] = defaultdict(list)
         for fact in self.facts:
             on[self._at[fact.on]].append(fact)
-        found: dict[int | None, str] = {}
+        found: dict[int | None, Phrase] = {}
         for fact in sorted(self.facts, key=self.least.ease):
             crowd, beside = self.least.standing.crowd(fact.unit), self._beside(fact, on, found)
             others = 0
@@ -117,12 +119,12 @@ class OnTexts:
             if crowd and not crowd & ~others:
                 wider = sorted({item.on for item in beside} - {fact.on})
                 found[fact.key] = (
-                    f"what is given on {wider[0]}" if wider else "another grant on the same name"
+                    phrase(hint_phrases.ON_TEXT, name=wider[0]) if wider else phrase(hint_phrases.SAME_NAME)
                 )
         return found
 
     def _beside(
-        self, fact: Fact, on: Mapping[int, Sequence[Fact]], ended: Mapping[int | None, str]
+        self, fact: Fact, on: Mapping[int, Sequence[Fact]], ended: Mapping[int | None, Phrase]
     ) -> list[Fact]:
         """Other grants that give as much, for good, on all that the text names."""
         bits = self._bits(fact)

@@ -23,7 +23,7 @@ from policies.analytics.pipelines import rows
 from policies.analytics.pipelines.definition import Pipeline, Result, RunContext
 from policies.analytics.pipelines.effective_access import is_small
 from policies.models import Change, Hint, RealmMember
-from policies.sentences import say
+from policies.sentences import Said, say
 
 MOST = 5_000
 """So many hints of one kind are kept, those that concern most people."""
@@ -138,13 +138,13 @@ def _awake(work: RunContext, found: Iterator[Found]) -> Iterator[Found]:
         fresh = max(filter(None, (last, since.get(item.holder or 0))), default=None)
         if not able or fresh is None or fresh < lately:
             yield item._replace(
-                data={**item.data, "why": _why(item.data, able=able, last=last, now=work.now)}
+                data={**item.data, "why": _why(item.data, able=able, last=last, now=work.now).as_data()}
             )
 
 
-def _why(data: Mapping[str, Any], *, able: bool, last: datetime | None, now: datetime) -> str:
+def _why(data: Mapping[str, Any], *, able: bool, last: datetime | None, now: datetime) -> Said:
     if not able:
-        return say(hint_words.CLOSED).english
+        return say(hint_words.CLOSED)
     used = data.get("used")
     return hint_words.asleep(last, datetime.fromtimestamp(used, now.tzinfo) if used else None)
 
