@@ -289,7 +289,8 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
         Description(
             "LAKEWARDEN_LANGUAGES",
             "which languages people may choose for pages and mails, such as `en,de`; until somebody chooses, "
-            "the browser says. `en` keeps all pages English. Programs always get English",
+            "the browser says: for mails, the one of the last sign-in. `en` keeps all pages English. "
+            "Programs always get English",
         ),
     ),
     "Realms, pipelines": (

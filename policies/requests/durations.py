@@ -38,12 +38,12 @@ class Lasting:
         return tuple((many, unit) for many, unit in units if many)
 
     @property
-    def said(self) -> Said:
+    def words(self) -> Said:
         """7 days; 1 day and 12 hours"""
         return joined([say(TIMES[unit], many=many) for many, unit in self.parts])
 
     def __str__(self) -> str:
-        return self.said.english
+        return self.words.english
 
     def after(self, start: datetime, zone: ZoneInfo) -> datetime:
         """The moment so long after another; a day ends at the same time of day, whatever the clocks did."""

@@ -41,7 +41,7 @@ def given_said(part: RequestPart, given: list[str], lasts: Lasting | None, until
     """What of a part was approved: `only Read for 7 days`."""
     what = part_said(part) if given == part.privileges else say(ONLY, rights=_labels(given))
     if lasts:
-        return say(FOR, what=what, lasts=lasts.said)
+        return say(FOR, what=what, lasts=lasts.words)
     return say(UNTIL, what=what, until=until) if until else what
 
 

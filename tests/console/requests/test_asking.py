@@ -409,7 +409,7 @@ def test_the_number_that_waits_comes_with_the_page(staff: Node, signed_in: Signe
 def test_ownership_is_not_asked_for(staff: Node, signed_in: SignedIn) -> None:
     owned(the("table", "shop.sales.orders"), "olivia")
     answer = signed_in("ana").post("/requests/new", filled(do=["0 set_owner"]))
-    assert "ownership is handed over, not asked for" in text(answer)
+    assert "Ownership is transferred, not requested" in text(answer)
 
 
 def test_a_role_that_gives_exactly_that_is_proposed_to_who_may_know_of_it(
