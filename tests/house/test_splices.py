@@ -140,8 +140,8 @@ def _assigned(name: str, within: ast.AST) -> Iterator[ast.AST]:
             ) if target == name:
                 yield value
             case ast.Assign(targets=[ast.Tuple(elts=targets)], value=value):
-                for at, target in enumerate(targets):
-                    if isinstance(target, ast.Name) and target.id == name:
+                for at, part in enumerate(targets):
+                    if isinstance(part, ast.Name) and part.id == name:
                         yield from _parts(value, at)
 
 

@@ -125,7 +125,7 @@ def test_mails_are_in_the_language_chosen_or_else_of_the_last_sign_in(
 ) -> None:
     account = make_account("mia", password=PASSWORD)
     User.objects.filter(pk=account.pk).update(language=chosen, browser_language=before)
-    headers = {"HTTP_ACCEPT_LANGUAGE": asked} if asked else {}
-    answer = Client().post("/sign-in", {"username": "mia", "password": PASSWORD}, **headers)
+    headers = {"Accept-Language": asked} if asked else {}
+    answer = Client(headers=headers).post("/sign-in", {"username": "mia", "password": PASSWORD})
     assert answer.status_code == 302
     assert languages.of_mail_to(User.objects.get(pk=account.pk)) == language
