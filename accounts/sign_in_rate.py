@@ -19,6 +19,8 @@ from accounts.addresses import address_of
 
 log = logging.getLogger(__name__)
 WINDOW = 60
+REDIS_WITHIN = 0.5
+"""Seconds for Redis to answer."""
 OF_ADDRESS, OF_NAME = 5, 20
 """The parts of all tries that may come from one address, and be of one name: a fifth, a twentieth."""
 
@@ -69,4 +71,4 @@ def _digest(text: str) -> str:
 
 @cache
 def _server(url: str) -> redis.Redis:
-    return redis.Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5)
+    return redis.Redis.from_url(url, socket_timeout=REDIS_WITHIN, socket_connect_timeout=REDIS_WITHIN)

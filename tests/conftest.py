@@ -16,6 +16,7 @@ import pytest
 
 from tests import another_day, kept, scheduling
 from tests.seeds import rows
+from tests.waiting import PATIENCE
 
 # what a failed test compared is to be seen
 pytest.register_assert_rewrite("lakewarden.backends.testing.contract")
@@ -162,16 +163,15 @@ def django_db_modify_db_settings(
 
 @pytest.fixture(scope="session")
 def redis_url() -> Iterator[str]:
-    """A running Redis: REDIS_URL, or an embedded one."""
+    """A running Redis: REDIS_URL, or an embedded one of this process."""
     from django.conf import settings
 
-    from authzsite import embedded
-
-    server = embedded.redis(VAR)
-    if server.url == settings.REDIS_URL:
-        server.start()
+    if settings.BROKER.url != settings.REDIS_URL:
+        yield settings.REDIS_URL
+        return
+    settings.BROKER.start()
     yield settings.REDIS_URL
-    server.release()
+    settings.BROKER.stop()
 
 
 # what the console governs
@@ -219,17 +219,25 @@ def demo_shop() -> Iterator[Any]:
 
 
 @pytest.fixture(scope="session", autouse=True)
-def _patient_clients() -> Iterator[None]:
+def _patient() -> Iterator[None]:
     """A machine busy with other things answers late; whoever tests a time limit sets one.
 
-    The first call to a server in this process waits for the routes to be imported, too.
+    So clients, the probes of the console and its own connections wait longer here than elsewhere.
     """
+    from accounts import sign_in_rate
+    from authzsite.api import call_limits, health
     from lakewarden.client import Client
+    from policies.sync.backends.shared.bounded_connection import WatchedConnection
 
-    limits = Client.__init__.__kwdefaults__
-    usual, limits["timeout"] = limits["timeout"], 60.0
-    yield
-    limits["timeout"] = usual
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setitem(Client.__init__.__kwdefaults__, "timeout", PATIENCE)
+        for name in ("WITHIN", "EACH"):
+            patch.setattr(health, name, PATIENCE)
+        for module in (sign_in_rate, call_limits):
+            patch.setattr(module, "REDIS_WITHIN", PATIENCE)
+        for name in ("looks_after", "asks_for", "hears_within"):
+            patch.setattr(WatchedConnection, name, PATIENCE)
+        yield
 
 
 # browser and Spark
@@ -386,6 +394,10 @@ def _hang_up(request: pytest.FixtureRequest) -> Iterator[None]:
     if "live_server" not in request.fixturenames:
         yield
         return
+    from django.urls import get_resolver
+
+    # a first call would wait until all routes are imported, longer than a program outside has patience
+    _ = get_resolver().url_patterns
     request.getfixturevalue("transactional_db")  # what answers ends before the database is emptied
     server = request.getfixturevalue("live_server")
     yield

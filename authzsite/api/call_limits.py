@@ -20,6 +20,8 @@ from authzsite.api import credentials, error_answers
 
 log = logging.getLogger(__name__)
 WINDOW = 60
+REDIS_WITHIN = 0.5
+"""Seconds for Redis to answer."""
 AWAY = 5.0
 """Seconds for which Redis is left alone once it did not answer."""
 KNOWN = 50_000
@@ -124,7 +126,7 @@ class Counter:
 
 @cache
 def _server(url: str) -> redis.Redis:
-    return redis.Redis.from_url(url, socket_timeout=0.5, socket_connect_timeout=0.5)
+    return redis.Redis.from_url(url, socket_timeout=REDIS_WITHIN, socket_connect_timeout=REDIS_WITHIN)
 
 
 counter = Counter()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import Future
 from datetime import timedelta
 from functools import cache
+from math import ceil
 from threading import Thread
 from typing import NamedTuple
 
@@ -128,7 +129,8 @@ def _reach() -> Seen:
     started = time.perf_counter()
     values = connection.get_connection_params()
     chosen = {name: value for name, value in values.items() if name not in _DJANGO}
-    with patience(WITHIN), BoundedConnection.connect(**chosen | {"connect_timeout": 2}) as line:
+    chosen["connect_timeout"] = ceil(WITHIN)
+    with patience(WITHIN), BoundedConnection.connect(**chosen) as line:
         line.execute("SELECT 1")
     return True, f"answered in {_milliseconds(started)} ms"
 
@@ -233,7 +235,8 @@ _IN_DATABASE: dict[str, Callable[[], Seen]] = {
 def _redis() -> Seen:
     started = time.perf_counter()
     try:
-        with redis.Redis.from_url(settings.REDIS_URL, socket_timeout=1, socket_connect_timeout=1) as client:
+        limits = {"socket_timeout": WITHIN, "socket_connect_timeout": WITHIN}
+        with redis.Redis.from_url(settings.REDIS_URL, **limits) as client:
             client.ping()
     except (redis.RedisError, OSError) as error:
         return None, f"{type(error).__name__}; changes reach backends a little later"

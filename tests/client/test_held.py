@@ -8,11 +8,12 @@ import pickle
 import threading
 import time
 from datetime import UTC, datetime
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from lakewarden.client import BadCredentials, Client, ConsoleError, MayNotAsk, Unavailable
+from lakewarden.client import BadCredentials, Client, ConsoleError, MayNotAsk, Unavailable, transport
 from lakewarden.client.cache import Cache
 from lakewarden.client.fresh_snapshot import FreshSnapshot
 from lakewarden.client.snapshot import (
@@ -26,6 +27,7 @@ from lakewarden.client.snapshot import (
     veiled,
 )
 from lakewarden.law.objects import ObjectRef
+from tests.waiting import PATIENCE, until
 
 from .conftest import TOKEN, Peer, answer, raw
 
@@ -375,41 +377,60 @@ def test_a_cache_keeps_nothing_that_was_on_its_way_while_somebody_wrote(console:
     assert not cache.check("user:ana", "read", ORDERS)
 
 
-def test_a_console_that_hangs_costs_one_time_out(console: Peer) -> None:
+def test_a_console_that_hangs_costs_one_time_out(console: Peer, clock: Clock) -> None:
     go_on = threading.Event()
-    console.scripts = [
-        answer(wire(issued=iso(time.time()), expires=iso(time.time() + 900))),
-        lambda handler: go_on.wait(30),
-    ]
-    one = FreshSnapshot(console.client(timeout=1.0, attempts=4), "demo", refresh=0.2, failures=3)
+
+    def hangs(handler: Any) -> None:
+        clock.now += 61  # as long as one waits for it, the next refresh comes due
+        go_on.wait(PATIENCE)
+
+    console.scripts = [answer(wire()), hangs]
+    client = console.client(attempts=4)
+    one = FreshSnapshot(client, "demo", refresh=60, failures=3, clock=clock)
     one.current()
-    time.sleep(0.3)
-    began = time.monotonic()
+    clock.now += 61
+    client._transport.timeout = client._transport.total = 2.0
     for _ in range(20):
         assert one.current().revision == 7
-        if time.monotonic() - began > 1.9:
-            break
-    first = time.monotonic() - began
     go_on.set()
-    assert 0.9 < first < 4.0  # four attempts of one second each would be more
+    assert len(console.asked) == 2  # neither four attempts, nor one for each decision
 
 
-def test_a_call_has_its_time_as_a_whole(console: Peer) -> None:
-    console.scripts = [answer("busy", 503, Retry_After="1"), lambda handler: time.sleep(8)]
+@pytest.fixture
+def waits(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """The seconds between the attempts of calls; then there is one second left of ten minutes."""
+    real, began, skipped = time.monotonic, time.monotonic(), 0.0
+    waited: list[float] = []
+
+    def sleep(seconds: float) -> None:
+        nonlocal skipped
+        waited.append(seconds)
+        skipped = began + 599 - real()
+
+    def now() -> float:
+        return real() + skipped
+
+    monkeypatch.setattr(transport, "time", SimpleNamespace(monotonic=now, sleep=sleep))
+    return waited
+
+
+def test_a_call_has_its_time_as_a_whole(console: Peer, waits: list[float]) -> None:
+    go_on = threading.Event()
+    console.scripts = [answer("busy", 503, Retry_After="1"), lambda handler: go_on.wait(PATIENCE)]
     began = time.monotonic()
     with pytest.raises(Unavailable, match="gave no answer"):
-        console.client(timeout=2.0, attempts=4).snapshot("demo")
-    assert 0.9 < time.monotonic() - began < 7
-    assert len(console.asked) == 2
+        console.client(timeout=600.0, attempts=4).snapshot("demo")
+    assert time.monotonic() - began < PATIENCE
+    go_on.set()
+    assert [round(seconds) for seconds in waits] == [1]
+    until(lambda: len(console.asked) == 2)
 
 
-def test_nobody_waits_for_a_moment_beyond_the_time_of_the_call(console: Peer) -> None:
-    console.scripts = [answer("busy", 503, Retry_After="7")]
-    began = time.monotonic()
+def test_nobody_waits_for_a_moment_beyond_the_time_of_the_call(console: Peer, waits: list[float]) -> None:
+    console.scripts = [answer("busy", 503, Retry_After=f"{transport.LONGEST_WAIT:.0f}")]
     with pytest.raises(Unavailable, match="status 503"):
-        console.client(timeout=3.0, attempts=4).snapshot("demo")
-    assert time.monotonic() - began < 6.5
-    assert len(console.asked) == 1
+        console.client(timeout=transport.LONGEST_WAIT - 0.1, attempts=4).snapshot("demo")
+    assert (waits, len(console.asked)) == ([], 1)
 
 
 @pytest.mark.parametrize("realm", ["demo", "other"])
