@@ -135,6 +135,8 @@ def test_two_workers_on_one_person_never_leave_two_sets(
                 deny(lifted=turn % 2 == 0)
                 if turn in (0, 5):  # changes that follow each other quickly are carried out as one
                     until(all_delivered)
+                    before = len(seen)
+                    until(lambda before=before: len(seen) > before + 1)
             until(all_delivered)
             done.set()
             watcher.result()
