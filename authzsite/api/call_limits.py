@@ -41,7 +41,7 @@ class CallLimits:
             return self.get_response(request)
         now = time.time()
         window = int(now) // WINDOW
-        left = most - counter.count(_caller(request, header), window)
+        left = _calls_left(request, header, most, window)
         rest = (window + 1) * WINDOW - int(now)
         response = self.get_response(request) if left >= 0 else _refused(request, rest)
         response.headers["RateLimit-Policy"] = f'"token";q={most};w={WINDOW}'
@@ -49,23 +49,31 @@ class CallLimits:
         return response
 
 
-def _caller(request: HttpRequest, header: str) -> str:
-    """Whose calls are counted together: a token's, however it is written; else those of an address.
+def _calls_left(request: HttpRequest, header: str, most: int, window: int) -> int:
+    """How many calls are left after this one; below zero it is one too many.
 
-    Made-up tokens would each have a count of their own.
+    A token has its own count, however it is written; all else is counted with its address.  A token that
+    this process has not met is counted there too before the database is asked whether it was ever made, so
+    that made-up ones cost no more questions than calls are allowed.
     """
-    secret = credentials.read(header).secret
-    named = secret if secret.startswith(tokens.PREFIX) else f"address:{address_of(request)}"
-    key = _key(named)
-    if named != secret or counter.knows(key):
-        return key
+    secret, place = credentials.read(header).secret, _key(f"address:{address_of(request)}")
+    if not secret.startswith(tokens.PREFIX):
+        return most - counter.count(place, window)
+    own = _key(secret)
+    if not counter.knows(own):
+        left = most - counter.count(place, window)
+        if left < 0 or not _was_made(secret):
+            return left
+        counter.take_back(place, window)
+        counter.learn(own)
+    return most - counter.count(own, window)
+
+
+def _was_made(secret: str) -> bool:
     try:
-        if not tokens.was_made(secret):
-            return _key(f"address:{address_of(request)}")
+        return tokens.was_made(secret)
     except DatabaseError:
-        return key  # the call itself will say that the database is away
-    counter.learn(key)
-    return key
+        return False  # the call itself will say that the database is away
 
 
 def _key(named: str) -> str:
@@ -115,6 +123,18 @@ class Counter:
             self._away_until = time.monotonic() + AWAY
             return here
         return max(here, int(everywhere))
+
+    def take_back(self, key: str, window: int) -> None:
+        """Uncount a call that turned out to be another's."""
+        with self._lock:
+            if (key, window) in self._counts:
+                self._counts[key, window] -= 1
+        if time.monotonic() < self._away_until:
+            return
+        try:
+            _server(settings.REDIS_URL).decr(f"lakewarden:calls:{window}:{key}")
+        except (redis.RedisError, OSError) as problem:
+            log.warning("a call is counted twice: %s", type(problem).__name__)
 
     def _count_here(self, key: str, window: int) -> int:
         with self._lock:

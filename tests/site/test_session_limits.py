@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 import time
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from authzsite.api import call_limits
 
 ROOT = Path(__file__).resolve().parents[2]
 HOUR = 3600
+MINUTES = count(1)
 
 
 @pytest.fixture
@@ -85,8 +87,9 @@ def test_cookies_of_a_public_host_belong_to_it_alone(tmp_path: Path) -> None:
 def token(db: None, settings: Any, redis_url: str, monkeypatch: pytest.MonkeyPatch) -> str:
     settings.LAKEWARDEN_CALLS_A_MINUTE = 3
     monkeypatch.setattr(call_limits, "counter", call_limits.Counter())
-    now = time.time()
-    monkeypatch.setattr(call_limits.time, "time", lambda: now)  # no minute begins meanwhile
+    # each test has a minute of its own, and no other begins meanwhile
+    now = time.time() + 60 * next(MINUTES)
+    monkeypatch.setattr(call_limits.time, "time", lambda: now)
     return tokens.create(people.ensure("user", "ana"))
 
 
@@ -131,6 +134,27 @@ def test_what_is_no_token_is_counted_by_address(token: str) -> None:
     assert call(token).status_code == 200
     own = Client().get("/authz/v1/substitutes", headers=bearer(token), REMOTE_ADDR="203.0.113.9")
     assert own.status_code == 200, "who has a token is not kept out by others at the address"
+
+
+def test_made_up_tokens_ask_the_database_no_more_than_calls_are_allowed(
+    token: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    def was_made(text: str) -> bool:
+        asked.append(text)
+        return False
+
+    monkeypatch.setattr(tokens, "was_made", was_made)
+    assert [call(f"lw_made-up-{number}").status_code for number in range(6)] == [401] * 3 + [429] * 3
+    assert len(asked) == 3
+
+
+def test_a_token_that_is_met_first_is_counted_once(token: str) -> None:
+    """Many tokens of one address, as behind a gateway, do not use up what the address has."""
+    several = [tokens.create(people.ensure("user", "ana")) for _ in range(5)]
+    assert [call(text).headers["RateLimit"].split(";")[1] for text in several] == ["r=2"] * 5
+    assert "r=2;" in call("lw_made-up").headers["RateLimit"]
 
 
 def test_a_revoked_token_keeps_its_own_count(token: str) -> None:
