@@ -6,6 +6,7 @@ may no longer do is not done, and the log says what was refused to them.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -21,6 +22,12 @@ from policies.models import Ownership
 from policies.record import access_log
 from policies.services import jobs
 
+TYPE = "data_notification"
+EVENT, FILTER = "businessObjectDataEventType", "businessObjectDataNotificationFilter"
+ACTIONS, STATUS = "jobActions", "notificationRegistrationStatus"
+NEW, OLD = "newBusinessObjectDataStatus", "oldBusinessObjectDataStatus"
+DATA_NAMESPACE, JOB = "dataNamespace", "job"
+"""What is kept of a registration: Herd's own fields, and the numbers of the objects that they mean."""
 REGISTERED, CHANGED = "BUS_OBJCT_DATA_RGSTN", "BUS_OBJCT_DATA_STTS_CHG"
 ENABLED, DISABLED = "ENABLED", "DISABLED"
 ABOUT = ("notification", "data", "status", "correlationData")
@@ -44,33 +51,48 @@ class StatusChange:
 
 
 def start_jobs(happened: StatusChange, *, lasting: timedelta) -> int:
-    """Start what is registered for it, each run in a change of its own; answers how many."""
+    """Start what is registered for it, each run in a change of its own; answers how many.
+
+    What the registrations have in common is asked once, however many there are.
+    """
     namespace = happened.data.lineage[-2]
     rows = Detail.objects.filter(
-        securable__realm=happened.data.realm_id,
-        securable__type="data_notification",
-        securable__closed__isnull=True,
-        content__dataNamespace=namespace,
-        content__notificationRegistrationStatus=ENABLED,
+        **{
+            "securable__realm": happened.data.realm_id,
+            "securable__type": TYPE,
+            "securable__closed__isnull": True,
+            f"content__{DATA_NAMESPACE}": namespace,
+            f"content__{STATUS}": ENABLED,
+        }
     )
-    registered = (row for row in rows.order_by("securable") if _matches(row.content, happened))
-    details = list(registered)
-    registrations = nodes(row.securable_id for row in details)
-    owned = Ownership.objects.open().filter(securable__in=registrations).select_related("owner")
-    definers = {row.securable_id: row.owner for row in owned}
+    details = [row for row in rows.order_by("securable") if _matches(row.content, happened)]
+    if not details:
+        return 0
+    jobs_asked = (action[JOB] for row in details for action in row.content[ACTIONS])
+    known = nodes({namespace, *jobs_asked, *(row.securable_id for row in details)})
+    owned = Ownership.objects.open().filter(securable__in=[row.securable_id for row in details])
+    definers = {row.securable_id: row.owner for row in owned.select_related("owner")}
+    starting = _Starting(happened, lasting, known, _readers(definers.values(), known.get(namespace)))
     return sum(
-        _start(happened, registrations[row.securable_id], definers[row.securable_id], action, lasting)
+        starting.start(known[row.securable_id], definers[row.securable_id], action)
         for row in details
-        if row.securable_id in registrations and row.securable_id in definers
-        for action in row.content["jobActions"]
+        if row.securable_id in known and row.securable_id in definers
+        for action in row.content[ACTIONS]
     )
+
+
+def _readers(definers: Iterable[Principal], namespace: Node | None) -> frozenset[int]:
+    """Those who are still there and may read the data."""
+    people = {definer.pk: definer for definer in definers}
+    left = people.keys() - gone(list(people))
+    return frozenset(pk for pk in left if namespace is not None and ask.ask(people[pk], "read", namespace))
 
 
 def _matches(content: dict[str, Any], happened: StatusChange) -> bool:
-    asked = content["businessObjectDataNotificationFilter"]
-    old, new = asked.get("oldBusinessObjectDataStatus"), asked.get("newBusinessObjectDataStatus")
+    asked = content[FILTER]
+    old, new = asked.get(OLD), asked.get(NEW)
     return (
-        content["businessObjectDataEventType"] in happened.events
+        content[EVENT] in happened.events
         and (new is None or new == happened.new)
         and (old is None or old == happened.old)
         and all(asked.get(name) is None or _same(asked[name], is_) for name, is_ in happened.format.items())
@@ -81,28 +103,35 @@ def _same(asked: object, is_: object) -> bool:
     return str(asked).upper() == str(is_).upper()
 
 
-def _start(
-    happened: StatusChange, registration: Node, definer: Principal, action: dict[str, Any], lasting: timedelta
-) -> bool:
-    """Start one job as the definer of the registration would; False, and said in the log, if they may not."""
-    via = f"notification {registration.id}"
-    job = nodes([action["job"]]).get(action["job"])
-    namespace = nodes([happened.data.lineage[-2]])[happened.data.lineage[-2]]
-    if definer.pk in gone([definer.pk]) or not ask.ask(definer, "read", namespace):
-        access_log.refused(definer, "READ", namespace, via=via)
-        return False
-    if job is None:
-        name = f"{registration.realm}/{action['namespace']}.{action['jobName']}"
-        access_log.refused(definer, "EXECUTE", None, name=name, via=via)
-        return False
-    words = (registration.ref.id, happened.data.ref.id, happened.new, action.get("correlationData"))
-    about = {name: word for name, word in zip(ABOUT, words, strict=True) if word is not None}
-    try:
-        jobs.start(job, by=Actor(definer, "notification"), lasting=lasting, **about)
-    except Refused:
-        access_log.refused(definer, "EXECUTE", job, via=via)
-        return False
-    except Conflict:
-        access_log.refused(definer, NOBODY, job, via=via)
-        return False
-    return True
+@dataclass(frozen=True)
+class _Starting:
+    """What one change of status starts; `known` are open objects by number, `readers` may read the data."""
+
+    happened: StatusChange
+    lasting: timedelta
+    known: Mapping[int, Node]
+    readers: frozenset[int]
+
+    def start(self, registration: Node, definer: Principal, action: dict[str, Any]) -> bool:
+        """Start one job as the definer of the registration would; False, and said in the log, if not."""
+        happened, via = self.happened, f"notification {registration.id}"
+        if definer.pk not in self.readers:
+            namespace = self.known.get(happened.data.lineage[-2])
+            access_log.refused(definer, "READ", namespace, via=via)
+            return False
+        job = self.known.get(action[JOB])
+        if job is None:
+            name = f"{registration.realm}/{action['namespace']}.{action['jobName']}"
+            access_log.refused(definer, "EXECUTE", None, name=name, via=via)
+            return False
+        words = (registration.ref.id, happened.data.ref.id, happened.new, action.get("correlationData"))
+        about = {name: word for name, word in zip(ABOUT, words, strict=True) if word is not None}
+        try:
+            jobs.start(job, by=Actor(definer, "notification"), lasting=self.lasting, **about)
+        except Refused:
+            access_log.refused(definer, "EXECUTE", job, via=via)
+            return False
+        except Conflict:
+            access_log.refused(definer, NOBODY, job, via=via)
+            return False
+        return True

@@ -2,18 +2,28 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 from urllib.parse import urlencode
+from xml.etree import ElementTree
 
 import pytest
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
 
 from accounts import people
 from accounts.models import Token, User
+from authzsite.api.herd.body_schemas import Whole
+from authzsite.api.strictjson import BadBody
+from catalog.nodes import nodes
+from catalog.queries import below, find
+from lakewarden.law.objects import ObjectRef
 from policies.models import AccessRecord, Change, Event
+from policies.services import data_notifications, objects
 from tests.herd.test_entries import lacking, texts
 from tests.herd.test_runs import NAME, Running, register
 from tests.herd.test_scenario import pdp
-from tests.herd.world import REST, Caller, give
+from tests.herd.world import BY, REST, Caller, give, namespaces, the_herd, the_namespace
 
 __all__ = ["pdp"]
 NOTES = f"{REST}/notificationRegistrations/businessObjectDataNotificationRegistrations"
@@ -387,3 +397,126 @@ def test_the_same_in_xml(writer: Caller) -> None:
     assert b"<errorInformation>" in refused.content
     keys = Caller("Rey").get(f"{NOTES}/namespaces/ETL", headers=headers).content
     assert b"<notificationName>n</notificationName>" in keys
+
+
+# names that others bear by now
+
+
+def status_path(name: str = "closes", namespace: str = "ETL") -> str:
+    return f"{REST}/notificationRegistrationStatus/namespaces/{namespace}/notificationNames/{name}"
+
+
+def each_change(caller: Caller) -> list[Any]:
+    """The two calls that change a registration, as somebody who points it at what is theirs."""
+    give(caller.name, "MARKET", "READ")
+    off = {"notificationRegistrationStatus": "DISABLED"}
+    return [caller.send("PUT", status_path(), off), caller.send("PUT", note_path(), definition())]
+
+
+def elsewhere(code: str, *, recreated: bool) -> None:
+    """A namespace is called otherwise, or is gone; another of the same name is there."""
+    node = the_namespace(code)
+    if recreated:
+        objects.drop(node, **BY)
+    else:
+        objects.rename(node, f"OLD_{code}", **BY)
+    namespaces(the_herd(), code)
+
+
+@pytest.mark.parametrize("recreated", [False, True])
+def test_rights_on_what_bears_a_job_s_namespace_s_name_now_change_nothing(
+    writer: Caller, recreated: bool
+) -> None:
+    give("JarJar", "OPTIONS", "WRITE")
+    ok(register(Caller("JarJar"), "OPTIONS"))
+    give("Artoo", "OPTIONS", "EXECUTE")
+    ok(notify(Caller("Artoo"), **definition(jobs=("OPTIONS",))))
+    elsewhere("OPTIONS", recreated=recreated)
+    give("mallory", "ETL", "WRITE", "EXECUTE")
+    give("mallory", "OPTIONS", "READ", "WRITE", "EXECUTE")
+    whose = "OPTIONS" if recreated else "OLD_OPTIONS"
+    for answer in each_change(Caller("mallory")):
+        assert texts(answer, 403) == lacking("mallory", "EXECUTE", whose)
+    admin = Caller("admin")
+    if not recreated:
+        give("mallory", "OLD_OPTIONS", "EXECUTE")
+        assert [answer.status_code for answer in each_change(Caller("mallory"))] == [200, 200]
+    else:
+        assert ok(admin.send("PUT", note_path(), definition()))["jobActions"][0]["namespace"] == "ETL"
+
+
+@pytest.mark.parametrize("recreated", [False, True])
+def test_rights_on_what_bears_the_data_s_name_now_change_nothing(writer: Caller, recreated: bool) -> None:
+    give("Artoo", "OPTIONS", "READ")
+    ok(notify(Caller("Artoo"), **definition("OPTIONS")))
+    elsewhere("OPTIONS", recreated=recreated)
+    give("mallory", "ETL", "WRITE", "EXECUTE")
+    give("mallory", "OPTIONS", "READ", "WRITE", "EXECUTE")
+    whose = "OPTIONS" if recreated else "OLD_OPTIONS"
+    for answer in each_change(Caller("mallory")):
+        assert texts(answer, 403) == lacking("mallory", "READ", whose)
+    give("feed", "OPTIONS", "READ", "WRITE")
+    ok(new_data(writer, "OPTIONS"))
+    assert runs() == [], "they are not the data that it listens to"
+
+
+def test_a_job_that_bears_the_name_of_a_dropped_one_is_not_started(uploading: Caller) -> None:
+    ok(notify(Caller("Artoo")))
+    job = find(ObjectRef("job_definition", "herd", ("ETL", NAME)))
+    assert job is not None
+    objects.drop(job, **BY)
+    ok(register(Caller("JarJar")))
+    ok(set_status(uploading, "VALID"))
+    assert runs() == []
+    off = {"notificationRegistrationStatus": "DISABLED"}
+    give("mallory", "ETL", "WRITE")
+    give("mallory", "MARKET", "READ")
+    said = texts(Caller("mallory").send("PUT", status_path(), off), 403)
+    assert said == lacking("mallory", "EXECUTE", "ETL"), "where the job was"
+    ok(Caller("Artoo").send("PUT", note_path(), definition()))
+    ok(set_status(uploading, "INVALID"))
+    ok(set_status(uploading, "VALID"))
+    assert len(runs()) == 1
+
+
+def test_data_that_are_removed_while_they_are_answered_are_no_error(
+    writer: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def remove(happened: data_notifications.StatusChange, **_: object) -> int:
+        return objects.drop(happened.data, **BY)
+
+    monkeypatch.setattr(data_notifications, "start_jobs", remove)
+    made = ok(new_data(writer))
+    assert (made["version"], made["latestVersion"], made["status"]) == (0, True, "VALID")
+    assert texts(writer.get(of_format("businessObjectData")), 404)
+
+
+@pytest.mark.parametrize(
+    ("text", "status"), [("0000000000", 404), (2**31 - 1, 404), (2**31, 400), (10**10, 400)]
+)
+def test_numbers_are_as_long_in_paths_as_in_bodies(writer: Caller, text: object, status: int) -> None:
+    assert texts(set_status(writer, "VALID", "MARKET", text), status)
+    element = ElementTree.Element("version")
+    element.text = str(text)
+    if status == 400:
+        with pytest.raises(BadBody):
+            Whole().from_xml(element)
+    else:
+        assert Whole().from_xml(element) == int(str(text))
+
+
+def test_what_is_looked_up_does_not_grow_with_the_registrations(
+    uploading: Caller, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each run is a change of its own; what they have in common is asked once."""
+    monkeypatch.setattr(data_notifications.jobs, "start", lambda job, **_: None)
+    numbers = below(the_namespace("MARKET"), "business_object_data").values_list("securable", flat=True)
+    [data] = nodes(numbers).values()
+    asked = []
+    for number in range(3):
+        ok(notify(Caller("Artoo"), name=f"note{number}"))
+        happened = data_notifications.StatusChange(data, {}, "VALID", "UPLOADING")
+        with CaptureQueriesContext(connection) as queries:
+            assert data_notifications.start_jobs(happened, lasting=timedelta(hours=1)) == number + 1
+        asked.append(len(queries))
+    assert asked[0] == asked[1] == asked[2] == 8

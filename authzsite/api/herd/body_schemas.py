@@ -59,9 +59,11 @@ class Whole:
         return value
 
     def from_xml(self, element: Element) -> int:
-        text = (element.text or "").strip()
+        return self.from_text((element.text or "").strip())
+
+    def from_text(self, text: str) -> int:
         if not (text.isascii() and text.isdecimal() and len(text) <= len(str(HIGHEST))):
-            raise BadBody(f"a whole number is expected in {element.tag}")
+            raise BadBody("a whole number is expected where there is none")
         return self.from_json(int(text))
 
     def to_xml(self, value: Any, element: Element) -> None:

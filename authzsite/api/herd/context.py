@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from functools import cached_property
 
 from django.conf import settings
@@ -31,6 +32,15 @@ def the_herd() -> Node:
     if realm is None or realm.kind != "herd":
         raise Problem(404, f"There is no Herd named {settings.LAKEWARDEN_HERD_REALM} here.")
     return root(realm)
+
+
+@dataclass(frozen=True)
+class Need:
+    """A permission and the namespace on which it is needed; `node` is None where there is none."""
+
+    permission: str
+    name: str
+    node: Node | None
 
 
 class Office:
@@ -64,25 +74,25 @@ class Office:
     def need(self, permission: str, code: str | None) -> Node | None:
         """The namespace of that code, if the caller has the permission on it; None if it is blank.
 
-        "A OR B" needs one of the two.  Raises Denied.  Only the administrator learns, by None, that there is
-        none of that name.
+        Raises Denied.  Only the administrator learns, by None, that there is none of that name.
         """
-        name = (code or "").strip()
-        node = self.namespace(name) if name else None
-        one_of = permission.split(" OR ")
-        if name and not (any(self.may(each, node) for each in one_of) if node else self.administers):
-            refusal = Refusal(self.caller, permission, node, f"{self.herd.name}/{name}")
-            raise Denied([no_permission(self.caller.name, permission, name)], [refusal])
-        return node
+        need = self.needed(permission, code)
+        self.need_each([need])
+        return need.node
 
-    def need_each(self, needs: Iterable[tuple[str, str | None]]) -> None:
-        """Raise Denied, naming every permission of the pairs that is lacking on its namespace."""
+    def needed(self, permission: str, code: str | None) -> Need:
+        """A permission on the namespace that bears a code now."""
+        name = (code or "").strip()
+        return Need(permission, name, self.namespace(name) if name else None)
+
+    def need_each(self, needs: Iterable[Need]) -> None:
+        """Raise Denied, naming every permission that is lacking; administrators pass where nothing is."""
         lacking: dict[str, Refusal] = {}
-        for permission, code in needs:
-            try:
-                self.need(permission, code)
-            except Denied as denied:
-                lacking[str(denied)] = denied.refusals[0]
+        for need in needs:
+            name, node = need.name, need.node
+            if name and not (self.may(need.permission, node) if node else self.administers):
+                refusal = Refusal(self.caller, need.permission, node, f"{self.herd.name}/{name}")
+                lacking[no_permission(self.caller.name, need.permission, name)] = refusal
         if lacking:
             raise Denied(list(lacking), list(lacking.values()))
 

@@ -26,20 +26,20 @@ TYPE = "business_object_data"
 
 @dataclass(frozen=True)
 class StoredData:
-    """Data that are there: their object, its namespace, their key with its version."""
+    """Data as they were when they were found: whoever answers with them does so after the lock is gone."""
 
     node: Node
     namespace: Node
     key: DataKey
-
-    def content(self) -> dict[str, Any]:
-        return dict(Detail.objects.get(pk=self.node.id).content)
+    """With its version."""
+    content: dict[str, Any]
+    latest: int
+    """The highest version of the same data."""
 
     def wire(self) -> dict[str, Any]:
-        latest = max(data_keys.versions(self.namespace, self.key))
         version = self.key.version
-        details = {"id": self.node.id, "namespace": self.namespace.name, **self.content(), "version": version}
-        return {**details, "latestVersion": version == latest}
+        details = {"id": self.node.id, "namespace": self.namespace.name, **self.content, "version": version}
+        return {**details, "latestVersion": version == self.latest}
 
     def key_wire(self) -> dict[str, Any]:
         names = {"namespace": self.namespace.name, **self.key.wire()}
@@ -57,8 +57,9 @@ class DataCall(HerdCall):
         version = max(known, default=None) if wanted.version is None else wanted.version
         if node is not None and version in known:
             data = office.within(node, TYPE, f"{wanted.series}/{version}")
-            if data is not None:
-                return StoredData(data, node, replace(wanted, version=version))
+            detail = Detail.objects.filter(pk=data.id).first() if data else None
+            if data is not None and detail is not None:
+                return StoredData(data, node, replace(wanted, version=version), detail.content, max(known))
         raise Problem(404, f'Business object data "{wanted.series}" doesn\'t exist for namespace "{name}".')
 
     def _key(self) -> DataKey:
@@ -85,13 +86,14 @@ class DataRegistrations(HerdCall):
             known = data_keys.versions(node, key)
             if known and not body["createNewVersion"]:
                 raise Problem(409, "Unable to create business object data because it already exists.")
-            key = replace(key, version=max(known, default=-1) + 1)
+            latest = max(known, default=-1) + 1
+            key = replace(key, version=latest)
             content = {**key.wire(), "partitionKey": partition_key, "status": status}
             authority = office.authority("BusinessObjectData.createBusinessObjectData", node)
             new = NewObject(TYPE, f"{key.series}/{key.version}", content=content)
             [data] = objects.register(node, [new], by=office.actor, authority=authority, owner=office.caller)
-            made = StoredData(data, node, key)
-        _tell(made, made.content()["status"])
+            made = StoredData(data, node, key, content, latest)
+        _tell(made, status)
         return self.respond(data_bodies.DATA, made.wire())
 
 
@@ -120,14 +122,14 @@ class DataStatus(DataCall):
 
     def get(self, request: Request, namespace: str, **key: str) -> HttpResponse:
         stored = self.existing(self.looking(), "READ", namespace)
-        details = {"businessObjectDataKey": stored.key_wire(), "status": stored.content()["status"]}
+        details = {"businessObjectDataKey": stored.key_wire(), "status": stored.content["status"]}
         return self.respond(data_bodies.STATUS, details)
 
     def put(self, request: Request, namespace: str, **key: str) -> HttpResponse:
         with self.changing(OBJECT_ALTERED) as office:
             stored = self.existing(office, "WRITE", namespace)
             status = data_keys.status(self.read(data_bodies.STATUS_UPDATE)["status"])
-            before = stored.content()
+            before = stored.content
             if status != before["status"]:
                 authority = office.authority(
                     "BusinessObjectDataStatus.updateBusinessObjectDataStatus", stored.namespace

@@ -9,8 +9,9 @@ from typing import Any
 from django.http import HttpRequest
 
 from authzsite.api.herd import checks
-from authzsite.api.herd.body_schemas import HIGHEST
+from authzsite.api.herd.body_schemas import Whole
 from authzsite.api.herd.problems import Problem
+from authzsite.api.strictjson import BadBody
 from catalog.nodes import Node
 from catalog.queries import below
 
@@ -117,9 +118,11 @@ def _of_format(parts: Mapping[str, str]) -> dict[str, str]:
 
 
 def _number(text: str, what: str) -> int:
-    if not (text.isascii() and text.isdecimal() and len(text) < len(str(HIGHEST))):
-        raise Problem(400, f"A business object {what} version must be specified as a whole number.")
-    return int(text)
+    try:
+        return Whole().from_text(text)
+    except BadBody:
+        problem = f"A business object {what} version must be specified as a whole number."
+        raise Problem(400, problem) from None
 
 
 def status(code: str | None) -> str:

@@ -14,32 +14,38 @@ from rest_framework.request import Request
 from accounts.text import holdable
 from authzsite.api.herd import checks, data_bodies, data_keys
 from authzsite.api.herd.call import HerdCall
-from authzsite.api.herd.context import Office
+from authzsite.api.herd.context import Need, Office
 from authzsite.api.herd.problems import Problem, no_job, no_namespace, no_notification, notification_exists
 from catalog.models import Detail
-from catalog.nodes import Node, nodes
+from catalog.nodes import Node, last, nodes
 from catalog.queries import below
-from lakewarden.law.dialects.herd.operations import variant_of
+from lakewarden.law.dialects.herd.operations import WRITE_OR_EXECUTE, variant_of
 from policies.authority import Authority
 from policies.events import OBJECT_ALTERED, OBJECT_DROPPED, OBJECT_REGISTERED
 from policies.services import object_details, objects, owners
-from policies.services.data_notifications import CHANGED, DISABLED, ENABLED, REGISTERED
+from policies.services.data_notifications import (
+    ACTIONS,
+    CHANGED,
+    DATA_NAMESPACE,
+    DISABLED,
+    ENABLED,
+    EVENT,
+    FILTER,
+    JOB,
+    NEW,
+    OLD,
+    REGISTERED,
+    STATUS,
+    TYPE,
+)
 from policies.services.objects import NewObject
 
-TYPE = "data_notification"
-KEY, FILTER, ACTIONS = (
-    "businessObjectDataNotificationRegistrationKey",
-    "businessObjectDataNotificationFilter",
-    "jobActions",
-)
-EVENT, STATUS = "businessObjectDataEventType", "notificationRegistrationStatus"
-NEW, OLD = "newBusinessObjectDataStatus", "oldBusinessObjectDataStatus"
+KEY = "businessObjectDataNotificationRegistrationKey"
 _SHOWN = ("namespace", "jobName", "correlationData")
 DEFINING = variant_of("notification_registration.post_put_statusput", "EXECUTE")
 
 
-def _wire(registration: Node, content: dict[str, Any] | None = None) -> dict[str, Any]:
-    stored = content or Detail.objects.get(pk=registration.id).content
+def _wire(registration: Node, stored: dict[str, Any]) -> dict[str, Any]:
     actions = [{name: action[name] for name in _SHOWN if name in action} for action in stored[ACTIONS]]
     defined = {EVENT: stored[EVENT], FILTER: stored[FILTER], ACTIONS: actions, STATUS: stored[STATUS]}
     return {"id": registration.id, KEY: _key(registration), **defined}
@@ -49,10 +55,28 @@ def _key(registration: Node) -> dict[str, str]:
     return {"namespace": registration.names[-2], "notificationName": registration.name}
 
 
-def _needs(defined: dict[str, Any]) -> list[tuple[str, str | None]]:
+def _needs(office: Office, asked: dict[str, Any]) -> list[Need]:
     """What defining it needs: READ where its data are, EXECUTE where each of its jobs is."""
-    jobs = [("EXECUTE", action["namespace"]) for action in defined[ACTIONS] or ()]
-    return [("READ", (defined[FILTER] or {}).get("namespace")), *jobs]
+    jobs = [office.needed("EXECUTE", action["namespace"]) for action in asked[ACTIONS] or ()]
+    return [office.needed("READ", (asked[FILTER] or {}).get("namespace")), *jobs]
+
+
+def _needs_of(content: dict[str, Any]) -> list[Need]:
+    """The same for what is defined already: where these very data and jobs are, whatever they are called now.
+
+    Of a job that is gone it is where it was.
+    """
+    there = nodes(action[JOB] for action in content[ACTIONS])
+    jobs = [there.get(action[JOB]) or last(action[JOB]) for action in content[ACTIONS]]
+    spaces = nodes({content[DATA_NAMESPACE], *(job.lineage[-2] for job in jobs if job)})
+    asked = [("READ", content[DATA_NAMESPACE], content[FILTER]["namespace"])]
+    for job, action in zip(jobs, content[ACTIONS], strict=True):
+        asked.append(("EXECUTE", job.lineage[-2] if job else None, action["namespace"]))
+    return [_need_at(permission, spaces.get(key), name) for permission, key, name in asked]
+
+
+def _need_at(permission: str, space: Node | None, name: str) -> Need:
+    return Need(permission, space.name if space else name, space)
 
 
 def _notification_name(value: str | None) -> str:
@@ -93,7 +117,7 @@ def _listening_to(office: Office, data: Node, wanted: dict[str, str]) -> list[di
         securable__realm=office.herd.realm_id,
         securable__type=TYPE,
         securable__closed__isnull=True,
-        content__dataNamespace=data.id,
+        **{f"content__{DATA_NAMESPACE}": data.id},
     )
     matching = nodes(
         row.securable_id
@@ -111,7 +135,7 @@ def _listening_to(office: Office, data: Node, wanted: dict[str, str]) -> list[di
 
 def _create(office: Office, body: dict[str, Any]) -> tuple[Node, dict[str, Any]]:
     key = body[KEY] or {"namespace": None, "notificationName": None}
-    office.need_each([("WRITE OR EXECUTE", key["namespace"]), *_needs(body)])
+    office.need_each([office.needed(WRITE_OR_EXECUTE, key["namespace"]), *_needs(office, body)])
     if body[KEY] is None:
         raise Problem(400, "A business object data notification registration key must be specified.")
     code, name = checks.namespace(key["namespace"]), _notification_name(key["notificationName"])
@@ -129,9 +153,7 @@ def _create(office: Office, body: dict[str, Any]) -> tuple[Node, dict[str, Any]]
 
 def _authority(office: Office, content: dict[str, Any]) -> Authority:
     """The right to define it: to execute each of its jobs."""
-    spaces = nodes(
-        {node.lineage[-2] for node in nodes(action["job"] for action in content[ACTIONS]).values()}
-    )
+    spaces = nodes({node.lineage[-2] for node in nodes(action[JOB] for action in content[ACTIONS]).values()})
     authorities = [office.authority(DEFINING, space) for space in spaces.values()]
     if not authorities:
         raise Problem(400, "No job of the notification is there any more.")
@@ -149,12 +171,12 @@ def _content(office: Office, body: dict[str, Any]) -> dict[str, Any]:
     if not body[ACTIONS]:
         raise Problem(400, "At least one notification action must be specified.")
     actions = [_action(office, action) for action in body[ACTIONS]]
-    if len({action["job"] for action in actions}) < len(actions):
+    if len({action[JOB] for action in actions}) < len(actions):
         raise Problem(400, "A job action must not be specified twice.")
     return {
         EVENT: event,
         FILTER: listened,
-        "dataNamespace": data.id,
+        DATA_NAMESPACE: data.id,
         ACTIONS: actions,
         STATUS: _status(body[STATUS] or ENABLED),
     }
@@ -202,7 +224,7 @@ def _action(office: Office, asked: dict[str, Any]) -> dict[str, Any]:
     job = office.job(node, name) if node else None
     if node is None or job is None:
         raise no_job(name, node.name if node else code)
-    kept = {"namespace": node.name, "jobName": job.name, "job": job.id}
+    kept = {"namespace": node.name, "jobName": job.name, JOB: job.id}
     data = asked["correlationData"]
     if data is None:
         return kept
@@ -230,16 +252,17 @@ class Notification(HerdCall):
     http_method_names = ["get", "put", "delete"]
 
     def get(self, request: Request, namespace: str, name: str) -> HttpResponse:
-        registration = _existing(self.looking(), [("READ", namespace)], namespace, name)
-        return self.respond(data_bodies.NOTIFICATION, _wire(registration))
+        office = self.looking()
+        registration, content = _existing(office, [office.needed("READ", namespace)], namespace, name)
+        return self.respond(data_bodies.NOTIFICATION, _wire(registration, content))
 
     def put(self, request: Request, namespace: str, name: str) -> HttpResponse:
         """Define it anew; from now on it acts for the caller."""
         with self.changing(OBJECT_ALTERED) as office:
             body = self.read(data_bodies.NOTIFICATION_UPDATE)
-            needs = [("WRITE OR EXECUTE", namespace), *_needs(body)]
-            registration = _existing(office, needs, namespace, name)
-            office.need_each(_needs(Detail.objects.get(pk=registration.id).content))
+            needs = [office.needed(WRITE_OR_EXECUTE, namespace), *_needs(office, body)]
+            registration, before = _existing(office, needs, namespace, name)
+            office.need_each(_needs_of(before))
             content = _content(office, body)
             authority = _authority(office, content)
             object_details.describe(
@@ -250,26 +273,26 @@ class Notification(HerdCall):
 
     def delete(self, request: Request, namespace: str, name: str) -> HttpResponse:
         with self.changing(OBJECT_DROPPED) as office:
-            registration = _existing(office, [("WRITE", namespace)], namespace, name)
-            shown = _wire(registration)
+            registration, content = _existing(office, [office.needed("WRITE", namespace)], namespace, name)
             space = nodes([registration.lineage[-2]])[registration.lineage[-2]]
             operation = (
                 "BusinessObjectDataNotificationRegistration.deleteBusinessObjectDataNotificationRegistration"
             )
             authority = office.authority(operation, space)
             objects.drop(registration, by=office.actor, authority=authority)
-        return self.respond(data_bodies.NOTIFICATION, shown)
+        return self.respond(data_bodies.NOTIFICATION, _wire(registration, content))
 
 
-def _existing(office: Office, needs: list[tuple[str, str | None]], namespace: str, name: str) -> Node:
-    """The registration, for callers who have what is needed.  Raises Problem."""
+def _existing(office: Office, needs: list[Need], namespace: str, name: str) -> tuple[Node, dict[str, Any]]:
+    """The registration and what is kept of it, for callers who have what is needed.  Raises Problem."""
     office.need_each(needs)
     code, wanted = checks.namespace(namespace), _notification_name(name)
     node = office.namespace(code)
     registration = office.within(node, TYPE, wanted) if node else None
-    if registration is None:
+    detail = Detail.objects.filter(pk=registration.id).first() if registration else None
+    if registration is None or detail is None:
         raise no_notification(wanted, node.name if node else code)
-    return registration
+    return registration, detail.content
 
 
 class NotificationKeys(HerdCall):
@@ -294,10 +317,9 @@ class NotificationStatus(HerdCall):
 
     def put(self, request: Request, namespace: str, name: str) -> HttpResponse:
         with self.changing(OBJECT_ALTERED) as office:
-            needs: list[tuple[str, str | None]] = [("WRITE OR EXECUTE", namespace)]
-            registration = _existing(office, needs, namespace, name)
-            content = Detail.objects.get(pk=registration.id).content
-            office.need_each(_needs(content))
+            needs = [office.needed(WRITE_OR_EXECUTE, namespace)]
+            registration, content = _existing(office, needs, namespace, name)
+            office.need_each(_needs_of(content))
             status = _status(self.read(data_bodies.NOTIFICATION_STATUS)[STATUS] or "")
             object_details.describe(
                 registration,

@@ -20,6 +20,9 @@ def _any_of(codes: Iterable[str]) -> Condition:
     return condition
 
 
+WRITE_OR_EXECUTE = "WRITE OR EXECUTE"
+"""Either of them on a namespace, as what stands there and starts jobs needs it."""
+
 READ, WRITE, EXECUTE, GRANT = map(_any_of, (("READ",), ("WRITE",), ("EXECUTE",), ("GRANT",)))
 MAY_REVIEW = OWNER | can(DATA_OWNER) & can("READ")
 MAY_GRANT = OWNER | can(DATA_OWNER) & can("GRANT")
@@ -106,6 +109,7 @@ _CHANGES_ACCESS = ("account_permissions_mapping", "Role.", "UserNamespaceAuthori
 def _rows() -> Iterable[tuple[str, Mapping[str, Condition]]]:
     for code in ON_NAMESPACE:
         yield code, {"namespace": _any_of((code,))}
+    yield WRITE_OR_EXECUTE, {"namespace": _any_of(("WRITE", "EXECUTE"))}
     for name, condition in _SCOPE.items():
         yield name, {"namespace": condition}
     for name in _BY_METHOD:
@@ -147,6 +151,8 @@ def plain(field: str) -> str:
 def _label(name: str) -> str:
     if name in PERMISSIONS:
         return PERMISSIONS[name].label
+    if name == WRITE_OR_EXECUTE:
+        return "Write or execute"
     words = name.replace("_", " ").replace(".", ": ", 1)
     return words[0].upper() + words[1:]
 
