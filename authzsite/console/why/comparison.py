@@ -186,7 +186,7 @@ class TwoPeople:
         yield ComparedRow(_("Member of metalake %(realm)s") % {"realm": realm}, "", no, yes)
 
     def _given(self) -> Iterable[ComparedRow]:
-        """What the yes rests on: what a group or role brings together, and one's own right by right."""
+        """What the yes rests on: what a group or role brings together, and each right of their own."""
         ways: dict[tuple[Station | None, Any], list[Rule]] = {}
         for rule in self.yes.because:
             first = self._first(rule)
