@@ -204,7 +204,7 @@ CELERY_WORKER_PREFETCH_MULTIPLIER = 1
 CELERY_WORKER_HIJACK_ROOT_LOGGER = False
 CELERY_WORKER_CANCEL_LONG_RUNNING_TASKS_ON_CONNECTION_LOSS = False
 # in memory: a file that a killed beat left half-written would stop every later one
-CELERY_BEAT_SCHEDULER = "celery.beat:Scheduler"
+CELERY_BEAT_SCHEDULER = "authzsite.runtime.beat:LockedScheduler"
 CELERY_BEAT_SCHEDULE = {
     "deliver": {"task": "policies.tasks.deliver_due", "schedule": 5.0, "options": {"expires": 5.0}},
     "look": {"task": "policies.tasks.look_again", "schedule": 60.0, "options": {"expires": 60.0}},

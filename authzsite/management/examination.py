@@ -73,7 +73,7 @@ ADVICE = {
     "record": "Run `manage.py verify_audit` and keep what it prints; the page History says what to do.",
     "sync": "Open the page Sync; after a restore run `manage.py restored`.",
     "workers": "Start a worker: celery -A authzsite worker. docs/operators.md has its queues.",
-    "beat": "Start the beat: celery -A authzsite beat. One is enough.",
+    "beat": "Start the beat: celery -A authzsite beat. A second on another machine takes over when it dies.",
     "redis": "Start Redis, and see that REDIS_URL names it. Until then nobody signs in with a password.",
 }
 
