@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from lakewarden.client.transport import NotConfigured
+from lakewarden.spark import java_code
 from lakewarden.spark.errors import CODE
 
 _KNOWN = """
@@ -105,8 +106,8 @@ _REFUSAL = (
 )
 
 
-def close(jvm: Any) -> None:
-    """Let a server that is not started yet refuse them.
+def refuse_unknown_calls(jvm: Any) -> None:
+    """Let a server that is not started yet refuse what clients ask for past its analyser.
 
     Raises NotConfigured where this Spark builds its server in another way, for then nothing would be refused.
     """
@@ -114,8 +115,8 @@ def close(jvm: Any) -> None:
         registry = jvm.java.lang.Class.forName(
             "org.apache.spark.sql.connect.service.SparkConnectInterceptorRegistry$"
         )
-        ours = _compiled(jvm).begin(_KNOWN, _KNOWN_OF_MODELS, _REFUSAL)
-        _put_first(jvm, registry, ours)
+        calls = java_code.instance_of(jvm, "lakewarden.Calls", _CODE)
+        _put_first(jvm, registry, calls.begin(_KNOWN, _KNOWN_OF_MODELS, _REFUSAL))
     except Exception as error:  # py4j and Java say it in many ways
         raise NotConfigured(
             f"the calls of clients cannot be looked at in this version of Spark: {error}"
@@ -132,10 +133,3 @@ def _put_first(jvm: Any, registry: Any, ours: Any) -> None:
     field = registry.getDeclaredField("interceptorChain")
     field.setAccessible(True)
     field.set(module, chain.prepended(ours))
-
-
-def _compiled(jvm: Any) -> Any:
-    compiler = jvm.org.codehaus.janino.SimpleCompiler()
-    compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
-    compiler.cook(_CODE)
-    return compiler.getClassLoader().loadClass("lakewarden.Calls").newInstance()

@@ -114,7 +114,7 @@ class Server:
         )
         analyzer_rule.put(spark, self._watching)
         self._reports.start()
-        connect_calls.close(spark._jvm)
+        connect_calls.refuse_unknown_calls(spark._jvm)
         _service(spark._jvm).start(spark.sparkContext._jsc.sc())  # no client comes before the guard does
 
     @property

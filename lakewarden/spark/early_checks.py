@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from lakewarden.spark import errors
+from lakewarden.spark import errors, java_code
 
 _CODE = """
 package lakewarden;
@@ -98,11 +98,7 @@ class Rules:
         implements = ["scala.Function1"]
 
     def __init__(self, jvm: Any) -> None:
-        compiler = jvm.org.codehaus.janino.SimpleCompiler()
-        compiler.setParentClassLoader(jvm.org.apache.spark.util.Utils.getContextOrSparkClassLoader())
-        compiler.cook(_CODE)
-        compiled = compiler.getClassLoader().loadClass("lakewarden.Earlier").newInstance()
-        self._jvm, self._classes = jvm, compiled
+        self._jvm, self._classes = jvm, java_code.instance_of(jvm, "lakewarden.Earlier", _CODE)
         self.look: Callable[[Any, Any], None] | None = None
         self._dialect: Any = None
 

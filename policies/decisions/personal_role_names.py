@@ -7,7 +7,8 @@ from collections.abc import Collection
 from accounts.models import Principal
 from catalog.models import Placement, Securable
 from catalog.nodes import Node
-from policies.models import Assignment
+from policies.events import EventDraft
+from policies.models import Assignment, Event
 
 MARK = "~"
 
@@ -19,6 +20,11 @@ def name_for(principal: Principal) -> str:
 
 def is_personal(role_name: str) -> bool:
     return role_name.startswith(MARK)
+
+
+def tells_of_personal_role(event: Event | EventDraft) -> bool:
+    """Whether an event is about a personal role itself, which comes and goes with what is given by it."""
+    return event.object_type == "role" and is_personal(str(event.data.get("role", "")))
 
 
 def find(node: Node, principal: Principal) -> Securable | None:

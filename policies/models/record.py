@@ -82,6 +82,10 @@ class Change(models.Model):
         return f"{self.revision} {self.kind}"
 
 
+ENDS_FACT = Q(data__has_key="fact") & ~Q(data__has_key="state")
+"""Of an event: that by it a fact ended, whose state it therefore does not tell."""
+
+
 class Event(models.Model):
     """One thing that began or ended in a change.
 
@@ -116,7 +120,7 @@ class Event(models.Model):
             models.Index(
                 KeyTextTransform("fact", "data"),
                 name="events_by_ended_fact",
-                condition=Q(data__has_key="fact") & ~Q(data__has_key="state"),
+                condition=ENDS_FACT,
             ),
         ]
 

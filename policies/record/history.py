@@ -26,6 +26,7 @@ from policies.decisions.lookups.visible_objects import owned_in, realms_of
 from policies.events import SENTENCES
 from policies.models import AccessRecord, Change, Counter, Event, RequestStep
 from policies.models.search_index import beginning_so
+from policies.record import newest_editions
 from policies.record import search as record_search
 from policies.record.planner_settings import planned_anew
 from policies.record.search import SearchPage, Sought
@@ -346,7 +347,7 @@ NOBODY = {
 }
 """Actors that are nobody."""
 ERASED = gettext_noop("an erased person")
-UNSHOWN = ("editions", "sentences")
+UNSHOWN = (newest_editions.IN_EVENT, "sentences")
 """Values of events that say again, for programs, what others say."""
 
 

@@ -17,7 +17,7 @@ from lakewarden.law import dialects
 from lakewarden.law.facts import Slice
 from policies import events
 from policies.authority import Actor
-from policies.decisions import ask, site_permissions, slices
+from policies.decisions import ask, personal_role_names, site_permissions, slices
 from policies.errors import PolicyError
 from policies.models import (
     Assignment,
@@ -99,6 +99,10 @@ class _Rights:
     by: Actor
     slices: dict[int, Slice] = field(default_factory=dict)
     """Those of each realm, read once."""
+    realms: dict[int, bool] = field(default_factory=dict)
+    """Whether they may give the duties of each realm that was asked for."""
+    texts: dict[tuple[int, str], bool] = field(default_factory=dict)
+    """Whether they may say who has what on each text of a realm that was asked for."""
 
     def over(self, revisions: Collection[int]) -> frozenset[int]:
         rows = list(Event.objects.filter(change__in=revisions))
@@ -116,8 +120,8 @@ class _Rights:
         return dict(Principal.objects.filter(pseudonym__in=people).values_list("pseudonym", "kind"))
 
     def _may(self, row: Event, places: dict[int, Node], kinds: dict[str, str]) -> bool:
-        if row.object_name.endswith("/personal role"):
-            return True  # it comes and goes with what is given by it
+        if personal_role_names.tells_of_personal_role(row):
+            return True
         if row.kind in IN_GROUPS:
             return self._is_admin
         node = places.get(row.object_key or 0)
@@ -132,11 +136,16 @@ class _Rights:
             return self._may_assign(node)
         if row.kind in OF_GRANTS:
             return self._may_grant(row, node)
-        return bool(site_permissions.ask_realm(self.who, _root(node)))
+        return self._may_give_duties(_root(node))
 
     @cached_property
     def _is_admin(self) -> bool:
         return bool(site_permissions.ask_admin(self.who))
+
+    def _may_give_duties(self, root: Node) -> bool:
+        if root.id not in self.realms:
+            self.realms[root.id] = bool(site_permissions.ask_realm(self.who, root))
+        return self.realms[root.id]
 
     def _may_assign(self, role: Node) -> bool:
         if dialects.get(role.kind).by_text:
@@ -149,11 +158,14 @@ class _Rights:
         return self._can(grants.GRANT, node)
 
     def _may_on_text(self, root: Node, text: str) -> bool:
-        try:
-            patterns.authority(root, patterns.named(root, text) if text else None, by=self.by)
-        except PolicyError:
-            return False
-        return True
+        asked = root.id, text
+        if asked not in self.texts:
+            try:
+                patterns.authority(root, patterns.named(root, text) if text else None, by=self.by)
+                self.texts[asked] = True
+            except PolicyError:
+                self.texts[asked] = False
+        return self.texts[asked]
 
     def _can(self, operation: str, node: Node) -> bool:
         now = timezone.now()

@@ -16,7 +16,7 @@ from accounts.record import Fact
 from catalog.models import Placement, Securable
 from catalog.nodes import Node
 from lakewarden.law.facts import Level
-from policies.decisions.personal_role_names import name_for
+from policies.decisions.personal_role_names import name_for, pseudonymous
 from policies.events import GRANT_ADDED, GROUP_JOINED, MEMBER_ADDED, ROLE_ASSIGNED, ROLE_CREATED, EventDraft
 from policies.models import Assignment, Grant, RealmMember
 from policies.record.change import change
@@ -172,10 +172,16 @@ def _direct(some: Sequence[Principal], flat: Node) -> None:
     _begin(
         root,
         ROLE_CREATED,
-        ((_place(root, role, one), make_event(ROLE_CREATED, node, one)) for role, node, one in held),
+        (
+            (_place(root, role, one), make_event(ROLE_CREATED, node, one, role=pseudonymous(one)))
+            for role, node, one in held
+        ),
     )
     assigned = (
-        (Assignment(role=role, holder=one, origin="system"), make_event(ROLE_ASSIGNED, node, one))
+        (
+            Assignment(role=role, holder=one, origin="system"),
+            make_event(ROLE_ASSIGNED, node, one, role=pseudonymous(one)),
+        )
         for role, node, one in held
     )
     _begin(root, ROLE_ASSIGNED, assigned)

@@ -26,6 +26,7 @@ from authzsite.console.sync.backend_state import behind
 from catalog.nodes import Node, nodes
 from policies import events
 from policies.authority import Actor
+from policies.decisions.personal_role_names import tells_of_personal_role
 from policies.errors import NotFound, PolicyError
 from policies.events import EventDraft
 from policies.previews import grants as previews
@@ -100,7 +101,7 @@ class Revoked:
     @classmethod
     def of(cls, drafts: Sequence[EventDraft]) -> Revoked | None:
         """The same of what would be recorded, where it is nothing else."""
-        told = [draft for draft in drafts if not draft.object_name.endswith("/personal role")]
+        told = [draft for draft in drafts if not tells_of_personal_role(draft)]
         people = {draft.people for draft in told}
         plain = all(draft.kind == events.GRANT_REMOVED and "text" not in draft.data for draft in told)
         if not plain or len(people) != 1 or len(next(iter(people))) != 1:

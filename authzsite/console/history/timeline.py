@@ -20,6 +20,7 @@ from authzsite.console.kit.display.parts import Empty, Moment, State, Timeline
 from authzsite.console.sync.applied import arrived, ordered
 from catalog.nodes import Node
 from policies.authority import Actor
+from policies.decisions.personal_role_names import tells_of_personal_role
 from policies.events import SENTENCES, EventDraft
 from policies.models import Change, Event, ForeignOrder
 from policies.record import history
@@ -179,14 +180,10 @@ class EventGroup:
 def _folds(entry: Entry) -> list[EventGroup]:
     folds: dict[tuple[Any, ...], EventGroup] = {}
     for line in entry.lines:
-        if not _housekeeping(line):
+        if not tells_of_personal_role(line.event):
             fold = folds.setdefault(_alike(line), EventGroup([], []))
             (fold.ended if _replaced(line, entry) else fold.lines).append(line)
     return [fold for fold in folds.values() if fold.lines]
-
-
-def _housekeeping(line: EventLine) -> bool:
-    return line.event.object_name.endswith("/personal role")
 
 
 def _alike(line: EventLine) -> tuple[Any, ...]:

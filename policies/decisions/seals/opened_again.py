@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from django.db import connection
-from django.db.models import BigIntegerField, Exists, OuterRef, Q, QuerySet, TextField, Value
+from django.db.models import BigIntegerField, Exists, OuterRef, QuerySet, TextField, Value
 from django.db.models.expressions import RawSQL
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Concat
 
 from accounts.record import Fact
 from policies.models import Event
+from policies.models.record import ENDS_FACT
 
 MOST = 5000
 """Of more facts than so many that were written lately, all are looked at: one pass is then quicker."""
@@ -21,9 +22,7 @@ def among(rows: QuerySet[Fact]) -> QuerySet[Fact]:
     The one query is one snapshot, in which a change is with its events and its facts or not at all.
     """
     code = Concat(Value(f"{rows.model._meta.model_name}:"), Cast(OuterRef("pk"), TextField()))
-    ends = Event.objects.alias(ended=KeyTextTransform("fact", "data")).filter(
-        Q(data__has_key="fact") & ~Q(data__has_key="state"), ended=code
-    )
+    ends = Event.objects.alias(ended=KeyTextTransform("fact", "data")).filter(ENDS_FACT, ended=code)
     return rows.filter(Exists(ends))
 
 

@@ -10,6 +10,7 @@ from django.db.models import QuerySet
 
 from policies.models import Archive, Event
 from policies.record.archive import files as archive_files
+from policies.record.newest_editions import IN_EVENT
 
 CHUNK = 2000
 
@@ -45,7 +46,7 @@ def events_of_kinds(kinds: Collection[str], last: int) -> Iterator[Event]:
 
 def events_with_editions(last: int) -> Iterator[Event]:
     """The live events up to a revision that tell of editions, in order, streaming."""
-    rows = Event.objects.filter(data__has_key="editions", change__lte=last).order_by("change", "number")
+    rows = Event.objects.filter(data__has_key=IN_EVENT, change__lte=last).order_by("change", "number")
     return rows.iterator(chunk_size=CHUNK)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -298,15 +298,8 @@ def _admit(about: Foreign, by: Actor) -> Principal:
     root = node(about.node.root_id)
     if root is None:
         raise NotFound(gettext("Its realm is no longer there."))
-    name = about.first.holder
-    authority = may(
-        by,
-        "create_user",
-        root,
-        otherwise=gettext("%(name)s is no member of %(realm)s, and you may not admit members.")
-        % {"name": name, "realm": root.name},
-    )
-    person = people.ensure(Principal.Kind.USER, name)
+    authority = may(by, "create_user", root, otherwise=_no_member(about, root.name))
+    person = people.ensure(Principal.Kind.USER, about.first.holder)
     members.add(root, person, by=by, authority=authority)
     return person
 
@@ -377,22 +370,30 @@ def give_up(finding: int, *, by: Actor, reason: str = "") -> Foreign:
             done=current.at, dropped=True
         )
         _say(current, FOREIGN_DROPPED, about, authority)
-        for revision in {order.revision for order in orders if order.replaced}:
-            holder = about.holder
-            given = Grant.objects.open().filter(opened=revision, origin=Origin.ADOPTED).order_by("pk")
-            for grant in given if holder is not None else ():
-                place = node(grant.securable_id) if grant.securable_id else None
-                if place is not None and holder is not None:
-                    current.end(grant, grants.said_of(GRANT_REMOVED, place, holder, grant), by=authority)
-            if holder is not None:
-                personal_roles.drop_when_empty(current, about.node, holder)
+        if about.holder is not None:
+            _end_grants(current, about.node, about.holder, _given_by(orders), authority)
         outbox.ask(about.backend, current.revision)
     return about
 
 
+def _end_grants(
+    current: ChangeInProgress, near: Node, holder: Principal, given: Collection[Grant], authority: Authority
+) -> None:
+    places = nodes({grant.securable_id for grant in given if grant.securable_id})
+    for grant in given:
+        if place := places.get(grant.securable_id or 0):
+            current.end(grant, grants.said_of(GRANT_REMOVED, place, holder, grant), by=authority)
+    if given:
+        personal_roles.drop_when_empty(current, near, holder)
+
+
 def adopted_with(about: Foreign) -> list[Grant]:
-    """What open adoptions of it gave here, and still gives."""
-    revisions = {order.revision for order in ordered(about.rows).values() if order.replaced}
+    """What open adoptions of it gave here, and still give."""
+    return _given_by(ordered(about.rows).values())
+
+
+def _given_by(orders: Iterable[ForeignOrder]) -> list[Grant]:
+    revisions = {order.revision for order in orders if order.replaced}
     given = Grant.objects.open().filter(opened__in=revisions, origin=Origin.ADOPTED)
     return list(given.order_by("pk"))
 

@@ -7,15 +7,19 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.test import Client
+from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from catalog.nodes import Node
+from policies.decisions import site_permissions
 from policies.events import GRANT_ADDED
 from policies.models import Change, Event
 from policies.record.change import change
-from policies.services import grants, realm_of
+from policies.services import duties, grants, realm_of
 from policies.services.grants import GrantRequest
+from policies.services.undoable import undoable
 from tests.console.access.test_undo import CASES, facts, role
 from tests.console.conftest import shown
 from tests.console.settings.test_owners_and_members import posted
@@ -121,6 +125,25 @@ def test_what_has_run_out_is_not_given_back(
     assert offered(olivia)
     monkeypatch.setattr("policies.services.undoable.timezone.now", lambda: soon + timedelta(minutes=1))
     assert not offered(olivia)
+
+
+def test_a_role_that_is_called_personal_role_is_one_like_others(marek: Client, shop: Node) -> None:
+    a_role(shop, "personal role", "allow USE_SCHEMA on schema shop.sales")
+    posted(marek, f"/roles/{role('personal role')}/assign", who="user:mia", step="save")
+    assert offered(marek)
+
+
+def test_rights_are_asked_once_however_many_changes(
+    marek: Client, shop: Node, django_assert_num_queries: Any
+) -> None:
+    for duty in ("view_history", "export_history"):
+        authority = site_permissions.of_realm(acting("marek"), shop)
+        duties.give(shop, duty, a_person("marek"), by=acting("marek"), authority=authority)
+    changes = list(Change.objects.order_by("-revision")[:2])
+    with CaptureQueriesContext(connection) as few:
+        assert len(undoable(changes[:1], by=acting("marek"))) == 1
+    with django_assert_num_queries(len(few)):
+        assert len(undoable(changes, by=acting("marek"))) == 2
 
 
 def test_another_s_change_has_no_such_page(marek: Client, signed_in: Enter) -> None:
