@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
+
+from django.utils import timezone
 
 from accounts import editions, people
 from accounts.models import Principal, User
 from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.law.objects import ObjectRef, split_name
+from policies.analytics import uses
+from policies.analytics.uses import ReportedUse
 from policies.authority import OPERATOR, Actor, of_operator
 from policies.services import members, objects, owners, realms, roles
 from policies.services.objects import NewObject
@@ -89,6 +94,21 @@ def a_role(root: Node, name: str, *rules: str, held_by: tuple[str, ...] = ()) ->
         kind, _, name = text.rpartition(":")
         roles.assign(role, people.ensure(kind or "user", name), by=BY, authority=AUTHORITY)
     return role
+
+
+def a_use(
+    name: str,
+    node: Node,
+    *,
+    days: int = 1,
+    action: str = "read",
+    executed: bool = True,
+    by: str = "nightly",
+) -> None:
+    """A job reports that somebody used an object so many days ago."""
+    person, at = people.ensure("user", name), timezone.now() - timedelta(days=days)
+    reported = ReportedUse(person, node, action, executed, at)
+    uses.take(node.realm_id, people.ensure("service", by), f"{name} {node.id} {action} {days}", [reported])
 
 
 def owned(node: Node, owner: str) -> None:

@@ -11,8 +11,8 @@ from jsonschema import Draft202012Validator
 from accounts import tokens
 from policies.models import Change
 from policies.services import members
-from tests.api.test_simulate import used
 from tests.api.world import BY, Caller, Shop, token, user
+from tests.factories import a_use
 
 EXPORT, PLAN, APPLY = "/authz/v1/policies", "/authz/v1/policies/plan", "/authz/v1/policies/apply"
 
@@ -47,7 +47,7 @@ def test_an_export_follows_the_schema_and_plans_to_nothing(shop: Shop, marek: Ca
 
 def test_a_plan_tells_its_removals_and_the_uses_that_they_would_refuse(shop: Shop, marek: Caller) -> None:
     shop.allow(shop.sales, "SELECT_TABLE")
-    used(shop, "ana", "orders")
+    a_use("ana", shop.tables["orders"])
     file = exported(marek).replace("    holders:\n      - user:ana\n", "")
     planned = sent(marek, PLAN, file=file, effects=True, replay={"days": 30})
     assert planned["removals"] == {"count": 1, "results": ["user:ana holds role readers"]}

@@ -9,12 +9,11 @@ import pytest
 from django.utils import timezone
 
 from accounts import people, tokens
-from policies.analytics import uses
-from policies.analytics.uses import ReportedUse
 from policies.record import access_log
 from policies.services import members, owners, roles
 from policies.services.roles import Privilege
 from tests.api.world import BY, Caller, Shop, token, user
+from tests.factories import a_use
 from tests.simulation.databases import contents
 
 ORDERS = {"type": "table", "id": "demo/shop.sales.orders"}
@@ -60,7 +59,7 @@ def test_an_owner_sees_who_gains_what_before_a_grant(shop: Shop, olivia: Caller)
 
 
 def test_nothing_is_written(shop: Shop, marek: Caller) -> None:
-    used(shop, "ana", "orders")
+    a_use("ana", shop.tables["orders"])
     simulate(marek, GRANT)  # that a token is in use is noted, now and then
     before = contents()
     simulate(
@@ -79,17 +78,12 @@ def test_nothing_is_written(shop: Shop, marek: Caller) -> None:
     assert {name for name in after if before[name] != after[name]} == set()
 
 
-def used(shop: Shop, name: str, table: str, *, days: int = 1, by: str = "nightly") -> None:
-    use = ReportedUse(user(name), shop.tables[table], "read", True, timezone.now() - timedelta(days=days))
-    uses.take(shop.realm.realm_id, people.ensure("service", by), f"run {name} {table} {days}", [use])
-
-
 def test_a_replay_names_the_jobs_that_would_have_failed(shop: Shop, marek: Caller) -> None:
     shop.allow(shop.sales, "SELECT_TABLE")
-    used(shop, "ana", "orders", days=1)
-    used(shop, "ana", "orders", days=2, by="weekly")
-    used(shop, "ana", "items", days=40)
-    used(shop, "bob", "orders")
+    a_use("ana", shop.tables["orders"], days=1)
+    a_use("ana", shop.tables["orders"], days=2, by="weekly")
+    a_use("ana", shop.tables["items"], days=40)
+    a_use("bob", shop.tables["orders"])
     unassign = {"change": "unassign_role", "role": "readers", "principal": "user:ana"}
     replay = simulate(marek, unassign, replay={"days": 30})["replay"]
     assert (replay["reported"], replay["objects"], replay["days"]) == (1, 5, 30)
@@ -199,7 +193,7 @@ def test_as_many_queries_for_many_as_for_few(
     shop.allow(shop.catalog, "SELECT_TABLE")
     for number in range(5):
         members.add(shop.realm, user(f"more{number}"), **BY)
-        used(shop, f"more{number}", "orders")
+        a_use(f"more{number}", shop.tables["orders"])
     changes = [
         {"change": "assign_role", "role": "readers", "principal": f"user:more{number}"} for number in range(5)
     ]

@@ -3,18 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 from html import unescape
 
 import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts import people
 from accounts.people import make_account
 from catalog.nodes import Node
-from policies.analytics import uses
-from policies.analytics.uses import ReportedUse
 from policies.authority import OPERATOR
 from policies.models import Grant, Review
 from policies.reviews.proposals import of_end
@@ -28,7 +24,7 @@ from policies.simulation.simulation import Simulation
 from tests.cdap.world import a_cdap
 from tests.cdap.world import give as give_in_cdap
 from tests.cdap_law.world import text
-from tests.factories import a_person, acting, owned, rewritten, the
+from tests.factories import a_person, a_use, acting, owned, rewritten, the
 from tests.herd.conftest import make_herd
 from tests.herd.test_pages import form_of
 from tests.herd.world import give as give_in_herd
@@ -37,13 +33,6 @@ from tests.reviews.world import a_review, decides, rows
 
 Enter = Callable[[str], Client]
 READ = ("SELECT_TABLE",)
-
-
-def used(name: str, node: Node, action: str = "read") -> None:
-    """A job reports that somebody used an object two days ago."""
-    at = timezone.now() - timedelta(days=2)
-    use = ReportedUse(people.ensure("user", name), node, action, True, at)
-    uses.take(node.realm_id, people.ensure("service", "nightly"), f"{name} {node.id}", [use])
 
 
 def orders() -> Node:
@@ -63,7 +52,7 @@ LOST = "could no longer read shop.sales.orders"
 def ana(shop: Node) -> Node:
     """Ana reads orders by a direct grant, and did."""
     grants.add(GrantRequest(orders(), (a_person("ana"),), READ), by=acting("olivia"))
-    used("ana", orders())
+    a_use("ana", orders())
     return shop
 
 
@@ -86,13 +75,13 @@ def test_a_member_s_removal_names_what_would_be_refused(ana: Node, signed_in: En
 
 
 def test_handing_over_names_what_would_be_refused(shop: Node, signed_in: Enter) -> None:
-    used("olivia", orders())
+    a_use("olivia", orders())
     address = f"/owners/hand-over?of=user:olivia&in={shop.id}"
     assert LOST in page(signed_in("marek"), address, who="user:ana", step="look")
 
 
 def test_roles_for_a_person_name_the_refusals_that_would_end(shop: Node, signed_in: Enter) -> None:
-    used("ana", orders())
+    a_use("ana", orders())
     role = the("role", "sales_read")
     looked = page(signed_in("marek"), f"/people/{a_person('ana').pk}/roles", role=role.id, step="look")
     assert "could read shop.sales.orders" in looked
@@ -131,7 +120,7 @@ def test_a_grant_that_ends_is_its_holder_s_or_its_role_s(ana: Node) -> None:
 def test_a_herd_s_forms_name_what_would_be_refused(db: None, signed_in: Enter) -> None:
     herd = make_herd()
     give_in_herd("ana", "SALES", "READ", "WRITE")
-    used("ana", the_namespace("SALES"))
+    a_use("ana", the_namespace("SALES"))
     admin, lost = signed_in("admin"), "could no longer read SALES"
     assert lost in page(admin, f"/herds/{herd.id}/users/remove?id=ana")
     grid = f"/namespaces/{the_namespace('SALES').id}"
@@ -150,11 +139,11 @@ def test_a_cdap_s_forms_name_what_would_be_refused(db: None, signed_in: Enter) -
     give_in_cdap(root, "dataset:ns1.orders", "admin", "ADMIN")
     there = entities.found(root, text("dataset:ns1.orders"))
     assert there is not None
-    used("ana", there)
+    a_use("ana", there)
     admin, lost = signed_in("admin"), "could no longer read ns1.orders"
     base = f"/instances/{root.id}"
     assert lost in page(admin, f"{base}/revoke?text=dataset:ns1.orders&who=user:ana")
     assert lost in page(admin, f"{base}/entities/delete?text=dataset:ns1.orders")
-    used("bo", there)
+    a_use("bo", there)
     looked = page(admin, f"{base}/grant", step="look", text="dataset:ns1.*", who="user:bo", may="READ")
     assert "could read ns1.orders" in looked

@@ -11,26 +11,17 @@ from accounts import people
 from accounts.models import User
 from authzsite.demo import world
 from catalog.nodes import Node
-from policies.analytics import hints, uses
+from policies.analytics import hints
 from policies.analytics.pipelines import control, running
-from policies.analytics.uses import ReportedUse
 from policies.authority import OPERATOR
 from policies.models import Grant, PipelineRun
-from tests.factories import acting, the
+from tests.factories import a_use, acting, the
 from tests.pipelines.test_hints import all_of
 from tests.policies.conftest import shop
 from tests.requests.test_demo import a_demo
 
 __all__ = ["shop"]
 ORDERS = ("table", "shop.sales.orders")
-
-
-def used(name: str, days: int, *, action: str = "read", on: tuple[str, str] = ORDERS) -> None:
-    """A job told that somebody did it so many days ago."""
-    person, node = people.ensure("user", name), the(*on)
-    at = timezone.now() - timedelta(days=days)
-    reporter = people.ensure("service", "etl")
-    uses.take(node.realm_id, reporter, f"run-{name}-{days}", [ReportedUse(person, node, action, True, at)])
 
 
 def found(root: Node, kind: str) -> list[tuple[str, str]]:
@@ -48,7 +39,7 @@ def found(root: Node, kind: str) -> list[tuple[str, str]]:
 
 def test_a_grant_that_nobody_uses_is_found_and_vanishes_when_it_is_taken_back(shop: Node) -> None:
     assert found(shop, "unused_grant") == []  # nobody told of any use, so nothing is known
-    used("marek", 40)
+    a_use("marek", the(*ORDERS), days=40, by="etl")
     assert found(shop, "unused_grant") == [
         ("sales", "sales_read"),
         ("sales", "sales_read"),
@@ -64,9 +55,9 @@ def test_a_grant_that_nobody_uses_is_found_and_vanishes_when_it_is_taken_back(sh
 
 
 def test_used_again_it_is_no_hint(shop: Node) -> None:
-    used("marek", 40)
+    a_use("marek", the(*ORDERS), days=40, by="etl")
     assert ("sales", "sales_read") in found(shop, "unused_grant")
-    used("mia", 1)
+    a_use("mia", the(*ORDERS), days=1, by="etl")
     assert found(shop, "unused_grant") == []
 
 
@@ -84,7 +75,7 @@ def test_the_demo_has_something_to_take_back(db: None) -> None:
 
 
 def test_what_was_dismissed_does_not_come_back(shop: Node) -> None:
-    used("marek", 40)
+    a_use("marek", the(*ORDERS), days=40, by="etl")
     found(shop, "unused_grant")
     [told] = [item for item in all_of(shop, OPERATOR, kind="unused_grant") if item.node.name == "shop"]
     hints.dismiss(told.row.pk, by=acting("marek"), reason="Everybody starts here")

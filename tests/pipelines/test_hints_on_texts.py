@@ -11,15 +11,14 @@ from django.utils import timezone
 from accounts import people
 from catalog.nodes import Node
 from lakewarden.law.dialects.cdap.authorizable import parse
-from policies.analytics import hint_words, hints, uses
+from policies.analytics import hint_words, hints
 from policies.analytics.pipelines import control, running
-from policies.analytics.uses import ReportedUse
 from policies.authority import OPERATOR
 from policies.errors import Conflict
 from policies.models import Grant, PipelineRun
 from policies.services import patterns
 from tests.cdap.world import a_cdap, give
-from tests.factories import acting, the, under
+from tests.factories import a_use, acting, the, under
 from tests.pipelines.test_hints import all_of
 
 READS = "dataset:sales.orders ana READ"
@@ -36,10 +35,7 @@ def world(db: None) -> Callable[..., Node]:
         for text, holder, privilege in map(str.split, given):
             give(root, text, holder, privilege)
         who, action, name = used.split()
-        person = people.ensure("user", who)
-        at = timezone.now() - timedelta(days=40)
-        told = [ReportedUse(person, the("dataset", name, realm="cdap"), action, True, at)]
-        uses.take(root.realm_id, people.ensure("service", "etl"), "run", told)
+        a_use(who, the("dataset", name, realm="cdap"), days=40, action=action, by="etl")
         return root
 
     return build

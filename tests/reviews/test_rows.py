@@ -10,8 +10,6 @@ from django.utils import timezone
 
 from accounts import people
 from catalog.nodes import Node
-from policies.analytics import uses
-from policies.analytics.uses import ReportedUse
 from policies.errors import Invalid, Refused
 from policies.models import Review, ReviewRow, ReviewSeat, Use
 from policies.reviews import advice, completion, consequences, management, start
@@ -20,7 +18,7 @@ from policies.reviews.campaign_plans import Plan, Scope, Stage
 from policies.separation.sides import Side
 from policies.services import accounts, grants, members, roles, separation
 from policies.services.grants import GrantRequest
-from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
+from tests.factories import AUTHORITY, BY, a_person, a_role, a_use, acting, admit, the
 from tests.reviews.world import a_review, acts, can_sign_in, person, rows
 
 ORDERS = "shop.sales.orders"
@@ -116,15 +114,10 @@ def test_what_changed_since_the_last_review_comes_first(given: Node) -> None:
     assert {row.rank for name, row in found.items() if name in changed} == {ReviewRow.Rank.CHANGED}
 
 
-def used(name: str, days: int, action: str = "read") -> None:
-    one = ReportedUse(person(name), the("table", ORDERS), action, True, timezone.now() - timedelta(days=days))
-    uses.take(the("metalake").realm_id, person("service:etl"), f"run {days}", [one])
-
-
 def test_the_last_use_of_it_by_whom_it_reaches(given: Node) -> None:
-    used("mia", 3)
-    used("mia", 40)
-    used("ana", 200)
+    a_use("mia", the("table", ORDERS), days=3, by="etl")
+    a_use("mia", the("table", ORDERS), days=40, by="etl")
+    a_use("ana", the("table", ORDERS), days=200, by="etl")
     found = rows(a_review(the("metalake"), by="marek"))
     now = timezone.now()
     ago = {name: row.last_used and (now - row.last_used).days for name, row in found.items()}

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import timedelta
 
 from django.test import Client
-from django.utils import timezone
 
 from accounts import people
 from catalog.nodes import Node
-from policies.analytics import uses
-from policies.analytics.uses import ReportedUse
 from policies.record import access_log
-from tests.factories import the
+from tests.factories import a_use, the
 
 Enter = Callable[[str], Client]
-
-
-def used(name: str, *, days: int = 2) -> None:
-    node, at = the("table", "shop.sales.orders"), timezone.now() - timedelta(days=days)
-    etl = people.ensure("service", "nightly")
-    use = ReportedUse(people.ensure("user", name), node, "read", True, at)
-    uses.take(node.realm_id, etl, f"{name} {days}", [use])
 
 
 def text_of(client: Client, address: str) -> str:
@@ -36,11 +25,11 @@ def test_taking_a_role_names_the_uses_that_it_would_refuse(shop: Node, signed_in
     address = f"/roles/{role}/unassign?who=group:analysts"
     quiet = text_of(signed_in("marek"), address)
     assert "No reported use" in quiet and "Jobs report their use of 0 of" in quiet
-    used("mia")
+    a_use("mia", the("table", "shop.sales.orders"), days=2)
     page = text_of(signed_in("marek"), address)
     assert "could no longer read shop.sales.orders" in page
     assert "Used in 1 run" in page and "Reported by nightly" in page
-    used("mia", days=200)
+    a_use("mia", the("table", "shop.sales.orders"), days=200)
     assert "Used in 1 run" in text_of(signed_in("marek"), address)
 
 

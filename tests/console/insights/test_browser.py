@@ -14,16 +14,14 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from accounts.people import ensure
 from catalog.nodes import Node
-from policies.analytics import hints, uses
+from policies.analytics import hints
 from policies.analytics.pipelines import effective_access, running
-from policies.analytics.uses import ReportedUse
 from policies.models import Hint, PipelineRun
 from tests.console.insights.test_pages import run
 from tests.console.screens import LOOKS, faults_of
 from tests.console.test_browser import can_read, site, visit
-from tests.factories import acting, the
+from tests.factories import a_use, acting, the
 
 __all__ = ["site", "visit"]
 pytestmark = pytest.mark.browser
@@ -31,12 +29,10 @@ Visit = Callable[..., Any]
 SPARK = pytest.param("spark", marks=(pytest.mark.slow, pytest.mark.spark, pytest.mark.timeout(900)))
 
 
-def a_use() -> Node:
-    """That reports of uses cover the realm: Marek read orders forty days ago, and nobody else anything."""
-    root, when = the("metalake"), timezone.now() - timedelta(days=40)
-    told = ReportedUse(ensure("user", "marek"), the("table", "shop.sales.orders"), "read", True, when)
-    uses.take(root.realm_id, ensure("service", "etl"), "run-1", [told])
-    return root
+def covered() -> Node:
+    """A realm that reports of uses cover: Marek read orders forty days ago, and nobody else anything."""
+    a_use("marek", the("table", "shop.sales.orders"), days=40, by="etl")
+    return the("metalake")
 
 
 @contextmanager
@@ -78,7 +74,7 @@ def test_a_hint_is_followed_and_the_pair_is_gone_from_the_next_run(
     settings.SPARK_MASTER = "local[2]"
     if where == "spark":
         monkeypatch.setattr(effective_access, "SMALL", -1)
-    a_use()
+    covered()
     marek = visit("marek")
     ran_from(marek, "Effective access")
     before = pairs(marek)
@@ -110,7 +106,7 @@ def test_a_hint_is_followed_and_the_pair_is_gone_from_the_next_run(
 
 
 def test_a_run_is_started_and_read_of_without_scripts(visit: Visit) -> None:
-    a_use()
+    covered()
     page = visit("marek", scripts=False)
     page.goto("/pipelines")
     page.get_by_role("button", name="Start Effective access of demo").click()
@@ -122,7 +118,7 @@ def test_a_run_is_started_and_read_of_without_scripts(visit: Visit) -> None:
 
 
 def rooms_with_something() -> tuple[str, ...]:
-    root = a_use()
+    root = covered()
     row = run(root, "effective_access")
     PipelineRun.objects.update(ended=timezone.now() - timedelta(days=3))
     run(root, "unused_grants")

@@ -16,11 +16,9 @@ from django.utils.html import escape
 
 from accounts import people
 from catalog.nodes import Node
-from policies.analytics import uses
-from policies.analytics.uses import ReportedUse
 from policies.models import Change, Event, Grant, Hint
 from tests.console.insights.test_pages import reviewing, run, text
-from tests.factories import the
+from tests.factories import a_use, the
 from tests.pipelines.test_hints import a_hint
 from tests.policies.superuser import past_triggers
 
@@ -35,9 +33,7 @@ DATA: dict[str, Any] = {
 def unused(shop: Node) -> Hint:
     """Nobody uses what role sales_read gives on schema sales: only Marek read it, by another way."""
     people.make_account("olivia")
-    when = timezone.now() - timedelta(days=40)
-    told = ReportedUse(people.ensure("user", "marek"), the("table", "shop.sales.orders"), "read", True, when)
-    uses.take(shop.realm_id, people.ensure("service", "etl"), "run-1", [told])
+    a_use("marek", the("table", "shop.sales.orders"), days=40, by="etl")
     run(shop, "unused_grants")
     return Hint.objects.get(kind="unused_grant", privilege="SELECT_TABLE")
 

@@ -4,24 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from datetime import timedelta
 from html import unescape
 
 import pytest
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
-from django.utils import timezone
 
 from authzsite.console.kit.display import words
 from catalog.nodes import Node
-from policies.analytics import uses
-from policies.analytics.uses import ReportedUse
 from policies.models import Review, ReviewRow, Use
 from policies.reviews import row_members
 from policies.services import grants, members, roles
 from policies.services.grants import GrantRequest
-from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
+from tests.factories import AUTHORITY, BY, a_person, a_role, a_use, acting, admit, the
 from tests.markup import markup
 from tests.reviews.world import a_review, can_sign_in, person, rows
 
@@ -29,16 +25,6 @@ Enter = Callable[[str], Client]
 ORDERS = "shop.sales.orders"
 HEARD = {"HTTP_HX_REQUEST": "true"}
 TAGS = re.compile(r"<[^>]+>")
-
-
-def used(name: str, days: int) -> None:
-    at = timezone.now() - timedelta(days=days)
-    uses.take(
-        the("metalake").realm_id,
-        person("service:etl"),
-        f"{name} {days}",
-        [ReportedUse(person(name), the("table", ORDERS), "read", True, at)],
-    )
 
 
 @pytest.fixture
@@ -51,9 +37,9 @@ def buyers(shop: Node) -> Review:
     admit(shop, "bea", "carla", "dan", "group:buyers")
     wish = GrantRequest(the("table", ORDERS), (person("group:buyers"),), ("SELECT_TABLE",), way=False)
     grants.add(wish, by=acting("olivia"))
-    used("bea", 3)
-    used("carla", 200)
-    used("eve", 1)
+    a_use("bea", the("table", ORDERS), days=3, by="etl")
+    a_use("carla", the("table", ORDERS), days=200, by="etl")
+    a_use("eve", the("table", ORDERS), days=1, by="etl")
     return a_review()
 
 
@@ -122,7 +108,7 @@ def test_of_a_role_its_holders_by_groups_too(shop: Node) -> None:
     a_role(shop, "buying", f"allow SELECT_TABLE on table {ORDERS}")
     for name in ("group:buyers", "carla", "dan"):
         roles.assign(the("role", "buying"), person(name), by=BY, authority=AUTHORITY)
-    used("bea", 2)
+    a_use("bea", the("table", ORDERS), days=2, by="etl")
     found = rows(a_review(by="marek", roles=(the("role", "buying"),)))
     rule = found[f"role:buying {ORDERS}"]
     people = list(row_members.people_of(rule).order_by("name"))

@@ -16,8 +16,7 @@ from policies.models import Assignment
 from policies.policy_files import document
 from policies.policy_files.statements import of_realm
 from tests.console.test_forms import hidden
-from tests.console.test_replay_in_plans import used
-from tests.factories import the
+from tests.factories import a_use, the
 
 Enter = Callable[[str], Client]
 
@@ -46,7 +45,7 @@ def held(role: str) -> set[str]:
 
 
 def test_an_uploaded_file_shows_its_removals_and_is_applied_as_seen(shop: Node, signed_in: Enter) -> None:
-    used("mia", the("table", "shop.sales.orders"))
+    a_use("mia", the("table", "shop.sales.orders"))
     text, marek = without(shop, "    holders:\n      - group:analysts\n"), signed_in("marek")
     body = looked(marek, shop, upload=SimpleUploadedFile("access.yaml", text.encode()))
     assert "group:analysts holds role sales_read" in body and "could no longer read" in body
