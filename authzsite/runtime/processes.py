@@ -18,6 +18,7 @@ import time
 import urllib.error
 import urllib.request
 from collections import deque
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -192,16 +193,8 @@ class Run:
     def _start_servers(self) -> None:
         var = self.environment.var
         if self.environment.database:
-            # its version in words. Raises Failed.
-            try:
-                with psycopg.connect(**dict(self.environment.database), connect_timeout=5) as connection:  # type: ignore[arg-type]
-                    version = connection.info.server_version
-            except psycopg.Error as refused:
-                raise Failed(f"DATABASE_URL: {' '.join(str(refused).split())}") from None
-            if version < OLDEST_POSTGRESQL:
-                raise Failed(f"DATABASE_URL: PostgreSQL {version // 10000} is too old; 14 or newer is needed")
-            try_database = f"PostgreSQL {version // 10000}"
-            say(f"  database  {try_database} from DATABASE_URL")
+            version = _try_database(self.environment.database)
+            say(f"  database  {version} from DATABASE_URL")
         else:
             self._start_server("database", "PostgreSQL 18", embedded.console_database(var))
         if self.environment.redis_url:
@@ -292,6 +285,18 @@ def _answers(address: str) -> bool:
     except OSError:
         return False
     return True
+
+
+def _try_database(settings: Mapping[str, object]) -> str:
+    """Its version in words.  Raises Failed where it does not answer or is too old."""
+    try:
+        with psycopg.connect(**dict(settings), connect_timeout=5) as connection:  # type: ignore[arg-type]
+            version = connection.info.server_version
+    except psycopg.Error as refused:
+        raise Failed(f"DATABASE_URL: {' '.join(str(refused).split())}") from None
+    if version < OLDEST_POSTGRESQL:
+        raise Failed(f"DATABASE_URL: PostgreSQL {version // 10000} is too old; 14 or newer is needed")
+    return f"PostgreSQL {version // 10000}"
 
 
 def _try_redis(url: str) -> None:

@@ -209,12 +209,12 @@ COMMANDS = (
 
 
 def table(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Rows in a frame, as CDAP prints them."""
-    lines = [
-        ["".join(char if char.isprintable() else "?" for char in cell) for cell in row]
-        for row in (head, *rows)
-    ]
-    wide = [max(len(line[at]) for line in lines) for at in range(len(head))]
-    frame = f"+{'=' * (sum(wide) + 3 * len(wide) - 1)}+"
-    drawn = ["".join(f"| {cell:{width}} " for cell, width in zip(line, wide)) + "|" for line in lines]
-    return "\n".join([frame, drawn[0], frame, *drawn[1:], frame])
+    """Rows in a frame, as CDAP prints them; what cannot be printed, such as an end of line, is a `?`."""
+    widths = [max(map(len, column)) for column in zip(head, *rows)]
+    frame = f"+{'=' * (sum(widths) + 3 * len(widths) - 1)}+"
+    lines = []
+    for row in (head, *rows):
+        printable = ["".join(char if char.isprintable() else "?" for char in cell) for cell in row]
+        cells = [f"| {text:{width}} " for text, width in zip(printable, widths)]
+        lines.append("".join(cells) + "|")
+    return "\n".join([frame, lines[0], frame, *lines[1:], frame])

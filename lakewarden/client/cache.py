@@ -54,6 +54,10 @@ class _Silence:
     cut_off: bool = False
     why: ConsoleError | None = None
     again: float = float("-inf")
+    """Not before then is the console asked again."""
+
+    def failed_again(self, why: ConsoleError, now: float) -> None:
+        self.failed, self.why, self.again = self.failed + 1, why, now + PAUSE
 
 
 class Cache:
@@ -256,14 +260,19 @@ class Cache:
             raise
         except ConsoleError as error:
             with self._lock:
-                silence = self._silence
-                silence.failed, silence.why, silence.again = silence.failed + 1, error, now + PAUSE
-                if silence.failed >= self.settings.failures and not silence.cut_off:
-                    silence.cut_off = True
-                    self._kept.clear()
-                    log.error("%s refreshes failed in a row: %s; %s", silence.failed, error, _REFUSING)
+                self._silence.failed_again(error, now)
+                if self._silence.failed >= self.settings.failures:
+                    self._cut_off()
             raise
         return self._keep(key, _Entry(found, now), forgotten)
+
+    def _cut_off(self) -> None:
+        """Refuse everything until a refresh succeeds."""
+        silence = self._silence
+        if not silence.cut_off:
+            silence.cut_off = True
+            self._kept.clear()
+            log.error("%s refreshes failed in a row: %s; %s", silence.failed, silence.why, _REFUSING)
 
     def _keep(self, key: Key, entry: _Entry, forgotten: int) -> _Entry:
         with self._lock:
@@ -271,13 +280,9 @@ class Cache:
                 log.info("the console answers again")
             self._silence = _Silence()
             self._floor[key] = entry.snapshot.revision
-            # hear of the realm's changes from now on, beside the thread that refreshes
             realm = key[0]
-            source = getattr(self._client, "changes", None)
-            wanted = self._thread is not None and not self._closed and self.settings.listen
-            if source is not None and wanted and realm not in self._listeners:
-                self._listeners[realm] = Listener(source, realm, self.heard).start()
-            if forgotten != self._forgotten or entry.snapshot.revision < self._heard.get(key[0], 0):
+            self._listen(realm)
+            if forgotten != self._forgotten or entry.snapshot.revision < self._heard.get(realm, 0):
                 # what was fetched before somebody wrote may be older than the write
                 return entry
             self._kept[key] = entry
@@ -287,7 +292,12 @@ class Cache:
                 size -= self._kept.popitem(last=False)[1].size
         return entry
 
-    # Silence
+    def _listen(self, realm: str) -> None:
+        """Hear of the realm's changes from now on, beside the thread that refreshes."""
+        source = getattr(self._client, "changes", None)
+        wanted = self._thread is not None and not self._closed and self.settings.listen
+        if source is not None and wanted and realm not in self._listeners:
+            self._listeners[realm] = Listener(source, realm, self.heard).start()
 
 
 _REFUSING = "everything is refused until one succeeds; mend the connection to the console"

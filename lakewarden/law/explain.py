@@ -425,26 +425,32 @@ def _rooted(ground: _Ground, test: Test, condition: Condition, way: Way) -> Node
 
 def _node(condition: Condition, ground: _Ground, way: Way | None) -> Node:
     if isinstance(condition, Atom):
-        known = ground.law.privileges.get(condition.name)
-        denials = ground.denials(condition)
-        rules = denials or ground.allows(condition)
-        key = rules[0].object if rules else getattr(ground.place(condition), "key", None)
-        return Node(
-            holds=ground.holds(condition),
-            kind=RIGHT if condition.kind in (HELD, BELOW) else condition.kind,
-            label=known.label if known else "Anything in it" if condition.kind == BELOW else condition.name,
-            privilege=known.code if known else "",
-            object=key,
-            object_type=next((level.type for level in ground.levels if level.key == key), ""),
-            name=ground.name(key),
-            rules=rules,
-            needed=(way is not None),
-            denied=bool(denials),
-        )
+        return _leaf(condition, ground, needed=way is not None)
     if isinstance(condition, All):
         children = tuple(_node(part, ground, way) for part in condition.parts)
         return Node(all(child.holds for child in children), "all", children=children, needed=way is not None)
     return _choice(condition, ground, way)
+
+
+def _leaf(atom: Atom, ground: _Ground, *, needed: bool) -> Node:
+    """One right with what gives or denies it; where nothing does, the object that it would have to be on."""
+    known = ground.law.privileges.get(atom.name)
+    other = "Anything in it" if atom.kind == BELOW else atom.name
+    denials = ground.denials(atom)
+    rules = denials or ground.allows(atom)
+    key = rules[0].object if rules else getattr(ground.place(atom), "key", None)
+    return Node(
+        holds=ground.holds(atom),
+        kind=RIGHT if atom.kind in (HELD, BELOW) else atom.kind,
+        label=known.label if known else other,
+        privilege=known.code if known else "",
+        object=key,
+        object_type=next((level.type for level in ground.levels if level.key == key), ""),
+        name=ground.name(key),
+        rules=rules,
+        needed=needed,
+        denied=bool(denials),
+    )
 
 
 def _choice(condition: AnyOf, ground: _Ground, way: Way | None) -> Node:

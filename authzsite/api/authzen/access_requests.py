@@ -142,16 +142,21 @@ def _check_denials(body: Body, caller: Mapping[str, str]) -> None:
         token = bodies.text(denial, "binding_token")
         if token:
             question = read_question({"subject": caller, **body, **item})
-            try:
-                bound = signing.loads(token, salt=DENIAL, max_age=FRESH)
-            except signing.SignatureExpired:
-                raise DraftProblem(
-                    400, "expired_denial", "The denial is too old; ask again whether it is allowed."
-                ) from None
-            except signing.BadSignature:
-                raise DraftProblem(400, "invalid_denial_binding", "The denial was not made here.") from None
-            if (len(items) == 1) and bound != _bound(question):
-                raise DraftProblem(400, "invalid_denial_binding", "The denial is one of another question.")
+            _check_denial(token, question, alone=len(items) == 1)
+
+
+def _check_denial(token: str, question: Question, *, alone: bool) -> None:
+    """A denial of several questions is bound to none of them alone."""
+    try:
+        bound = signing.loads(token, salt=DENIAL, max_age=FRESH)
+    except signing.SignatureExpired:
+        raise DraftProblem(
+            400, "expired_denial", "The denial is too old; ask again whether it is allowed."
+        ) from None
+    except signing.BadSignature:
+        raise DraftProblem(400, "invalid_denial_binding", "The denial was not made here.") from None
+    if alone and bound != _bound(question):
+        raise DraftProblem(400, "invalid_denial_binding", "The denial is one of another question.")
 
 
 def _task(seen: VisibleRequest, request: Request) -> dict[str, Any]:

@@ -67,18 +67,18 @@ class Runs(Call):
 def _program(realm: str, name: str) -> Node | None:
     """What of that name a realm can run, whatever its type is there."""
     known = realm_named(realm) if holdable(realm) else None
+    if known is None:
+        return None
     try:
         path = split_name(name)
     except BadName:
         return None
-    if known is None:
-        return None
     law, top = dialects.get(known.law), root(known)
-    types = [
-        type_ for type_ in law.types if jobs.EXECUTE in law.actions_for(type_) and not law.child_types(type_)
-    ]
-    if law.ignores_case:
-        found = [find_in_any_case(top, type_, path) for type_ in types]
-    else:
-        found = [find(ObjectRef(type_, realm, path)) for type_ in types]
-    return next(filter(None, found), None)
+    for type_ in law.types:
+        if jobs.EXECUTE not in law.actions_for(type_) or law.child_types(type_):
+            continue  # what holds programs, such as a namespace, is none itself
+        ref = ObjectRef(type_, realm, path)
+        found = find_in_any_case(top, type_, path) if law.ignores_case else find(ref)
+        if found is not None:
+            return found
+    return None

@@ -170,24 +170,23 @@ class Simulate(Call):
         caller, body = self.require_scope("check"), NewSimulation.read(request)
         top = visible_realm(body["realm"], caller.principal)
         changes = Reader(caller.principal, top).changes(body["changes"])
-        # only people who could make every one of the changes learn what they would do. Raises Refused.
+        # only people who could make every one of the changes learn what they would do;
         # many changes are about one role or object, and the right to change that is one
-        for change in {subject_of(change): change for change in changes}.values():
+        changed = {subject_of(change): change for change in changes}
+        for change in changed.values():
             authority_for(change, top, caller.actor())
-        questions = _questions(body["questions"], top, caller.principal)
-        simulation = Simulation(
-            top, changes, at=_moment(body["at"], changes), others=[who for who, _, _ in questions if who]
-        )
-        difference = Difference(
-            simulation, viewer=caller.principal, governed=governed(caller.principal, top) or frozenset()
-        )
+        cases = _questions(body["questions"], top, caller.principal)
+        others = [who for who, _, _ in cases if who]
+        simulation = Simulation(top, changes, at=_moment(body["at"], changes), others=others)
+        within = governed(caller.principal, top) or frozenset()
+        difference = Difference(simulation, viewer=caller.principal, governed=within)
         answer = {
             "realm": top.name,
             "revision": simulation.before.revision,
             "at": simulation.at.isoformat(),
             "decisions": [
                 _decided(simulation, asked, case)
-                for asked, case in zip(body["questions"], questions, strict=True)
+                for asked, case in zip(body["questions"], cases, strict=True)
             ],
             "difference": _difference(difference, body) if body["difference"] else None,
             "replay": replay_answer(Replay(difference, **body["replay"])) if body["replay"] else None,

@@ -102,14 +102,14 @@ class Shown:
     # One outcome
 
     def _outcome(self, effect: Effect, many: int) -> tuple[str, str]:
-        values = {
+        words_of = {
             "lose": self._lose,
             "gain": self._gain,
             "lacking": self._lack,
             "same": self._same,
             "denied": self._deny,
         }
-        return values[effect.kind](effect, many)
+        return words_of[effect.kind](effect, many)
 
     def _gain(self, effect: Effect, many: int) -> tuple[str, str]:
         if not effect.gains:

@@ -95,18 +95,7 @@ class NamespaceView(HerdChangeView):
         if not turns:
             return Plan(empty=_("Change a permission, and the preview shows who gains and who loses."))
         if not self.desk.may_review:
-            # for viewers who may give but not review: what is given, without what anybody has
-            name = form.grid.desk.node.name
-            lines = (
-                DiffLine(
-                    "gain",
-                    turn.holder.label,
-                    _("gets %(gives)s on %(name)s") % {"gives": labels(turn.gives), "name": name},
-                )
-                for turn in form.grid.turns
-            )
-            blind = Diff(tuple(lines))
-            return Plan(diff=blind)
+            return Plan(diff=_given_alone(self.desk.node.name, turns))
         told = EntryEffects(self.desk, turns, of_turns(self.desk.node, turns, now=self.desk.place.now))
         return Plan(tally=told.tally(), diff=told.diff(), sum=told.sum())
 
@@ -169,28 +158,40 @@ class NamespaceView(HerdChangeView):
     def page_context(self, form: GridForm) -> dict[str, Any]:
         if self.preview_only:
             return {}
-        post, grid = self.request.method == "POST", form.grid
+        posted, grid = self.request.method == "POST", form.grid
         preview = reverse("console:namespace_preview", args=[self.desk.node.id])
-        kept_ = {"q": grid.text, "after": grid.place_in_list.get("after", "")[:300]}
-        listing = urlencode({name: value for name, value in kept_.items() if value})
-        desk = self.desk
-        steps = Steps(desk)
-        asked = Filter(object=desk.node, kinds=timeline.ABOUT_ACCESS)
-        latest = history.page(asked, history.sight(desk.place.asker, [desk.herd]), limit=4).entries
-        below = {
-            "steps": steps.rows(),
-            "steps_done": steps.done,
-            "latest": timeline.timeline(timeline.rows(latest)[:6]),
-            "history_url": reverse("console:namespace_history", args=[desk.node.id]),
-        }
+        place_in_list = {"q": grid.text, "after": grid.place_in_list.get("after", "")[:300]}
+        listing = urlencode({name: value for name, value in place_in_list.items() if value})
         return {
             **head(self.desk, "namespace"),
-            "here": self.request.get_full_path() if post else self.get_success_url(),
+            "here": self.request.get_full_path() if posted else self.get_success_url(),
             "preview_url": f"{preview}?{listing}",
             **_grid(grid),
-            **below,
+            **_below(self.desk),
             "own": _own(self.desk),
         }
+
+
+def _given_alone(name: str, turns: Iterable[Turn]) -> Diff:
+    """What is given, without what anybody has: for viewers who may give but not review."""
+    lines = []
+    for turn in turns:
+        gets = _("gets %(gives)s on %(name)s") % {"gives": labels(turn.gives), "name": name}
+        lines.append(DiffLine("gain", turn.holder.label, gets))
+    return Diff(tuple(lines))
+
+
+def _below(desk: HerdContext) -> dict[str, Any]:
+    """What the page has below the grid: the steps to a first grant, and what happened last."""
+    steps = Steps(desk)
+    asked = Filter(object=desk.node, kinds=timeline.ABOUT_ACCESS)
+    latest = history.page(asked, history.sight(desk.place.asker, [desk.herd]), limit=4).entries
+    return {
+        "steps": steps.rows(),
+        "steps_done": steps.done,
+        "latest": timeline.timeline(timeline.rows(latest)[:6]),
+        "history_url": reverse("console:namespace_history", args=[desk.node.id]),
+    }
 
 
 def _known(turn: Turn) -> Turn:

@@ -36,17 +36,7 @@ def login_required(view: View) -> View:
     def guarded(request: Request, *args: Any, **kwargs: Any) -> HttpResponseBase:
         user: User | AnonymousUser = request.user
         if not isinstance(user, User):
-            if request.htmx and not form_resume.is_whole(request):
-                return note(request, "errors/part_signed_out.html", _on_from_here(request), status=401)
-            if request.method == "POST":
-                return sign_in_page(
-                    request,
-                    SignInForm(),
-                    next_=request.get_full_path(),
-                    packed=form_resume.pack(request),
-                    status=401,
-                )
-            return redirect(f"{reverse('console:sign_in')}?{urlencode({'next': request.get_full_path()})}")
+            return _let_sign_in(request)
         languages.speak(request, user)
         if user.principal_id is None:
             return page(request, "errors/unbound.html", status=403)
@@ -63,6 +53,17 @@ def login_required(view: View) -> View:
                 return redirect("console:object_history", id=past.id)
 
     return guarded
+
+
+def _let_sign_in(request: Request) -> HttpResponseBase:
+    """A note in a part of a page; a sign-in page that keeps a form; else the way there and back."""
+    here = request.get_full_path()
+    if request.htmx and not form_resume.is_whole(request):
+        return note(request, "errors/part_signed_out.html", _on_from_here(request), status=401)
+    if request.method == "POST":
+        packed = form_resume.pack(request)
+        return sign_in_page(request, SignInForm(), next_=here, packed=packed, status=401)
+    return redirect(f"{reverse('console:sign_in')}?{urlencode({'next': here})}")
 
 
 def _zone(name: str) -> Any:

@@ -110,6 +110,21 @@ class Doors:
     rooms: frozenset[str]
     waiting: Mapping[str, str] = field(default_factory=dict)
 
+    @classmethod
+    def of(cls, person: Principal) -> Doors:
+        """What is open to them now."""
+        circle = VisiblePrincipals(person)
+        owed = sum(item.open for item in worklist.owing(person))
+        waiting = visibility.waiting_for(person).order_by().values("pk")[: MOST_COUNTED + 1].count()
+        places = {place.code for place in EVERY}
+        rooms = EVERY_ROOM if circle.runs_the_site else EVERY_ROOM - FOR_ADMINS
+        if not looks_after_anything(circle):
+            places, rooms = places - FOR_CARERS, rooms - FOR_CARERS
+            if not owed and not worklist.reviews_for(person).exists():
+                places.discard("reviews")
+        counts = {"requests": counted(waiting), "reviews": words.number(owed) if owed else ""}
+        return cls(frozenset(places), rooms, counts)
+
     def shown(self) -> list[Place]:
         """The entries of the navigation, each with how much waits there."""
         return [self._of(place) for place in PLACES if place.code in self.places]
@@ -129,6 +144,14 @@ class Doors:
             return None
         made = (Tab(label, reverse(f"console:{code}"), code == room) for code, label in place.rooms)
         return Tabs(tuple(made), gettext("Parts of %(name)s") % {"name": place.name})
+
+
+def looks_after_anything(circle: VisiblePrincipals) -> bool:
+    """Whether anything is theirs to give, to watch or to run."""
+    if circle.runs_the_site or circle.gives_access:
+        return True
+    by = Actor(circle.asker, "console")
+    return any(overview.may_look(by, realm) for realm in circle.realms)
 
 
 def place_of(section: str) -> str:
@@ -154,23 +177,7 @@ class _Known:
             at, when, doors = self.by_person.get(person.pk, (-1, 0.0, NOBODYS))
         if at == revision and time.monotonic() - when < LASTS:
             return doors
-        circle = VisiblePrincipals(person)
-        owed = sum(item.open for item in worklist.owing(person))
-        waiting = visibility.waiting_for(person).order_by().values("pk")[: MOST_COUNTED + 1].count()
-        places = {place.code for place in EVERY}
-        rooms = EVERY_ROOM if circle.runs_the_site else EVERY_ROOM - FOR_ADMINS
-        # whether anything is theirs to give, to watch or to run
-        if circle.runs_the_site or circle.gives_access:
-            looks_after = True
-        else:
-            by = Actor(circle.asker, "console")
-            looks_after = any(overview.may_look(by, realm) for realm in circle.realms)
-        if not looks_after:
-            places, rooms = places - FOR_CARERS, rooms - FOR_CARERS
-            if not owed and not worklist.reviews_for(person).exists():
-                places.discard("reviews")
-        counts = {"requests": counted(waiting), "reviews": words.number(owed) if owed else ""}
-        doors = Doors(frozenset(places), rooms, counts)
+        doors = Doors.of(person)
         with self.lock:
             self.by_person[person.pk] = (revision, time.monotonic(), doors)
             self.by_person.move_to_end(person.pk)

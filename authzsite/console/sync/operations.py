@@ -50,6 +50,52 @@ DONE = {
 }
 
 
+class ShareField(WholeNumberField):
+    """A share per cent, with or without its sign."""
+
+    def to_python(self, value: Any) -> str:
+        return str(super().to_python(value)).removesuffix("%").strip()
+
+
+def _until(row: Backend) -> forms.Field:
+    return MomentField(
+        label=_("Until"),
+        required=False,
+        help_text=_("In %(zone)s. Empty until somebody resumes it.") % {"zone": words.zone()},
+        error_messages={"required": _("Give a date and a time, or none.")},
+    )
+
+
+def _rate(row: Backend) -> forms.Field:
+    return WholeNumberField(
+        label=_("Most changes a second"),
+        max_length=9,
+        required=False,
+        empty=0,
+        wrong=_("Give a whole number of changes a second, or none."),
+        initial=row.rate or "",
+        help_text=_("Rights and memberships, such as 50. Empty for no limit."),
+    )
+
+
+def _share(row: Backend) -> forms.Field:
+    never_held = _("A plan that takes from %(few)s people or fewer is never held; at 100 no plan is.") % {
+        "few": loss_limit.FEW
+    }
+    return ShareField(
+        label=_("Share of people who would lose something, per cent"),
+        max_length=4,
+        most=100,
+        wrong=_("Give a share of people from 0 to 100 per cent."),
+        initial=row.share,
+        help_text=_("Of all who have something there by ours. %(few)s") % {"few": never_held},
+    )
+
+
+FIELDS = {"pause": ("until", _until), "rate": ("rate", _rate), "share": ("share", _share)}
+"""What each operation asks for beside a reason: the field's name, and the field for a backend."""
+
+
 class OperateForm(ConsoleForm):
     """What an operation asks for beside a reason, and the plan that was looked at."""
 
@@ -59,41 +105,10 @@ class OperateForm(ConsoleForm):
 
     def __init__(self, data: Any = None, *, operation: str, row: Backend, **kwargs: Any) -> None:
         super().__init__(data, **kwargs)
-        help_text = _("In %(zone)s. Empty until somebody resumes it.") % {"zone": words.zone()}
-        wrong = {"required": _("Give a date and a time, or none.")}
-        until = MomentField(label=_("Until"), required=False, help_text=help_text, error_messages=wrong)
-        rate = WholeNumberField(
-            label=_("Most changes a second"),
-            max_length=9,
-            required=False,
-            empty=0,
-            wrong=_("Give a whole number of changes a second, or none."),
-            initial=row.rate or "",
-            help_text=_("Rights and memberships, such as 50. Empty for no limit."),
-        )
-        few = _("A plan that takes from %(few)s people or fewer is never held; at 100 no plan is.") % {
-            "few": loss_limit.FEW
-        }
-        share = ShareField(
-            label=_("Share of people who would lose something, per cent"),
-            max_length=4,
-            most=100,
-            wrong=_("Give a share of people from 0 to 100 per cent."),
-            initial=row.share,
-            help_text=_("Of all who have something there by ours. %(few)s") % {"few": few},
-        )
-        fields = {"pause": ("until", until), "rate": ("rate", rate), "share": ("share", share)}
-        if operation in fields:
-            name, field = fields[operation]
-            self.fields[name] = field
+        if operation in FIELDS:
+            name, field_of = FIELDS[operation]
+            self.fields[name] = field_of(row)
             self.order_fields(self.field_order)
-
-
-class ShareField(WholeNumberField):
-    """A share per cent, with or without its sign."""
-
-    def to_python(self, value: Any) -> str:
-        return str(super().to_python(value)).removesuffix("%").strip()
 
 
 class OperateView(ChangeView):

@@ -112,7 +112,7 @@ def lines_of(rows: Iterable[SyncRun]) -> list[RunLine]:
         RunLine(
             words.moment(run.started),
             reverse("console:sync_run", args=[run.pk]),
-            _told(run),
+            _progress(run),
             _("%(removed)s of %(removals)s")
             % {"removed": words.number(run.removed), "removals": words.number(run.removals)}
             if run.removals
@@ -123,7 +123,7 @@ def lines_of(rows: Iterable[SyncRun]) -> list[RunLine]:
     ]
 
 
-def _told(run: SyncRun) -> str:
+def _progress(run: SyncRun) -> str:
     if not run.total:
         return _("Nothing to do")
     if not run.done:
@@ -134,12 +134,12 @@ def _told(run: SyncRun) -> str:
     }
 
 
-def _told_inside(run: SyncRun) -> str:
+def _progress_inside(run: SyncRun) -> str:
     """The same within a sentence."""
     if not run.total:
         return _("nothing to do")
     if not run.done:
-        return _told(run)
+        return _progress(run)
     return _("applied %(applied)s of %(total)s") % {
         "applied": words.number(run.applied),
         "total": words.number(run.total),
@@ -166,15 +166,15 @@ def step_of(item: SyncItem, row: Backend, *, may_retry: bool = False) -> Step:
         note = f"{note} {NEXT.get(item.error_kind, '')}"
     failed = item.state == SyncItem.State.FAILED
     retry = reverse("console:sync_retry", args=[item.run_id, item.pk]) if failed and may_retry else ""
-    return Step(State(kind, _(word)), _said(item), note.strip(), item.removes > 0, retry)
+    return Step(State(kind, _(word)), _step_words(item), note.strip(), item.removes > 0, retry)
 
 
-def _said(item: SyncItem) -> str:
+def _step_words(item: SyncItem) -> str:
     """Take Read on sales.orders from role sales_read; ana joins role browse."""
     role = item.label or item.role
     what: dict[str, Any] = item.what
     rights = _rights(what.get("rights", ()), what.get("many", 0))
-    values = {
+    sentences = {
         "make_role": _("Make a role for %(role)s") % {"role": role},
         "drop_role": _("Drop the role for %(role)s") % {"role": role},
         "give": _("Give %(rights)s to %(role)s") % {"rights": rights, "role": role},
@@ -182,7 +182,7 @@ def _said(item: SyncItem) -> str:
         "take_foreign": _("Take %(rights)s from %(person)s, given by %(part)s")
         % {"rights": rights, "person": item.person, "part": what.get("grantor") or _("somebody")},
     }
-    return values.get(item.step) or _moves(item.person, what.get("joins", ()), what.get("leaves", ()))
+    return sentences.get(item.step) or _moves(item.person, what.get("joins", ()), what.get("leaves", ()))
 
 
 def _moves(person: str, joins: Sequence[str], leaves: Sequence[str]) -> str:
@@ -220,7 +220,7 @@ def run_page(run: SyncRun, row: Backend, *, may_retry: bool) -> dict[str, Any]:
         "lead": _("%(row)s; %(told)s; %(ended)s; at revision %(revision)s.")
         % {
             "row": row,
-            "told": _told_inside(run),
+            "told": _progress_inside(run),
             "ended": ended,
             "revision": words.number(run.revision),
         },

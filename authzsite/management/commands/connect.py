@@ -30,19 +30,18 @@ class Command(OperatorCommand):
         )
 
     def run(self, *, place: str, kind: str, url: str, mode: str, share: str, **_: Any) -> None:
-        realm, slash, catalog = place.partition("/")
         known = kinds.get(kind)
-        if not realm or bool(slash) is not bool(catalog) or bool(catalog) is known.whole_realm:
+        realm, slash, catalog = place.partition("/")
+        is_catalog, whole = bool(realm and slash and catalog), bool(realm and not slash)
+        if not (whole if known.whole_realm else is_catalog):
             raise BadName(f"`{place}` is no {'REALM' if known.whole_realm else 'REALM/CATALOG'}")
         real_url = filled_in(url)
         check_allowed(known, real_url)
         root = realm_root(realm)
-        # what a try of the connection found; ends the command when it does not answer
         found = tried(kind, real_url, realm=realm, beside_us=bool(share))
         if not found.reached:
-            self.fail(
-                f"nothing is connected: {'; '.join(finding.text for finding in found.findings)}", code=1
-            )
+            problems = "; ".join(finding.text for finding in found.findings)
+            self.fail(f"nothing is connected: {problems}", code=1)
         for finding in found.findings:
             self.stdout.write(f"{'ok' if finding.ok else 'look'}: {finding.text}")
         row = registration.connect(

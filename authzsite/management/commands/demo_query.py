@@ -28,12 +28,11 @@ class Command(BaseCommand):
         try:
             self.ask(shop.ensure(settings.VAR).url_for(user), query)
         except psycopg.Error as refused:
-            in_one_line = (
-                f"{refused.diag.message_primary} ({refused.sqlstate})"
-                if refused.diag.message_primary
-                else str(refused).split("FATAL:")[-1].strip().splitlines()[0]
-            )
-            self.refuse(f"{user}: {in_one_line}")
+            if said := refused.diag.message_primary:
+                self.refuse(f"{user}: {said} ({refused.sqlstate})")
+            # a login that is refused has no such message, but a text of several lines
+            last = str(refused).split("FATAL:")[-1].strip()
+            self.refuse(f"{user}: {last.splitlines()[0]}")
         except (CannotStart, ValueError) as failed:
             self.refuse(str(failed))
 
@@ -43,21 +42,24 @@ class Command(BaseCommand):
             if asked.description is None:
                 self.stdout.write(asked.statusmessage or "done")
                 return
-            rows = asked.fetchmany(MOST_ROWS)
             names = [column.name for column in asked.description]
-            cells = [list(names), *([_cell(value) for value in row] for row in rows)]
-            widths = [max(len(line[place]) for line in cells) for place in range(len(names))]
-            lines = [
-                "  ".join(text.ljust(width) for text, width in zip(line, widths, strict=True)).rstrip()
-                for line in cells
-            ]
-            table = "\n".join([lines[0], "  ".join("-" * width for width in widths), *lines[1:]])
-            self.stdout.write(table)
+            rows = [[_cell(value) for value in row] for row in asked.fetchmany(MOST_ROWS)]
+            self.stdout.write(_table(names, rows))
             self.stdout.write(_count(len(rows), asked.rowcount))
 
     def refuse(self, line: str) -> None:
         self.stderr.write(line)
         sys.exit(1)
+
+
+def _table(names: list[str], rows: list[list[str]]) -> str:
+    """The rows below their names, each column as wide as the widest of its cells."""
+    widths = [max(map(len, column)) for column in zip(names, *rows, strict=True)]
+    lines = []
+    for cells in (names, ["-" * width for width in widths], *rows):
+        padded = (cell.ljust(width) for cell, width in zip(cells, widths, strict=True))
+        lines.append("  ".join(padded).rstrip())
+    return "\n".join(lines)
 
 
 def _cell(value: object) -> str:

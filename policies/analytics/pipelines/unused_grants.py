@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -121,14 +121,8 @@ def _hint(work: RunContext, found: Found) -> Hint:
 def _awake(work: RunContext, found: Iterator[Found]) -> Iterator[Found]:
     """The hints, but for those about people who sleep and yet signed in lately or are new here."""
     found_all = list(found)
-    asleep = [item for item in found_all if item.kind.startswith("dormant")]
-    # since when each belongs to the realm; who is new had no time to do anything. Two queries.
-    people = [item.holder for item in asleep if item.holder]
-    rows = RealmMember.objects.open().filter(realm=work.place.realm_id, principal__in=people)
-    opened = dict(rows.values_list("principal").annotate(first=Min("opened")))
-    at = dict(Change.objects.filter(revision__in=opened.values()).values_list("revision", "at"))
-    members_since = {person: at[revision] for person, revision in opened.items() if revision in at}
-    seen, since = _seen({item.holder for item in asleep if item.holder}), members_since
+    people = {item.holder for item in found_all if item.holder and item.kind.startswith("dormant")}
+    seen, since = _seen(people), _members_since(work, people)
     lately = work.now - timedelta(days=WINDOW)
     for item in found_all:
         if not item.kind.startswith("dormant"):
@@ -140,6 +134,14 @@ def _awake(work: RunContext, found: Iterator[Found]) -> Iterator[Found]:
             yield item._replace(
                 data={**item.data, "why": _why(item.data, able=able, last=last, now=work.now).as_data()}
             )
+
+
+def _members_since(work: RunContext, people: Collection[int]) -> dict[int, datetime]:
+    """Since when each belongs to the realm; who is new had no time to do anything.  Two queries."""
+    rows = RealmMember.objects.open().filter(realm=work.place.realm_id, principal__in=people)
+    opened = dict(rows.values_list("principal").annotate(first=Min("opened")))
+    at = dict(Change.objects.filter(revision__in=opened.values()).values_list("revision", "at"))
+    return {person: at[revision] for person, revision in opened.items() if revision in at}
 
 
 def _why(data: Mapping[str, Any], *, able: bool, last: datetime | None, now: datetime) -> Said:
