@@ -9,7 +9,7 @@ from catalog.nodes import Node, on_or_below
 from lakewarden.law import dialects
 from policies.data_views import objects as data_views_objects
 from policies.data_views.pinned import Keys, Pin, Range
-from policies.decisions.lookups.access import Access, AccessMap, Path
+from policies.decisions.lookups.access import Access, AccessMap
 
 FILTERS = frozenset({"principal", "type"})
 SCANNED = 40
@@ -47,6 +47,7 @@ def rows(
 
 def _row(access: Access, node: Node) -> dict[str, Any]:
     order = dialects.get(node.kind).actions_for(node.type)
+    ways = [path.rule.via for path in access.paths if path.rule.allow and path.rule.via and not path.direct]
     return {
         "type": node.type,
         "object": node.ref.id,
@@ -54,11 +55,5 @@ def _row(access: Access, node: Node) -> dict[str, Any]:
         "actions": [name for name in order if name in access.can],
         "owner": access.owns,
         "direct": any(path.direct for path in access.paths),
-        "via": sorted(
-            {_way(path) for path in access.paths if path.rule.allow and path.rule.via and not path.direct}
-        ),
+        "via": sorted({" > ".join(f"{station.kind}:{station.name}" for station in way) for way in ways}),
     }
-
-
-def _way(path: Path) -> str:
-    return " > ".join(f"{station.kind}:{station.name}" for station in path.rule.via)

@@ -63,15 +63,17 @@ def rows(
     pin: Pin, seen: Q, within: Range, where: Mapping[str, Collection[str]], limit: int
 ) -> tuple[list[dict[str, Any]], Keys | None]:
     """A page of objects.  Four queries."""
-    found = placed(pin, within).filter(seen)
+    found, ownership = placed(pin, within).filter(seen), Ownership.objects.as_of(pin.revision).within(pin.at)
     if "type" in where:
         found = found.filter(type__in=where["type"])
     if "owner" in where:
-        found = found.filter(securable__in=_owned(pin, where["owner"]))
+        owned = ownership.filter(called("owner", where["owner"]))
+        found = found.filter(securable__in=owned.values("securable"))
     page = list(found[: limit + 1])
-    more = page[limit - 1].securable_id if len(page) > limit else None
-    nodes, owners = standing(pin, page[:limit]), _owners(pin, [item.securable_id for item in page[:limit]])
-    told = [_row(nodes[place.securable_id], owners, place) for place in page[:limit]]
+    more, page = page[limit - 1].securable_id if len(page) > limit else None, page[:limit]
+    owning = ownership.filter(securable__in=[place.securable_id for place in page]).select_related("owner")
+    nodes, owners = standing(pin, page), {row.securable_id: str(row.owner) for row in owning}
+    told = [_row(nodes[place.securable_id], owners, place) for place in page]
     return told, (more,) if more else None
 
 
@@ -84,16 +86,6 @@ def _row(node: Node, owners: Mapping[int, str], place: Placement) -> dict[str, A
         "owner": owners.get(node.id),
         "since": place.opened,
     }
-
-
-def _owners(pin: Pin, ids: Collection[int]) -> dict[int, str]:
-    found = Ownership.objects.as_of(pin.revision).within(pin.at).filter(securable__in=ids)
-    return {row.securable_id: str(row.owner) for row in found.select_related("owner")}
-
-
-def _owned(pin: Pin, owners: Iterable[str]) -> QuerySet[Ownership, Any]:
-    found = Ownership.objects.as_of(pin.revision).within(pin.at).filter(called("owner", owners))
-    return found.values("securable")
 
 
 def called(field: str, texts: Iterable[str]) -> Q:

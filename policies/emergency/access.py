@@ -258,7 +258,8 @@ def denials(person: Principal, node: Node, codes: Sequence[str], now: datetime) 
 
 
 def _tell(row: Emergency, node: Node) -> None:
-    code, name = TO_WRITE if _writes(row) else TO_READ, node.ref.full_name or node.name
+    reads = tuple(row.privileges) == privileges(node, READ)
+    code, name = TO_READ if reads else TO_WRITE, node.ref.full_name or node.name
     notices.tell(
         watchers(row, node),
         OPENED,
@@ -269,11 +270,6 @@ def _tell(row: Emergency, node: Node) -> None:
         until=row.until,
         urgent=True,
     )
-
-
-def _writes(row: Emergency) -> bool:
-    node = node_of(row.securable_id)
-    return node is not None and tuple(row.privileges) != privileges(node, READ)
 
 
 def watchers(row: Emergency, node: Node) -> list[Principal]:

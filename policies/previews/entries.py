@@ -131,7 +131,9 @@ class Foretelling:
         )
 
     def _new(self, turn: Turn, person: Principal) -> Iterable[Rule]:
-        via = () if turn.holder == person or turn.holder is person else _via(turn.holder)
+        holder = turn.holder
+        is_own = holder == person or holder is person
+        via = () if is_own else (Station("pattern", holder.name, holder.pk or 0),)
         return (Rule(self.node.id, code, True, via) for code in turn.gives)
 
     def _held(self, slice_: Slice) -> frozenset[str]:
@@ -140,10 +142,6 @@ class Foretelling:
         return frozenset(
             code for code in codes if engine.permitted(slice_, code, self.node.levels, now=moment)
         )
-
-
-def _via(holder: Principal) -> tuple[Station, ...]:
-    return (Station("pattern", holder.name, holder.pk or 0),)
 
 
 def _speaks_of(pattern: Principal, person: Principal) -> bool:

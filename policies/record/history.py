@@ -226,13 +226,13 @@ def _governed(slice_: Slice, root: Node) -> Iterable[int]:
     given = {key for key, bits in slice_.bits.items() if isinstance(key, int) and bits.allow & bit}
     if _denies(slice_, bit):
         # a denial above counts too, and only the law knows what is above
-        given = {key for key, place in nodes(given).items() if _permitted(slice_, place)}
+        given = {
+            key
+            for key, place in nodes(given).items()
+            if engine.permitted(slice_, "MANAGE_GRANTS", place.levels, now=slice_.since)
+        }
     yield from given
     yield from (key for key, bits in slice_.bits.items() if isinstance(key, int) and bits.owned)
-
-
-def _permitted(slice_: Slice, place: Node) -> bool:
-    return engine.permitted(slice_, "MANAGE_GRANTS", place.levels, now=slice_.since)
 
 
 @dataclass(frozen=True)
@@ -284,8 +284,9 @@ def page(
     shown = list(found.changes[:limit])
     mine: dict[int, list[Event]] = {change.revision: [] for change in shown}
     told = found.told(events.filter(change__in=mine))
-    counts = _counts(told) if lines is not None else {}
+    counts: dict[int, int] = {}
     if lines is not None:
+        counts = dict(told.order_by().values_list("change").annotate(Count("pk")))
         at = Window(RowNumber(), partition_by="change", order_by="number")
         told = told.annotate(at=at).filter(at__lte=lines)
     for event in told.order_by("change", "number"):
@@ -331,11 +332,6 @@ def _fitting(shown: list[Change], mine: dict[int, list[Event]], most: int) -> li
     return [
         change for at, (change, sum_) in enumerate(zip(shown, total, strict=True)) if sum_ <= most or not at
     ]
-
-
-def _counts(events: QuerySet[Event]) -> dict[int, int]:
-    """How many events of each change were asked for and may be seen."""
-    return dict(events.order_by().values_list("change").annotate(Count("pk")))
 
 
 NOBODY = {

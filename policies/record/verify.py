@@ -158,7 +158,8 @@ def _verify_changes(count: _Count, roots: Roots) -> None:
             raise _Broken(problem)
         log.append(change.digest)
         previous = change.digest
-        archived |= {event.data["archive"]: event.data["digest"] for event in its_events if _archives(event)}
+        archivings = [event.data for event in its_events if event.kind == HISTORY_ARCHIVED]
+        archived |= {data["archive"]: data["digest"] for data in archivings}
         if count.replay is not None:
             count.replay.take(change, its_events)
         count.changes, count.events = log.size, count.events + len(its_events)
@@ -179,10 +180,6 @@ def _counter() -> Counter:
     if (counter.there or 0) > counter.revision:
         raise _Broken(f"revision {counter.there} is there, but the site is at {counter.revision}")
     return counter
-
-
-def _archives(event: Event) -> bool:
-    return event.kind == HISTORY_ARCHIVED
 
 
 def _verify_looks(count: _Count, roots: Roots) -> None:

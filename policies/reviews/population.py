@@ -114,7 +114,8 @@ class _Build:
     def _step(self, progress: dict[str, Any]) -> dict[str, Any]:
         source = self.sources.order[progress["source"]]
         drafts, after = self.sources.batch(source, progress["after"], BATCH)
-        rows = [row for row in self._rows(drafts, progress["rows"]) if self._wanted(row)]
+        rows, risks = self._rows(drafts, progress["rows"]), self.scope.risks
+        rows = [row for row in rows if not risks or not set(row.risks).isdisjoint(risks)]
         for number, row in enumerate(rows, start=progress["rows"] + 1):
             row.number = number
         on = progress["source"] + (after is None)
@@ -140,9 +141,6 @@ class _Build:
     def _removable(self, draft: RowDraft) -> bool:
         self.assignable.learn(draft.role)
         return removable(draft, self.scope, assignable=self.assignable.may(draft.role))
-
-    def _wanted(self, row: ReviewRow) -> bool:
-        return not self.scope.risks or not set(row.risks).isdisjoint(self.scope.risks)
 
     def _open(self) -> None:
         """Count, seal and open it, and tell the reviewers: one change."""

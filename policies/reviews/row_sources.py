@@ -48,6 +48,8 @@ class RowDraft:
 
 Cursor = list[Any]
 """Where a source goes on: the last place it gave; empty at the beginning."""
+BEGINNING: Cursor = [-1, -1, "", ""]
+"""Before every row, however many columns a source goes on by."""
 
 _OPEN = "{a}.opened <= %(revision)s AND ({a}.closed IS NULL OR {a}.closed > %(revision)s)"
 
@@ -214,7 +216,7 @@ class Sources:
     def batch(self, source: str, after: Cursor, limit: int) -> tuple[list[RowDraft], Cursor | None]:
         """The next drafts of a source, and where to go on; None when it has no more."""
         statement, width, make = _SOURCES[source]
-        rows = self._rows(statement, after or _first(width), limit)
+        rows = self._rows(statement, after or BEGINNING[:width], limit)
         drafts = [make(row) for row in rows]
         return drafts, (_last(rows[-1], width) if len(rows) == limit else None)
 
@@ -274,10 +276,6 @@ def _whole(statement: str) -> str:
         of_holder=_OF_HOLDER.format(h=holder),
         of_member=_OF_HOLDER.format(h="m.member_id"),
     )
-
-
-def _first(width: int) -> Cursor:
-    return [-1, -1, "", ""][:width]
 
 
 def _last(row: Sequence[Any], width: int) -> Cursor:

@@ -90,17 +90,14 @@ def may_set_all(places: Sequence[Node], by: Actor) -> Authority:
 def _set(current: ChangeInProgress, wanted: Mapping[Node, Principal], by: Actor, authority: Authority) -> int:
     rows = Ownership.objects.open().filter(securable__in=[node.id for node in wanted])
     owned = {row.securable_id: row for row in rows.select_related("owner")}
-    moved = [node for node in wanted if _owner_of(owned, node) != wanted[node].pk]
+    kept = {node for node in wanted if node.id in owned and owned[node.id].owner_id == wanted[node].pk}
+    moved = [node for node in wanted if node not in kept]
     before = [(node, owned[node.id]) for node in moved if node.id in owned]
     current.end_all([(row, make_event(OWNER_ENDED, node, row.owner)) for node, row in before], by=authority)
     new = [Ownership(securable_id=node.id, owner=wanted[node], origin=origin_of(by)) for node in moved]
     told = [make_event(OWNER_SET, node, wanted[node]) for node in moved]
     current.begin_all(list(zip(new, told, strict=True)), by=authority)
     return len(moved)
-
-
-def _owner_of(owned: Mapping[int, Ownership], node: Node) -> int | None:
-    return owned[node.id].owner_id if node.id in owned else None
 
 
 def _end(current: ChangeInProgress, places: Iterable[Node], authority: Authority) -> None:

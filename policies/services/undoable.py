@@ -132,10 +132,13 @@ class _Rights:
             return kind is not None and self._can(OF_MEMBERS[row.kind][kind], node)
         if row.kind in OF_OWNERS:
             return self._can(owners.SET_OWNER, node)
+        by_text = dialects.get(node.kind).by_text
         if row.kind in OF_ROLES:
-            return self._may_assign(node)
+            assign = roles.operation(node, "assign")
+            return self._may_on_text(_root(node), "") if by_text else self._can(assign, node)
         if row.kind in OF_GRANTS:
-            return self._may_grant(row, node)
+            text = str(row.data.get("text", ""))
+            return self._may_on_text(_root(node), text) if by_text else self._can(grants.GRANT, node)
         return self._may_give_duties(_root(node))
 
     @cached_property
@@ -146,16 +149,6 @@ class _Rights:
         if root.id not in self.realms:
             self.realms[root.id] = bool(site_permissions.ask_realm(self.who, root))
         return self.realms[root.id]
-
-    def _may_assign(self, role: Node) -> bool:
-        if dialects.get(role.kind).by_text:
-            return self._may_on_text(_root(role), "")
-        return self._can(roles.operation(role, "assign"), role)
-
-    def _may_grant(self, row: Event, node: Node) -> bool:
-        if dialects.get(node.kind).by_text:
-            return self._may_on_text(_root(node), str(row.data.get("text", "")))
-        return self._can(grants.GRANT, node)
 
     def _may_on_text(self, root: Node, text: str) -> bool:
         asked = root.id, text

@@ -91,10 +91,11 @@ class Draft:
             if name and kind:
                 path = ObjectRef.parse(type_, f"{self.realm}/{name}").path
                 kinds_of[f"catalog:{ObjectRef('catalog', self.realm, path[:1]).full_name}"] = kind
-        some = [
-            item._replace(code=kinds_of.get(item.target, "relational")) if _is_catalog(item) else item
-            for item in self.statements
-        ]
+        some = []
+        for item in self.statements:
+            is_catalog = item.kind == kinds.OBJECT and item.target.startswith("catalog:")
+            kind = kinds_of.get(item.target, "relational")
+            some.append(item._replace(code=kind) if is_catalog else item)
         return document.text_of(self.realm, LAW, some, owns=(), registers_objects=True)
 
     def in_catalog(self, *path: str) -> Path:
@@ -217,10 +218,6 @@ class Draft:
         if given not in self.statements:
             self.statements.add(given)
             self.added.append(LeftOut(str(given), why))
-
-
-def _is_catalog(item: Statement) -> bool:
-    return item.kind == kinds.OBJECT and item.target.startswith("catalog:")
 
 
 def json_of(text: str, what: str) -> Any:

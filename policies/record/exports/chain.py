@@ -24,10 +24,6 @@ def lines(last: int) -> Iterator[str]:
 
 def looks(many: int) -> Iterator[str]:
     """So many refusals and looks, oldest first, streaming: `{"digest":…,"previous":…,"record":{…}}`."""
-    rows = AccessRecord.objects.order_by("pk")[:many].iterator(chunk_size=2000)
-    return (_look(row) for row in rows)
-
-
-def _look(row: AccessRecord) -> str:
-    told = {"record": access_log.body_of(row), "digest": row.digest, "previous": row.previous}
-    return chain.canonical(told) + "\n"
+    for row in AccessRecord.objects.order_by("pk")[:many].iterator(chunk_size=2000):
+        line = {"record": access_log.body_of(row), "digest": row.digest, "previous": row.previous}
+        yield chain.canonical(line) + "\n"

@@ -9,6 +9,8 @@ from accounts.models import Principal
 from policies.models import AccessRecord, Event
 from policies.record.history import Names
 
+NAMED = ("privilege", "role", "duty", "group")
+"""Values of events that entries have by themselves, beside the sentence."""
 FIXED = ("operator", "system", "directory")
 COLUMNS = (
     "id", "kind", "at", "actor", "on_behalf_of", "via", "reason", "request_id", "revision", "object_type",
@@ -47,13 +49,8 @@ def _event(event: Event, names: Names) -> dict[str, Any]:
         "object": _place(event),
         "people": [_name(person, names.principals) for person in event.people],
         "text": names.line(event).text,
-        **_given(event.data),
+        **{name: event.data[name] for name in NAMED if isinstance(event.data.get(name), str)},
     }
-
-
-def _given(data: dict[str, Any]) -> dict[str, str]:
-    named = ("privilege", "role", "duty", "group")
-    return {name: data[name] for name in named if isinstance(data.get(name), str)}
 
 
 def _record(record: AccessRecord, names: Names) -> dict[str, Any]:

@@ -113,7 +113,9 @@ def _send(follower: Follower, feed: Feed, rows: Sequence[Event | AccessRecord], 
     formed = [_form(follower.form, entry) for entry in entry_rows(rows)]
     if follower.path:
         return _append(follower.path, feed.length, "".join(json.dumps(item) + "\n" for item in formed))
-    _post(follower, number, json.dumps({"batch": number, "entries": formed}))
+    body = json.dumps({"batch": number, "entries": formed})
+    headers = policies_http.signed(number, body, settings.LAKEWARDEN_AUDIT_FEED_SECRET, timezone.now())
+    policies_http.send(follower.text, body, headers)
     return 0
 
 
@@ -137,8 +139,3 @@ def _append(path: Path, length: int, text: str) -> int:
             return file.tell()
     except OSError as error:
         raise NotTaken(error.strerror or "cannot be written") from error
-
-
-def _post(follower: Follower, number: str, body: str) -> None:
-    headers = policies_http.signed(number, body, settings.LAKEWARDEN_AUDIT_FEED_SECRET, timezone.now())
-    policies_http.send(follower.text, body, headers)

@@ -108,14 +108,15 @@ class FactReplay:
             for pk, event in sorted((ended | begun).items()):
                 self._differs(name, pk, f"that it {_did(event)}", "no such row")
             self.compared += len(gathered.begun)
-        for difference in principals.differences(self._begun()):
+        every = (
+            (MODELS[name], event)
+            for name, gathered in self._gathered.items()
+            for event in gathered.begun.values()
+        )
+        for difference in principals.differences(every):
             self.differences.add(difference)
         self.first, self._events = self.last, 0
         self._gathered.clear()
-
-    def _begun(self) -> Iterator[tuple[type[Fact], Event]]:
-        for name, gathered in self._gathered.items():
-            yield from ((MODELS[name], event) for event in gathered.begun.values())
 
     def _hold(self, name: str, pk: int, row: StoredFact, begun: Event | None, ended: Event | None) -> None:
         """One row against the event that began it in these changes, and that which ended it."""

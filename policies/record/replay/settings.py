@@ -230,12 +230,9 @@ def _tokens(known: KeptReplay) -> Iterator[Difference]:
             yield Difference(what, f"the scopes {told.scopes}", f"the scopes {row.scopes}", table)
         if sorted(told.addresses) != sorted(row.addresses):
             yield Difference(what, f"the addresses {told.addresses}", f"the addresses {row.addresses}", table)
-        if told.expires != "" and _moment(told.expires) != row.expires:
+        expires = datetime.fromisoformat(told.expires) if told.expires else None
+        if told.expires != "" and expires != row.expires:
             yield Difference(what, f"an end at {told.expires}", f"an end at {row.expires}", table)
-
-
-def _moment(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
 
 
 def _accounts(known: KeptReplay) -> Iterator[Difference]:
