@@ -4,8 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from accounts import seals
+from django.db.models import QuerySet
+
+from accounts import editions, seals
+from accounts.fact_content import content
 from accounts.models import DirectoryEntry, DirectoryMember, Principal
+from accounts.models.sealing import number
 
 
 def keeps(principal: Principal) -> bool:
@@ -21,17 +25,33 @@ def names_kept(groups: Collection[str]) -> set[str]:
 
 def note(group: Principal, members: Collection[Principal]) -> None:
     """Keep that the directory says these are in a group."""
-    rows = [
-        DirectoryMember(group=group, member=member, seal=seals.seal(_content(group.pk, member.pk)))
-        for member in members
-    ]
+    rows = [DirectoryMember(group=group, member=member) for member in members]
+    number(rows)
+    for row in rows:
+        row.seal = seals.seal(_content(row))
     DirectoryMember.objects.bulk_create(rows, batch_size=1000)
+
+
+def remove(rows: QuerySet[DirectoryMember]) -> None:
+    """Keep no longer that the directory says so, within a change that tells of it."""
+    for pk in rows.values_list("pk", flat=True):
+        editions.note(DirectoryMember, pk, DirectoryMember.edition + 1)
+    rows.delete()
 
 
 def is_sealed(row: DirectoryMember) -> bool:
     """Whether the console wrote the row."""
-    return seals.is_sealed(_content(row.group_id, row.member_id), row.seal)
+    return seals.is_sealed(_content(row), row.seal)
 
 
-def _content(group: int, member: int) -> bytes:
-    return f"directorymember {group} {member}".encode()
+def seal_anew(row: DirectoryMember) -> bool:
+    """Give a row with a good seal one of the newest key; whether that was needed."""
+    if seals.is_newest(row.seal) or not is_sealed(row):
+        return False
+    row.seal = seals.seal(_content(row))
+    row.save(update_fields=["seal"])
+    return True
+
+
+def _content(row: DirectoryMember) -> bytes:
+    return content("directorymember", row.pk, 0, None, row.group_id, row.member_id)

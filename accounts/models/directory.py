@@ -39,8 +39,11 @@ class DirectoryEntry(models.Model):
 class DirectoryMember(models.Model):
     """The directory says that a person is in a group; while they are active a fact of its own says so, too.
 
-    Sealed as facts are, since it brings the fact back when somebody returns.
+    Sealed as facts are, since it brings the fact back when somebody returns.  A row is never written anew:
+    `edition` is that of each as long as it is there, and the record tells the next one when it is removed.
     """
+
+    edition = 0
 
     group = models.ForeignKey(Principal, models.PROTECT, related_name="directory_members")
     member = models.ForeignKey(Principal, models.PROTECT, related_name="directory_groups")

@@ -35,7 +35,7 @@ class SealingQuerySet(models.QuerySet[Row_co]):
 
     def bulk_create(self, objs: Iterable[Any], *args: Any, **options: Any) -> list[Any]:
         rows = list(objs)
-        _number([row for row in rows if row.pk is None])
+        number([row for row in rows if row.pk is None])
         for row in rows:
             row.seal = row.seal_as_it_is()
         return super().bulk_create(rows, *args, **options)
@@ -61,7 +61,7 @@ class Sealed(models.Model):
             super().save(*args, update_fields=update_fields, **options)
             return
         if self.pk is None:
-            _number([self])
+            number([self])
             self.seal = self.seal_as_it_is()
             super().save(*args, **{**options, "force_insert": True})
             return
@@ -119,7 +119,7 @@ def _as_kept(row: Sealed, field: Any) -> Any:
     return plain(field.to_python(value))
 
 
-def _number(rows: Sequence[Sealed]) -> None:
+def number(rows: Sequence[models.Model]) -> None:
     """Give new rows their numbers, which seals cover, before they are written.  One query."""
     if not rows:
         return

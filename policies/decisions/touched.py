@@ -48,10 +48,10 @@ def _keys(realm: int, after: int) -> set[str]:
     """What was touched in the realm; of what a console of before realms were told apart has written, what its
     last change may have been about there."""
     here = RealmTouch.objects.filter(realm=realm, revision__gt=after)
-    told = RealmTouch.objects.filter(key=OuterRef("key"), revision__gte=OuterRef("revision"))
+    later = RealmTouch.objects.filter(key=OuterRef("key"), revision__gte=OuterRef("revision"))
     about = Q(realm=realm) | Q(realm__isnull=True)
     earlier = Touch.objects.filter(
-        ~Exists(told),
+        ~Exists(later),
         Exists(Change.objects.filter(about, revision=OuterRef("revision"))),
         revision__gt=after,
     )

@@ -81,9 +81,18 @@ def in_event(written: Written) -> dict[str, int]:
     found: dict[str, int] = {}
     for model, some in numbers.items():
         rows: Any = model._base_manager.filter(pk__in=some).order_by("pk")
+        if not has_editions(model):
+            there = set(rows.values_list("pk", flat=True))
+            found |= {f"{model._meta.model_name}:{pk}": written[model, pk] for pk in some if pk not in there}
+            continue
         kept = rows.values_list("pk", "edition")
         found |= {f"{model._meta.model_name}:{pk}": n for pk, n in kept if written[model, pk] == n}
     return found
+
+
+def has_editions(model: type[Model]) -> bool:
+    """Whether rows are written again; the others are told of when they are removed."""
+    return any(field.name == "edition" for field in model._meta.concrete_fields)
 
 
 def _known_of(codes: Iterable[str]) -> Editions:

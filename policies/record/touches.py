@@ -66,20 +66,20 @@ def write(current: ChangeInProgress) -> None:
 
 
 def _realms(current: ChangeInProgress, facts: Collection[Fact]) -> Realms:
-    found: Realms = defaultdict(set)
-    _of_facts(found, [fact for fact in facts if not isinstance(fact, Membership)], current.realm)
-    _of_memberships(found, [fact for fact in facts if isinstance(fact, Membership)], current.revision)
-    _of_people(found, principals_in(current.touches), current.revision)
+    touched: Realms = defaultdict(set)
+    _of_facts(touched, [fact for fact in facts if not isinstance(fact, Membership)], current.realm)
+    _of_memberships(touched, [fact for fact in facts if isinstance(fact, Membership)], current.revision)
+    _of_people(touched, principals_in(current.touches), current.revision)
     for key in current.touches:
         if key.startswith("r:"):
-            found[key].add(int(key.removeprefix("r:")))
+            touched[key].add(int(key.removeprefix("r:")))
     roles = [int(key.removeprefix("s:")) for key in current.touches if key.startswith("s:")]
     for role, realm in _standing(roles).items():
-        found[f"s:{role}"].add(realm)
-    return found
+        touched[f"s:{role}"].add(realm)
+    return touched
 
 
-def _of_facts(found: Realms, facts: Iterable[Fact], realm: Realm | None) -> None:
+def _of_facts(touched: Realms, facts: Iterable[Fact], realm: Realm | None) -> None:
     """A change of a realm is about that realm alone; one of the site may be about any."""
     places = {} if realm else {fact: _place(fact) for fact in facts}
     there = _standing({place for _, place in places.values() if place is not None})
@@ -88,7 +88,7 @@ def _of_facts(found: Realms, facts: Iterable[Fact], realm: Realm | None) -> None
         where = own if own is not None else there.get(place or 0)
         if where is not None:
             for key in touched_by(fact):
-                found[key].add(where)
+                touched[key].add(where)
 
 
 def _place(fact: Fact) -> tuple[int | None, int | None]:
@@ -111,7 +111,7 @@ def _standing(objects: Collection[int]) -> dict[int, int]:
     return dict(rows.values_list("pk", "realm_id"))
 
 
-def _of_memberships(found: Realms, rows: Collection[Membership], revision: int) -> None:
+def _of_memberships(touched: Realms, rows: Collection[Membership], revision: int) -> None:
     """Who joins or leaves a group is another where the group has anything, or stands in the settings."""
     groups = {row.group_id for row in rows}
     if not groups:
@@ -125,10 +125,10 @@ def _of_memberships(found: Realms, rows: Collection[Membership], revision: int) 
             for group in groups:
                 have[group].add(served.pk)
     for row in rows:
-        found[principal_key(row.member_id)] |= have[row.group_id]
+        touched[principal_key(row.member_id)] |= have[row.group_id]
 
 
-def _of_people(found: Realms, people: Collection[int], revision: int) -> None:
+def _of_people(touched: Realms, people: Collection[int], revision: int) -> None:
     """Who comes or goes is another wherever they have anything, and where everybody belongs."""
     if not people:
         return
@@ -140,14 +140,14 @@ def _of_people(found: Realms, people: Collection[int], revision: int) -> None:
     for person in Principal.objects.filter(pk__in=people):
         everywhere = {realm.pk for realm in realms} if is_service_admin(person) else open_to_all
         theirs = [have[group] for member, group in groups if member == person.pk]
-        found[principal_key(person.pk)] |= everywhere.union(have[person.pk], *theirs)
+        touched[principal_key(person.pk)] |= everywhere.union(have[person.pk], *theirs)
 
 
 def _have(who: Collection[int], revision: int) -> dict[int, set[int]]:
     """The realms in which each of some has anything, or had until this change.  One query."""
-    found: dict[int, set[int]] = defaultdict(set)
+    touched: dict[int, set[int]] = defaultdict(set)
     with connection.cursor() as cursor:
         cursor.execute(_HAVE, {"who": list(who), "revision": revision})
         for holder, realm in cursor.fetchall():
-            found[holder].add(realm)
-    return found
+            touched[holder].add(realm)
+    return touched

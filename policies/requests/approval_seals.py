@@ -25,10 +25,10 @@ def seal_approval(request: AccessRequest, part: RequestPart) -> None:
 
     No seal bears out the edition that it had, so it has to be what the record tells.  Raises Unsealed.
     """
-    told = newest_editions.told_of([part])[part.pk]
-    if part.edition > told:
+    newest = newest_editions.told_of([part])[part.pk]
+    if part.edition > newest:
         raise Unsealed(editions.code_of(part))
-    part.edition = told + 1
+    part.edition = newest + 1
     part.seal = seal(_content_of(request, part))
     part.save(update_fields=["seal", "edition"])
     editions.note(RequestPart, part.pk, part.edition)
@@ -44,10 +44,10 @@ def put_away(request: AccessRequest, parts: Collection[RequestPart]) -> None:
 
     The number of one without a good seal may be any, and counts for nothing.
     """
-    told = newest_editions.told_of(parts)
+    newest = newest_editions.told_of(parts)
     for part in parts:
         own = part.edition if is_sealed(_content_of(request, part), part.seal) else 0
-        part.edition, part.seal = max(told[part.pk], own) + 1, None
+        part.edition, part.seal = max(newest[part.pk], own) + 1, None
         part.save(update_fields=["seal", "edition"])
         editions.note(RequestPart, part.pk, part.edition)
 

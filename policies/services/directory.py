@@ -24,6 +24,7 @@ from policies.decisions.cache_versions import principal_key
 from policies.errors import AlreadyExists, Conflict, Invalid, PolicyError
 from policies.events import DIRECTORY_GROUP, DIRECTORY_GROUP_ENDED, DIRECTORY_PERSON
 from policies.models import Ownership
+from policies.record import rows_put_back
 from policies.record.change import ChangeInProgress, change
 from policies.record.event_drafts import make_event
 from policies.services import accounts, leaving, members
@@ -102,7 +103,7 @@ def end_person(entry: DirectoryEntry, *, by: Actor, authority: Authority, versio
         account = User.objects.select_related("principal").get(principal=entry.principal)
         if entry.is_active:
             _leave(current, account, by, authority)
-        DirectoryMember.objects.filter(member=entry.principal).delete()
+        directory.remove(DirectoryMember.objects.filter(member=entry.principal))
         _save(entry, is_active=False, ended=timezone.now(), attributes={}, external_id="")
         event = make_event(DIRECTORY_PERSON, None, entry.principal, active=False, kept=False)
         current.say(event, by=authority)
@@ -190,7 +191,7 @@ def _leave(current: ChangeInProgress, account: User, by: Actor, authority: Autho
 
 def _put_back(person: Principal, by: Actor, authority: Authority) -> None:
     rows = DirectoryMember.objects.filter(member=person).select_related("group")
-    for row in filter(directory.is_sealed, rows):
+    for row in rows_put_back.said_by_directory(rows):
         _try_to_put_in(row.group, person, by, authority)
 
 
@@ -236,7 +237,7 @@ def end_group(entry: DirectoryEntry, *, by: Actor, authority: Authority, version
         current.say(make_event(DIRECTORY_GROUP_ENDED, None, group, group=group.pseudonym), by=authority)
         for row in Membership.objects.open().filter(group=group).select_related("group", "member"):
             members.take_out(current, row, by=authority)
-        DirectoryMember.objects.filter(group=group).delete()
+        directory.remove(DirectoryMember.objects.filter(group=group))
         _save(entry, ended=timezone.now(), is_active=False, external_id="")
 
 
@@ -270,13 +271,14 @@ def _keep_said_of_group(
     _show_as(group, shown)
     _save(entry, external_id=data.external_id, is_active=True, ended=None)
     wanted = {member.pk: member for member in data.members}
-    rows = DirectoryMember.objects.filter(group=group).select_related("member")
-    had = {row.member_id: row.member for row in rows}
-    gone = [member for pk, member in had.items() if pk not in wanted]
-    DirectoryMember.objects.filter(group=group, member__in=gone).delete()
+    rows = list(DirectoryMember.objects.filter(group=group).select_related("member"))
+    kept = {row.member_id for row in rows_put_back.said_by_directory(rows)} & wanted.keys()
+    gone = [row.member for row in rows if row.member_id not in wanted]
+    # a row that the console did not write, or had removed, is no word of the directory: it is written anew
+    directory.remove(DirectoryMember.objects.filter(group=group).exclude(member__in=kept))
     for member in gone:
         members.leave_group(group, member, by=by, authority=authority)
-    directory.note(group, [member for pk, member in wanted.items() if pk not in had])
+    directory.note(group, [member for pk, member in wanted.items() if pk not in kept])
     return entry, _missing(group, wanted)
 
 

@@ -18,8 +18,9 @@ from typing import Any
 from django.db import connection, transaction
 from django.db.models import Model
 
+from accounts import directory
 from accounts.fact_content import fact_code, fact_values, values_told
-from accounts.models import Principal
+from accounts.models import DirectoryMember, Principal
 from accounts.record import Fact, fact_columns
 from accounts.seals import is_fact_sealed, is_newest, seal_fact
 from catalog.models import Placement
@@ -44,7 +45,7 @@ from policies.models import (
     UserDuty,
     review_seals,
 )
-from policies.record import newest_editions
+from policies.record import newest_editions, rows_put_back
 from policies.record.archive import reading
 from policies.record.change import change
 from policies.record.event_drafts import make_event
@@ -97,6 +98,7 @@ def seal_what_is_told() -> Findings:
         _seal_names(findings)
         _seal_connections(findings)
         _seal_reviews(findings)
+        _seal_directory(findings)
     if findings.unsealed and not first:
         _record_sealed(findings.unsealed)
     _forget_mended()
@@ -126,12 +128,20 @@ def set_right() -> list[str]:
         forged = [row for row in orders if row.pk not in ours]
         ForeignOrder.objects.filter(pk__in=[row.pk for row in forged]).delete()
         done += [f"foreignorder:{row.pk} (nobody decided it here)" for row in forged]
+        done += _remove_directory_rows()
         if done:
             named = ", ".join(done[:NAMED])
             told = make_event(FACTS_SET_RIGHT, None, many=f"{len(done)} facts", facts=named)
             current.say(told, by=authority.of_operator(OPERATOR))
     _forget_mended()
     return done
+
+
+def _remove_directory_rows() -> list[str]:
+    """What the directory did not say, or says no more."""
+    wrong = rows_put_back.not_said_by_directory()
+    directory.remove(DirectoryMember.objects.filter(pk__in=wrong))
+    return [f"directorymember:{pk} (the directory did not say so)" for pk in wrong]
 
 
 def is_new() -> bool:
@@ -309,6 +319,15 @@ def _seal_reviews(findings: Findings) -> None:
             findings.wrong.append(f"reviewrow:{row.pk}: it was written past the console")
         else:
             findings.sealed += review_seals.seal_anew(row)
+
+
+def _seal_directory(findings: Findings) -> None:
+    """Those with a good seal get one of the newest key; of others the directory speaks anew."""
+    for row in DirectoryMember.objects.order_by("pk").iterator(chunk_size=CHUNK):
+        if not directory.is_sealed(row):
+            findings.wrong.append(f"directorymember:{row.pk}: it was written past the console")
+        else:
+            findings.sealed += directory.seal_anew(row)
 
 
 def _duties(last: int) -> list[tuple[duty_seals.Duty, bool]]:

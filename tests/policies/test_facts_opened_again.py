@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.db import connection, transaction
 from django.test import Client
 from django.utils import timezone
@@ -23,9 +24,11 @@ from catalog.nodes import Node
 from policies import tasks
 from policies.decisions import ask, duties, slices
 from policies.decisions.seals import opened_again, unsealed
-from policies.models import Assignment, Grant, Ownership, UnsealedFact
+from policies.models import Assignment, Grant, GroupDuty, Ownership, UnsealedFact, UserDuty
+from policies.record.verify import verify
 from policies.services import members, roles, seals
 from policies.services.duties import give as give_duty
+from policies.services.duties import take as take_duty
 from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, owned, the
 from tests.kept import kept
 from tests.metrics import read_metrics
@@ -209,3 +212,32 @@ def test_it_is_found_by_an_index(world: World) -> None:
         cursor.execute("SET LOCAL enable_seqscan = off")
     for model in unsealed.fact_models():
         assert "events_by_ended_fact" in opened_again.among(model.objects.open()).explain()
+
+
+def test_a_duty_that_was_taken_and_is_put_back_counts_for_a_minute(world: World) -> None:
+    zoe, ben, analysts = world.people["zoe"], world.people["ben"], people.ensure("group", "analysts")
+    people.make_account("zoe")
+    for who in (zoe, analysts):
+        give_duty(world.shop, "view_history", who, **BY_CONSOLE)
+    put_back = former(UserDuty), former(GroupDuty)
+    for who in (zoe, analysts):
+        take_duty(world.shop, "view_history", who, **BY_CONSOLE)
+    tasks.hold_ended_facts()
+    with transaction.atomic():
+        [back() for back in put_back]
+    assert duties.held(zoe, "view_history") and duties.held(ben, "view_history")
+    tasks.hold_ended_facts()
+    assert not duties.held(zoe, "view_history") and not duties.held(ben, "view_history")
+    assert {row.model for row in UnsealedFact.objects.all()} == {"userduty", "groupduty"}
+    call_command("facts", "--set-right")
+    assert not UserDuty.objects.exists() and not GroupDuty.objects.exists()
+    assert not UnsealedFact.objects.exists() and verify()
+
+
+def test_a_duty_that_was_taken_and_given_anew_stays(world: World) -> None:
+    zoe = world.people["zoe"]
+    people.make_account("zoe")
+    for deed in (give_duty, take_duty, give_duty):
+        deed(world.shop, "view_history", zoe, **BY_CONSOLE)
+    tasks.hold_facts()
+    assert duties.held(zoe, "view_history") and not UnsealedFact.objects.exists()

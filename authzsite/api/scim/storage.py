@@ -35,6 +35,7 @@ from authzsite.api.scim.narrowing import narrowed
 from authzsite.api.scim.resources import Email, Group, GroupMember, User
 from policies.authority import Actor, Authority
 from policies.errors import AlreadyExists, Invalid, NotFound, PolicyError, Refused
+from policies.record import rows_put_back
 from policies.services import directory
 from policies.services.directory import GroupData, PersonData, Stale
 
@@ -202,9 +203,10 @@ def _meta(entry: DirectoryEntry, kind: str) -> Meta:
 
 
 def _members(groups: Sequence[int]) -> dict[int, list[DirectoryEntry]]:
-    """Whom the directory has put into groups, those who are away too.  Two queries."""
-    rows = DirectoryMember.objects.filter(group__in=groups).order_by("pk").values_list("group", "member")
-    return _by_key(rows)
+    """Whom the directory has put into groups, those who are away too.  Three queries."""
+    rows = DirectoryMember.objects.filter(group__in=groups).order_by("pk")
+    # what is answered comes back as the directory's own word when it adds somebody
+    return _by_key((row.group_id, row.member_id) for row in rows_put_back.said_by_directory(rows))
 
 
 def _groups_around(people: Sequence[int]) -> dict[int, list[DirectoryEntry]]:

@@ -8,6 +8,7 @@ from django.core.management.base import CommandParser
 
 from authzsite.management.base import OperatorCommand
 from policies.decisions.seals import unsealed
+from policies.record import rows_put_back
 from policies.record.archive.files import ArchiveBroken
 from policies.record.verify import verify
 from policies.services import seals
@@ -58,6 +59,7 @@ class Command(OperatorCommand):
                     self.fail(f"{wrong} facts were not sealed and count for nothing; see above")
             elif not if_new:
                 unsealed.sweep()
+                rows_put_back.take_seals()
                 rows = list(unsealed.standing())
                 for row in rows:
                     when = f" at {row.written:%Y-%m-%d %H:%M:%S %Z}" if row.written else ""

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 from django.db import connection
-from django.db.models import BigIntegerField, Exists, OuterRef, QuerySet, TextField, Value
+from django.db.models import BigIntegerField, Exists, Model, OuterRef, QuerySet, TextField, Value
 from django.db.models.expressions import RawSQL
 from django.db.models.fields.json import KeyTextTransform
 from django.db.models.functions import Cast, Concat
@@ -12,6 +14,7 @@ from accounts.record import Fact
 from policies.models import Event
 from policies.models.record import ENDS_FACT
 
+AnyRow = TypeVar("AnyRow", bound=Model)
 MOST = 5000
 """Of more facts than so many that were written lately, all are looked at: one pass is then quicker."""
 
@@ -34,8 +37,8 @@ def first_running() -> int:
     return number
 
 
-def written_since(rows: QuerySet[Fact], transaction: int) -> QuerySet[Fact]:
-    """Those of some facts whose rows that transaction or a later one wrote; all, if they are many."""
+def written_since(rows: QuerySet[AnyRow], transaction: int) -> QuerySet[AnyRow]:
+    """Those of some rows that this transaction or a later one wrote; all, if they are many."""
     # rows have the last 32 bits of the number, which go round: what is less than half a round ahead is later
     ahead = RawSQL(  # noqa: S611 - ours
         f"({rows.model._meta.db_table}.xmin::text::bigint - %s) & 4294967295",

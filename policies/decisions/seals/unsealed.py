@@ -15,16 +15,17 @@ from django.db import DatabaseError, connection, transaction
 from django.db.models import Model, Q, QuerySet
 from django.utils import timezone
 
+from accounts import directory
 from accounts.fact_content import content, fact_values, plain
-from accounts.models import Membership, Principal
+from accounts.models import DirectoryMember, Membership, Principal
 from accounts.record import Fact, fact_columns
 from accounts.seals import is_fact_sealed, is_sealed
 from catalog.models import Mode, Placement
 from policies import notices
 from policies.decisions.cache_versions import principal_key, touched_by
-from policies.decisions.seals import opened_again
+from policies.decisions.seals import duty_seals, opened_again
 from policies.decisions.seals.sealed_rows import MODELS, SealedRow, key_of_row
-from policies.models import Assignment, Grant, Ownership, RealmMember, UnsealedFact
+from policies.models import Assignment, Grant, GroupDuty, Ownership, RealmMember, UnsealedFact, UserDuty
 from policies.sentences import say, sentence
 
 log = logging.getLogger(__name__)
@@ -48,14 +49,24 @@ def fact_models() -> list[type[Fact]]:
     return sorted(found, key=lambda model: str(model._meta.model_name))
 
 
-def sealed_models() -> list[type[Fact] | type[Principal]]:
-    """The same, and principals, whose names facts follow."""
-    return [*fact_models(), Principal]
+SealedModel = Fact | Principal | DirectoryMember | UserDuty | GroupDuty
 
 
-def is_row_sealed(row: Fact | Principal) -> bool:
+def sealed_models() -> list[type[SealedModel]]:
+    """The same, principals, whose names facts follow, and what is no fact and yet gives something."""
+    return [*fact_models(), Principal, DirectoryMember, UserDuty, GroupDuty]
+
+
+def is_row_sealed(row: SealedModel) -> bool:
     """Whether a row is as the writer left it."""
-    return row.is_sealed if isinstance(row, Principal) else is_fact_sealed(row)
+    match row:
+        case Principal():
+            return row.is_sealed
+        case DirectoryMember():
+            return directory.is_sealed(row)
+        case UserDuty() | GroupDuty():
+            return duty_seals.is_row_sealed(row)
+    return is_fact_sealed(row)
 
 
 def note(rows: Sequence[SealedRow], realm: int) -> None:
@@ -201,22 +212,30 @@ def _found(name: str, pk: int, key: str, realm: int | None) -> UnsealedFact | No
             [pk],
         )
         writer, written = cursor.fetchone()
-    # what a row says; of a principal no name, since names stand in the one map alone
-    state = (
-        {"kind": row.kind, "pseudonym": row.pseudonym}
-        if isinstance(row, Principal)
-        else {**fact_values(row), "opened": row.opened, "closed": row.closed}
-    )
     return UnsealedFact(
         model=name,
         row=pk,
         key=key,
         realm=None if name in ("membership", "principal") else realm,
-        content=state,
+        content=_state(row),
         writer=writer,
         written=written,
         found=timezone.now(),
     )
+
+
+def _state(row: SealedModel) -> dict[str, object]:
+    """What a row says; of principals no name, since names stand in the one map alone."""
+    match row:
+        case Principal():
+            return {"kind": row.kind, "pseudonym": row.pseudonym}
+        case DirectoryMember():
+            return {"group": row.group.pseudonym, "member": row.member.pseudonym}
+        case UserDuty():
+            return {"account": row.user_id, "duty": row.permission.codename, "on": row.content_object_id}
+        case GroupDuty():
+            return {"group": row.group_id, "duty": row.permission.codename, "on": row.content_object_id}
+    return {**fact_values(row), "opened": row.opened, "closed": row.closed}
 
 
 def _tell(realm: int | None, many: int) -> None:

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from django.apps import apps
-from django.db.models import Model, Q
+from django.db.models import Model, Q, Value
 
+from accounts.models import DirectoryMember
 from accounts.models.sealing import Sealed
 from policies.models import (
     RequestPart,
@@ -19,7 +20,7 @@ from policies.models import (
     Substitute,
     review_seals,
 )
-from policies.record.newest_editions import Editions
+from policies.record.newest_editions import Editions, has_editions
 from policies.record.replay.differences import Difference
 
 BATCH = 2000
@@ -32,7 +33,7 @@ def differences(known: Editions) -> Iterator[Difference]:
         name, _, number = code.partition(":")
         numbers[name].append(int(number))
     sealed = [model for model in apps.get_models() if issubclass(model, Sealed)]
-    models: list[type[Model]] = [*sealed, ReviewRow, RequestPart]
+    models: list[type[Model]] = [*sealed, DirectoryMember, ReviewRow, RequestPart]
     for model in models:
         name = str(model._meta.model_name)
         mine = numbers.get(name, [])
@@ -57,6 +58,8 @@ def _differing(name: str, model: type[Model], numbers: list[int], known: Edition
     rows: Any = (
         model._base_manager.filter(pk__in=numbers).exclude(_over().get(model, Q(pk__in=()))).order_by("pk")
     )
+    if not has_editions(model):
+        rows = rows.annotate(edition=Value(0))
     for pk, edition in rows.values_list("pk", "edition"):
         code, what = f"{name}:{pk}", f"{name} {pk}"
         if code in known.forked:

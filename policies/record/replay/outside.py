@@ -8,8 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from accounts import directory
 from accounts.marks import subject_mark
-from accounts.models import DirectoryEntry, ExternalSignIn
+from accounts.models import DirectoryEntry, DirectoryMember, ExternalSignIn
 from policies import events
 from policies.models import Event
 from policies.record.replay.differences import NOTHING, Difference
@@ -66,6 +67,7 @@ class OutsideReplay:
     def differences(self) -> Iterator[Difference]:
         yield from self._sign_ins()
         yield from self._directory()
+        yield from _members()
 
     def _sign_ins(self) -> Iterator[Difference]:
         table, left = ExternalSignIn._meta.db_table, dict(self.joined)
@@ -100,6 +102,15 @@ class OutsideReplay:
             yield Difference(
                 f"the entry of {who}", f"one since revision {entry.revision}", "no such row", table
             )
+
+
+def _members() -> Iterator[Difference]:
+    """Who is in which group by the directory, where the console did not write that."""
+    rows = DirectoryMember.objects.select_related("group", "member").order_by("pk")
+    for row in rows.iterator(chunk_size=2000):
+        if not directory.is_sealed(row):
+            found = f"that the directory says {row.member.pseudonym} is in {row.group.pseudonym}"
+            yield Difference(f"directorymember {row.pk}", NOTHING, found, DirectoryMember._meta.db_table)
 
 
 def _in_words(active: bool, kept: bool) -> str:
