@@ -172,6 +172,7 @@ def test_the_operator_lets_in_who_lost_theirs(armed: User, capsys: pytest.Captur
 def test_a_passkey_is_made_and_used_in_a_browser(chromium: Any, live_server: Any, ana: User) -> None:
     site = live_server.url.replace("127.0.0.1", "localhost")
     context = chromium.new_context()
+    context.set_default_timeout(90_000)
     page = context.new_page()
     devices = context.new_cdp_session(page)
     devices.send("WebAuthn.enable")
@@ -192,6 +193,7 @@ def test_a_passkey_is_made_and_used_in_a_browser(chromium: Any, live_server: Any
         page.get_by_role("button", name="Sign in").click()
 
     enter()
+    page.get_by_role("button", name="Add a passkey").wait_for()
     page.get_by_label("Name").fill("My laptop")
     page.get_by_role("button", name="Add a passkey").click()
     page.get_by_role("heading", name="Recovery codes").wait_for()

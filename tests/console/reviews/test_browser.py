@@ -104,6 +104,7 @@ def test_single_keys_do_nothing_where_they_are_switched_off(visit: Visit) -> Non
     page = visit("olivia")
     page.goto("/profile")
     page.get_by_role("button", name=re.compile("Switch them off")).click()
+    page.get_by_role("button", name=re.compile("Switch them on")).wait_for()
     page.goto(f"/reviews/{review.pk}")
     for key in ("j", "1", "j", "2"):
         page.keyboard.press(key)
@@ -135,6 +136,7 @@ def test_two_reviewers_at_once_overwrite_nothing(visit: Visit) -> None:  # noqa:
     marek.get_by_role("status").get_by_text("1 decision submitted").wait_for()
     assert rows(review)[ANA].choice == "remove"
     marek.locator("[data-row]", has_text="Read orders").get_by_role("link").first.click()
+    marek.get_by_text("Olivia Owner: keep").first.wait_for()
     told = marek.locator("main").inner_text()
     assert told.index("Marek Malik: remove") < told.index("Olivia Owner: keep")
 

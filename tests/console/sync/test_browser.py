@@ -45,7 +45,7 @@ def test_a_grant_made_by_hand_is_revoked_on_the_board_with_the_proof_beside_it(
     tasks.look(Backend.objects.get().pk)  # what the beat asks for every minute
     page = visit("olivia", scripts=scripts)
     on_the_board(page, "ana").get_by_role("link", name="Revoke").click()
-    assert page.get_by_role("heading", level=1).inner_text() == "Revoke read on sales.orders from ana?"
+    page.get_by_role("heading", level=1, name="Revoke read on sales.orders from ana?").wait_for()
     page.get_by_label("Reason").fill("Nobody asked for it")
     page.get_by_role("button", name="Revoke read from ana").click()
     page.get_by_text("On its way").wait_for()
