@@ -18,7 +18,7 @@ from authzsite.api.monitoring import comes_from_a_monitor, has_a_token
 from authzsite.api.v1.call import problem
 from catalog.models import Mode
 from policies.decisions.seals import unsealed
-from policies.models import Backend, BackendFinding, ForeignOrder, OutboxEntry, SyncRun
+from policies.models import Backend, BackendFinding, ForeignOrder, Heartbeat, OutboxEntry, SyncRun
 from policies.models.sync import STUCK
 from policies.record import verifications
 from policies.services.grants import revision_now
@@ -51,6 +51,7 @@ class SyncCollector(Collector):
         now = timezone.now()
         backends = list(Backend.objects.order_by("pk"))
         yield _gauge("revision", "The last committed change.", [({}, revision_now())])
+        yield _processes(now)
         yield from _record(now)
         unsealed_facts = unsealed.standing().count()
         yield _gauge(
@@ -80,6 +81,13 @@ def _gauge(name: str, help: str, samples: Iterable[Sample], *, kind: str = "gaug
 
 def _of(backend: int, **more: str) -> dict[str, str]:
     return {"backend": str(backend), **more}
+
+
+def _processes(now: datetime) -> Metric:
+    """Workers by the queue that they serve, and the beat; what never ran has no sample."""
+    heard = Heartbeat.objects.order_by("name").values_list("name", "at")
+    samples = [({"process": name}, (now - at).total_seconds()) for name, at in heard]
+    return _gauge("heard_seconds", "Seconds since a queue was served, and since the beat asked.", samples)
 
 
 def _record(now: datetime) -> Iterator[Metric]:
