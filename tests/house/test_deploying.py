@@ -5,6 +5,7 @@ from __future__ import annotations
 import configparser
 import re
 import shlex
+import tomllib
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +16,7 @@ from authzsite.runtime import processes
 
 ROOT = Path(__file__).resolve().parents[2]
 DEPLOY = ROOT / "deploy"
+CHART = DEPLOY / "helm" / "lakewarden"
 PARTS = ("web", "urgent", "worker", "beat")
 
 
@@ -27,6 +29,12 @@ def unit(name: str) -> configparser.SectionProxy:
     read.optionxform = str  # type: ignore[assignment,method-assign]
     read.read_string((DEPLOY / "systemd" / f"lakewarden-{name}.service").read_text())
     return read["Service"]
+
+
+def chart_command(name: str) -> list[str]:
+    """What the chart has a process run; none where the image does by itself."""
+    runs: list[str] = yaml.safe_load((CHART / "processes.yaml").read_text())[name].get("command", [])
+    return runs
 
 
 def told(command: list[str]) -> set[str]:
@@ -42,7 +50,7 @@ def test_everybody_runs_the_same_processes(part: str) -> None:
     image = re.search(r"^CMD (\[.*?\])$", (DEPLOY / "Containerfile").read_text(), re.M | re.S)
     assert image is not None
     command = services()[part].get("command") or re.findall(r'"([^"]+)"', image[1])
-    assert told(started) == ours == told(command)
+    assert told(started) == ours == told(command) == told(chart_command(part) or command)
     assert Path(started[0]).name == command[0]
 
 
@@ -95,3 +103,15 @@ def test_the_image_takes_the_very_files_that_were_pinned() -> None:
     assert [item.split()[0] for item in entries if "--hash=sha256:" not in item] == []
     image = (DEPLOY / "Containerfile").read_text()
     assert "--require-hashes --requirement /requirements.lock" in image
+
+
+def test_the_chart_bears_the_version_of_the_project() -> None:
+    about = yaml.safe_load((CHART / "Chart.yaml").read_text())
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
+    assert about["version"] == about["appVersion"] == project
+
+
+def test_the_chart_starts_each_process_more_than_once() -> None:
+    given = yaml.safe_load((CHART / "values.yaml").read_text())["processes"]
+    assert {name: given[name]["replicas"] > 1 for name in given} == dict.fromkeys(PARTS, True)
+    assert set(yaml.safe_load((CHART / "processes.yaml").read_text())) == set(PARTS)

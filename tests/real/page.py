@@ -51,6 +51,20 @@ SERVERS = {
         "person again; a wrong password, an answer that another browser brings, and a code that was used "
         "are refused",
     ),
+    "helm": About(
+        "Helm 3.22.0",
+        "the Go module proxy: `go install helm.sh/helm/v3/cmd/helm@v3.22.0`; `LAKEWARDEN_HELM` names it, or "
+        "it is in the path",
+        "a program that is run for each question",
+        "the chart in `deploy/helm`: it is taken without a warning, renders with and without an ingress, "
+        "every container has no rights, and what is missing or secret in the values is refused",
+    ),
+    "promtool": About(
+        "promtool 2.42.0, Prometheus's own tool",
+        "Debian's package `prometheus`; `LAKEWARDEN_PROMTOOL` names it, or it is in the path",
+        "a program that is run for each question",
+        "the alerts in `deploy/prometheus`: they are taken, and the cases beside them come out as they say",
+    ),
     "ranger": About(
         "Apache Ranger 2.6.0, its policy engine",
         "Maven Central, `ranger-plugins-common` and what it depends on",
@@ -83,7 +97,7 @@ ABSENT = (
     ("FINRA Herd", "`org.finra.herd:herd-war` is not in the mirror (404)"),
     ("CDAP", "`co.cask.cdap:cdap-standalone` 3.4.0 and 4.3.0 are there; not yet begun"),
     ("Trino", "`io.trino:trino-server` 476 is there (821 MB, wants Java 24); not yet begun"),
-    ("promtool, dex", "are in the Go proxy; not yet begun"),
+    ("dex", "is in the Go proxy; not yet begun"),
 )
 
 INTRODUCTION = (
