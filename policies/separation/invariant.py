@@ -19,12 +19,15 @@ TOLD = 3
 
 
 def check(current: ChangeInProgress) -> None:
-    """Raise Separated when the change brings somebody in conflict.  One query where there are no rules."""
+    """Raise Separated when the change brings somebody in conflict, and Unsealed when nobody can say so.
+
+    One query where there are no rules.
+    """
     given = affected_people.giving(current.begun)
     elsewhere = affected_people.moved(current.begun, current.ended)
     if not given and not elsewhere:
         return
-    rules = separation_rules.opened(current.at.timestamp())
+    rules = separation_rules.proved_rules(current.at.timestamp())
     if not rules or not _may_matter(rules, given, elsewhere):
         return
     people = affected_people.people(given, elsewhere)

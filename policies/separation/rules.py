@@ -12,8 +12,10 @@ from catalog.nodes import Node, nodes
 from lakewarden.law.facts import OWNER
 from policies.decisions import facts
 from policies.decisions.facts import Loaded
+from policies.decisions.seals import opened_again
 from policies.errors import Conflict
 from policies.models import SeparationException, SeparationRule
+from policies.record.pending import proved
 from policies.separation.sides import Both, HeldSides, Side, Span, both, held, sides_of, without
 
 
@@ -95,7 +97,25 @@ def opened(now: float, realm: int | None = None) -> Book:
     rows = SeparationRule.objects.open()
     if realm is not None:
         rows = rows.filter(realm=realm)
-    rules = list(rows.order_by("name", "pk"))
+    return _book(list(rows.order_by("name", "pk")), now)
+
+
+def proved_rules(now: float) -> Book:
+    """The same of all realms, each as the writer left it.  As many queries.
+
+    One that was altered, or closed past the console, may have spoken of anything in any realm, so nobody can
+    say what it would have forbidden.  Raises Unsealed.
+    """
+    rows = list(SeparationRule.objects.order_by("name", "pk"))
+    rules = proved(row for row in rows if row.closed is None)
+    closed = [row for row in rows if row.closed is not None and not is_fact_sealed(row)]
+    if closed:
+        over = set(opened_again.among(SeparationRule.objects.filter(pk__in=[row.pk for row in closed])))
+        proved(row for row in closed if row not in over)
+    return _book(rules, now)
+
+
+def _book(rules: list[SeparationRule], now: float) -> Book:
     if not rules:
         return Book([], {}, now)
     rows_let = SeparationException.objects.open().filter(rule__in=[rule.pk for rule in rules])

@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 import pytest
+from django.core.management import call_command
 from django.db import connection, connections
 from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
@@ -30,7 +31,7 @@ from policies.services import separation as rules
 from policies.services.grants import GrantRequest, revision_now
 from policies.services.objects import NewObject
 from policies.services.roles import Privilege
-from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
+from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, acting, admit, the
 from tests.kept import kept
 from tests.policies.superuser import past_triggers
 
@@ -274,6 +275,50 @@ def test_an_exception_that_no_change_made_lets_nobody(parted: SeparationRule, sh
     assign("payer", ana())
     with pytest.raises(Separated):
         give(ana(), None, NOW + DAY)
+
+
+ALTERED = {
+    "another role": "UPDATE policies_separationrule SET one_role_id = {packer}",
+    "another realm": "UPDATE policies_separationrule SET realm_id = {realm}",
+    "over": "UPDATE policies_separationrule SET valid_until = now()",
+    "closed": "UPDATE policies_separationrule SET closed = opened + 1",
+    "without its seal": "UPDATE policies_separationrule SET seal = NULL",
+}
+
+
+@pytest.mark.parametrize("how", ALTERED)
+def test_a_rule_that_was_altered_past_the_console_lets_nothing_be_given(
+    parted: SeparationRule, shop: Node, how: str
+) -> None:
+    other = a_metalake("other")
+    admit(other, "ana")
+    past_triggers(ALTERED[how].format(packer=the("role", "packer").id, realm=other.realm_id))
+    for deed in (
+        lambda: assign("payer", ana()),
+        lambda: give(ana()),
+        lambda: join("finance"),
+        lambda: a_role(other, "far", held_by=("ana",)),
+    ):
+        with pytest.raises(Unsealed, match=f"separationrule:{parted.pk}"):
+            deed()
+    call_command("facts", "--set-right")
+    assign("payer", ana())
+    with pytest.raises(Separated):
+        give(ana())
+
+
+def test_rights_are_taken_though_a_rule_was_altered(parted: SeparationRule, shop: Node) -> None:
+    give(ana())
+    past_triggers(ALTERED["without its seal"])
+    items = the("table", "shop.stock.items")
+    assert grants.remove(items, [ana()], ["MODIFY_TABLE"], by=acting("marek")) == 1
+
+
+def test_a_rule_that_ended_long_ago_without_a_seal_stops_nobody(parted: SeparationRule, shop: Node) -> None:
+    rules.end(parted, shop, by=acting("marek"))
+    past_triggers(ALTERED["without its seal"])
+    assign("payer", ana())
+    give(ana())
 
 
 def test_an_exception_that_was_changed_since_it_ended_does_not_come_back(
