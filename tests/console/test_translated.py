@@ -85,6 +85,8 @@ def unmarked(page: str, names: re.Pattern[str]) -> Iterator[str]:
     read = Texts()
     read.feed(page)
     for text in read.found:
+        if text.strip() in TOLD:
+            continue  # the code of what a token may do, and nothing else
         left = NAME.sub(" ", names.sub(" ", text))
         if set(WORD.findall(left)) - PROPER:
             yield " ".join(text.split())
@@ -98,7 +100,6 @@ def names_there() -> re.Pattern[str]:
         *RequestStep.objects.values_list("text", flat=True),
         *AccessRequest.objects.values_list("reason", flat=True),
         *Review.objects.values_list("title", flat=True),
-        *TOLD,
         *SeparationRule.objects.values_list("name", flat=True),
     ]
     known = sorted(
@@ -110,7 +111,15 @@ def names_there() -> re.Pattern[str]:
 
 
 @pytest.mark.parametrize(
-    "text, many", [("⟦Ĝŕåñţ <b>⟦åççéšš⟧</b> ö⟧ Grant", 1), ("⟦Ĝŕåñţ⟧ sales.orders", 0), ("–", 0)]
+    "text, many",
+    [
+        ("⟦Ĝŕåñţ <b>⟦åççéšš⟧</b> ö⟧ Grant", 1),
+        ("⟦Ĝŕåñţ⟧ sales.orders", 0),
+        ("–", 0),
+        (" request ", 0),
+        ("request access", 1),
+        ("Check", 1),
+    ],
 )
 def test_words_outside_the_marks_are_found(text: str, many: int) -> None:
     page = f"<p>{text}</p><input placeholder='{text}'><code>Grant</code>"

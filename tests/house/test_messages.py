@@ -47,8 +47,11 @@ def test_a_translation_fills_in_what_its_text_does_and_has_its_marks(path: Path)
 @pytest.mark.parametrize("path", CATALOGUES, ids=lambda path: path.parents[1].name)
 def test_a_language_that_is_offered_is_whole(path: Path) -> None:
     """A few new texts may wait for their words; until then they are read in English."""
-    waiting = [entry.msgid for entry in polib.pofile(str(path)).untranslated_entries()]
+    catalogue = polib.pofile(str(path))
+    waiting = [entry.msgid for entry in catalogue.untranslated_entries()]
+    guessed = [entry.msgid for entry in catalogue.fuzzy_entries()]
     assert len(waiting) <= 10, waiting
+    assert not guessed, "nobody is shown what was guessed; look at each and take its mark `fuzzy` away"
 
 
 SAID = {

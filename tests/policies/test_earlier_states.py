@@ -23,12 +23,13 @@ from policies.models import Assignment, Event, Grant, Ownership, UserDuty
 from policies.record import newest_editions
 from policies.record.change import change
 from policies.record.event_drafts import make_event
-from policies.record.verify import verify, verify_parts
+from policies.record.verify import verify
 from policies.services import accounts, erasure, owners, realms, roles
 from policies.services.duties import give, take
 from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, the
 from tests.kept import kept
 from tests.policies.superuser import former, past_triggers
+from tests.policies.verdicts import is_reported, whole
 
 pytestmark = pytest.mark.django_db
 READ = "allow SELECT_TABLE on table shop.sales.orders"
@@ -52,19 +53,6 @@ def make() -> World:
 
 
 world = kept(make)
-
-
-def is_reported(what: str) -> bool:
-    """Whether a reading of the whole record and one of its parts both tell of it, and of nothing else."""
-    verdicts = verify(), verify_parts([], looks=False)
-    assert all(verdict.broken is None for verdict in verdicts), verdicts
-    return all(verdict.differing and all(what in line for line in verdict.differing) for verdict in verdicts)
-
-
-def whole() -> bool:
-    verdict = verify()
-    assert verdict, (verdict.broken, verdict.differing)
-    return bool(verdict)
 
 
 def shown_as(person: Principal, name: str) -> None:

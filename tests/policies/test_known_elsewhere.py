@@ -8,11 +8,11 @@ from accounts.identities import Identity, Subject
 from accounts.models import DirectoryEntry, ExternalSignIn, User
 from accounts.people import ensure, make_account
 from policies.authority import DIRECTORY, of_system
-from policies.record.verify import verify, verify_parts
 from policies.services import accounts, directory, erasure, external_accounts
 from policies.services.directory import GroupData, PersonData
 from tests.factories import AUTHORITY, BY
 from tests.policies.superuser import past_triggers
+from tests.policies.verdicts import is_reported, whole
 
 pytestmark = pytest.mark.django_db
 ISSUER = "https://id.example.org"
@@ -24,19 +24,6 @@ def subject(number: str) -> Subject:
 
 def signs_in(name: str, number: str, shown: str = "") -> User:
     return external_accounts.admit_subject(subject(number), Identity(name, shown), joins=False)
-
-
-def whole() -> bool:
-    verdict = verify()
-    assert verdict, (verdict.broken, verdict.differing)
-    return bool(verify_parts([], looks=False))
-
-
-def is_reported(what: str) -> bool:
-    return all(
-        any(what in line for line in verdict.differing)
-        for verdict in (verify(), verify_parts([], looks=False))
-    )
 
 
 def test_ways_to_sign_in_that_the_console_made_are_whole() -> None:
@@ -65,12 +52,20 @@ TAKEN = {
 }
 
 
+TOLD_OF = {
+    "another subject": ("externalsignin ", "the way to sign in "),
+    "another issuer": ("externalsignin ", "the way to sign in "),
+    "one fewer": ("the way to sign in ",),
+}
+"""Where a row is no longer what the record calls it, both are told: what is there, and what is not."""
+
+
 @pytest.mark.parametrize("deed", TAKEN)
 def test_a_way_to_sign_in_that_was_written_past_the_console_is_told(deed: str) -> None:
     ana, eve = signs_in("ana", "1"), make_account("eve")
     assert whole()
     past_triggers(TAKEN[deed].format(ana=ana.pk, eve=eve.pk))
-    assert is_reported("sign")
+    assert is_reported(*TOLD_OF.get(deed, ("externalsignin ",)))
 
 
 SAID_SO = of_system("the directory")
@@ -113,4 +108,6 @@ def test_what_the_directory_never_said_is_told(deed: str) -> None:
     assert whole()
     numbers = {"ana": ana.pk, "ben": ben.pk, "gone": gone.pk, "eve": ensure("user", "eve").pk}
     past_triggers(SAID[deed].format(**numbers))
-    assert is_reported("directoryentry")
+    row = {"active again": ben, "kept again": gone}.get(deed, ana)
+    left = [f"the entry of {ana.principal.pseudonym}:"] if deed == "another's" else []
+    assert is_reported(f"directoryentry {row.pk}:", *left)
