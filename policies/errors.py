@@ -50,6 +50,10 @@ class Refused(PolicyError):
         self.decision = decision
 
 
+class Internal(PolicyError):
+    """It is not done because of an error in the program, which is in the log."""
+
+
 class Unsealed(Conflict):
     """A fact is not as the console wrote it; nothing is decided on it or done to it until it is set right."""
 

@@ -10,9 +10,16 @@ from django.http import HttpRequest, HttpResponse
 from django.views.decorators.csrf import csrf_exempt
 
 from authzsite.api.surface import Surface
-from policies.errors import Conflict, Gone, Invalid, NotFound, PolicyError, Refused
+from policies.errors import Conflict, Gone, Internal, Invalid, NotFound, PolicyError, Refused
 
-_STATUS: dict[type[PolicyError], int] = {Refused: 403, NotFound: 404, Conflict: 409, Gone: 410, Invalid: 400}
+_STATUS: dict[type[PolicyError], int] = {
+    Refused: 403,
+    NotFound: 404,
+    Conflict: 409,
+    Gone: 410,
+    Invalid: 400,
+    Internal: 500,
+}
 
 
 class Call(Surface):

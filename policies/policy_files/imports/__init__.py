@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from django.utils.translation import gettext
 
-from policies.errors import Invalid
+from policies.errors import Internal, Invalid, PolicyError
 from policies.policy_files.imports import csv_table, gravitino, lake_formation, ranger, sql_grants, unity
-from policies.policy_files.imports.draft import Draft, LeftOut
+from policies.policy_files.imports.draft import Draft, LeftOut, NotBuilt
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,8 @@ SOURCES: Mapping[str, Source] = {
 
 
 def read(source: str, text: str, *, realm: str, catalog: str = "") -> Draft:
-    """What a file of another system says, for a Gravitino realm.  Raises Invalid.
+    """What a file of another system says, for a Gravitino realm.  Raises Invalid, and Internal for errors of
+    our own.
 
     `catalog` is where schemas stand whose source knows no catalogs.
     """
@@ -45,9 +49,16 @@ def read(source: str, text: str, *, realm: str, catalog: str = "") -> Draft:
     draft = Draft(realm, catalog)
     try:
         known.read(text, draft)
-    except (AttributeError, KeyError, TypeError, ValueError):
+    except NotBuilt:
         raise Invalid(
             gettext("This is not built as %(description)s.") % {"description": known.description}
+        ) from None
+    except PolicyError:
+        raise
+    except Exception:
+        log.exception("a file of %s could not be read", source)
+        raise Internal(
+            gettext("This file could not be read because of an error in the program. It is in its log.")
         ) from None
     return draft
 

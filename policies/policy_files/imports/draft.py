@@ -220,12 +220,40 @@ class Draft:
             self.added.append(LeftOut(str(given), why))
 
 
-def json_of(text: str, what: str) -> Any:
-    """The JSON of a file.  Raises Invalid."""
+class NotBuilt(Exception):
+    """A file is not built as its source builds them."""
+
+
+def json_of(text: str, what: str, shape: object) -> Any:
+    """The JSON of a file that is built so; a field that is null is absent.  Raises Invalid, NotBuilt."""
     try:
-        return json.loads(text)
+        value = json.loads(text, object_hook=_without_nulls)
     except (ValueError, RecursionError):
         raise Invalid(gettext("This is no JSON of %(what)s.") % {"what": what}) from None
+    if not is_built(value, shape):
+        raise NotBuilt
+    return value
 
 
-__all__ = ["Draft", "LeftOut", "Needs", "Path", "Right", "json_of"]
+def is_built(value: object, shape: object) -> bool:
+    """Whether a value of JSON is built as a shape says.
+
+    A dict names fields, which may be absent, and by `...` all others; a list says what each entry is; a tuple
+    has several shapes, of which one is enough; and a type is what a value must be.
+    """
+    if isinstance(shape, tuple):
+        return any(is_built(value, each) for each in shape)
+    if isinstance(shape, dict):
+        fields = value.items() if isinstance(value, dict) else None
+        other = shape.get(..., object)
+        return fields is not None and all(is_built(field, shape.get(name, other)) for name, field in fields)
+    if isinstance(shape, list):
+        return isinstance(value, list) and all(is_built(item, shape[0]) for item in value)
+    return isinstance(shape, type) and isinstance(value, shape)
+
+
+def _without_nulls(fields: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+__all__ = ["Draft", "LeftOut", "Needs", "NotBuilt", "Path", "Right", "is_built", "json_of"]

@@ -18,15 +18,17 @@ from policies.policy_files import statements as kinds
 from policies.policy_files.imports.draft import LAW, Draft, json_of
 from policies.policy_files.statements import Statement
 
+_ROLE: object = (str, {"securableObjects": [{"privileges": [{}]}]})
+_HOLDER: object = (str, {"roles": [(str, int)]})
+ANSWER: object = {"role": _ROLE, "roles": [_ROLE], "users": [_HOLDER], "groups": [_HOLDER], "owner": {}}
+"""How an answer is built, as far as it is read."""
 KINDS = {"USER": "user", "GROUP": "group"}
 
 
 def read(text: str, draft: Draft) -> None:
     """Read the answers.  Raises Invalid."""
-    value = json_of(text, "Gravitino")
+    value = json_of(text, "Gravitino", (ANSWER, [ANSWER]))
     answers = value if isinstance(value, list) else [value]
-    if not all(isinstance(answer, dict) for answer in answers):
-        raise Invalid(gettext("This is no JSON of Gravitino: it is no list of answers."))
     for answer in answers:
         known = [
             name for name in ("role", "roles", "users", "groups", "owner") if answer.get(name) is not None

@@ -29,13 +29,21 @@ WHY = {
     "tables DROP": "Only an owner drops, so name the owner.",
     "tables DESCRIBE": "What somebody has something on is shown to them anyway.",
 }
+_TABLE: object = {"ColumnWildcard": {}}
+ENTRY: object = {
+    "Principal": {},
+    "Resource": {"Table": _TABLE, "TableWithColumns": _TABLE, ...: {}},
+    "Permissions": [str],
+    "PermissionsWithGrantOption": [str],
+}
+"""How a permission is printed, as far as it is read."""
 BY_TAG = "It is given by tags; give it on the objects that have them."
 
 
 def read(text: str, draft: Draft) -> None:
     """Read what was printed.  Raises Invalid."""
-    value = json_of(text, "Lake Formation")
-    if not isinstance(value, dict) or not isinstance(value.get("PrincipalResourcePermissions"), list):
+    value = json_of(text, "Lake Formation", {"PrincipalResourcePermissions": [ENTRY]})
+    if "PrincipalResourcePermissions" not in value:
         raise Invalid(gettext("This is no JSON of Lake Formation: PrincipalResourcePermissions are missing."))
     if value.get("NextToken"):
         raise Invalid(gettext("This is one page of several. Print all of them, without --max-items."))

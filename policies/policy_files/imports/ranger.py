@@ -5,9 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from django.utils.translation import gettext
-
-from policies.errors import Invalid
 from policies.policy_files.imports.draft import Draft, Needs, Path, Right, json_of
 
 DATA = ("catalog", "schema", "table")
@@ -60,15 +57,17 @@ WHY = {
     "index": "The law has no indexes.",
     "lock": "The law has no locks.",
 }
+_NAMES = [(str, int, float)]
+_ITEM = {"accesses": [{}], "users": _NAMES, "groups": _NAMES, "roles": _NAMES}
+POLICY = {"resources": {...: {"values": _NAMES}}, "policyItems": [_ITEM], "denyPolicyItems": [_ITEM]}
+"""How a policy is built, as far as it is read."""
 OF_ITSELF = frozenset(f"{ITSELF}{access}" for access in ("alter", "index", "lock", "update"))
 
 
 def read(text: str, draft: Draft) -> None:
     """Read one policy, a list of them, or an export.  Raises Invalid."""
-    value = json_of(text, "Ranger")
+    value = json_of(text, "Ranger", (POLICY | {"policies": [POLICY]}, [POLICY]))
     entries = value.get("policies", [value]) if isinstance(value, dict) else value
-    if not isinstance(entries, list) or not all(isinstance(policy, dict) for policy in entries):
-        raise Invalid(gettext("This is no JSON of Ranger: it has no policies."))
     by_service: dict[str, list[Right]] = {}
     for policy in entries:
         service = str(policy.get("serviceType") or "hive")

@@ -252,7 +252,7 @@ class _MariaDB(_Grants):
 
     def _give(self, terms: list[str], upper: list[str], to: int, holder: str) -> None:
         if "ON" not in upper[:to]:
-            for part in _split(terms[1:to]):
+            for part in filter(None, _split(terms[1:to])):
                 if holder.startswith("role:"):
                     self.draft.leave_out(
                         f"{holder} is in role {name_of(part[0])}", "Roles hold no roles here."

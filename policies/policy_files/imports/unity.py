@@ -34,6 +34,8 @@ _CODES = {
 NEEDS: Needs = {
     (code, binds): frozenset((right,)) for right, (code, places) in _CODES.items() for binds in places
 } | {("MODIFY_TABLE", binds): frozenset(("SELECT", "MODIFY")) for binds in ("catalog", "schema", "table")}
+ANSWER: object = {"privilege_assignments": [{"privileges": [(str, {})]}]}
+"""How an answer is built, as far as it is read."""
 ONE_KIND = "A catalog with tables holds nothing of this kind here."
 WHY = {
     **dict.fromkeys(("CREATE_VOLUME", "READ_VOLUME", "WRITE_VOLUME", "CREATE_MODEL"), ONE_KIND),
@@ -46,9 +48,9 @@ WHY = {
 
 def read(text: str, draft: Draft) -> None:
     """Read the answers, each with its object.  Raises Invalid."""
-    value = json_of(text, "Unity Catalog")
+    value = json_of(text, "Unity Catalog", (ANSWER, [ANSWER]))
     entries = value if isinstance(value, list) else [value]
-    if not all(isinstance(entry, dict) and "privilege_assignments" in entry for entry in entries):
+    if not all("privilege_assignments" in entry for entry in entries):
         raise Invalid(gettext("This is no JSON of Unity Catalog: privilege_assignments are missing."))
     draft.say([right for entry in entries for right in _rights(entry, draft)], NEEDS, WHY)
 
