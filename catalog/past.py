@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
+
+from django.db.models import Q
 
 from catalog.models import Mode, Placement
 from catalog.nodes import Node, all_placed, any_of
@@ -26,6 +29,28 @@ def nodes_at(ids: Iterable[int], revision: int) -> dict[int, Node]:
     above = {key for row in places.values() for key in row.ancestors} - places.keys()
     known = places | {row.securable_id: row for row in _at(above, revision)}
     return {node.id: node for node in all_placed(list(places.values()), known)}
+
+
+@dataclass(frozen=True)
+class PastPlaces:
+    """Below what some objects stood from one revision to another, without their names."""
+
+    rows: tuple[tuple[int, list[int], int, int | None], ...]
+
+    @classmethod
+    def read(cls, ids: Iterable[int], *, first: int, last: int) -> PastPlaces:
+        """One query."""
+        there = Placement.objects.filter(any_of("securable_id", ids), opened__lte=last)
+        rows = there.filter(Q(closed__isnull=True) | Q(closed__gt=first))
+        return cls(tuple(rows.values_list("securable_id", "ancestors", "opened", "closed")))
+
+    def at(self, revision: int) -> dict[int, tuple[int, ...]]:
+        """The lineage of each object that was there."""
+        return {
+            key: (*above, key)
+            for key, above, opened, closed in self.rows
+            if opened <= revision and (closed is None or closed > revision)
+        }
 
 
 def mode_at(realm_id: int, revision: int) -> Mode | None:

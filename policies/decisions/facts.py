@@ -19,7 +19,6 @@ from django.db import connection
 from django.utils import timezone
 
 from accounts.models import Principal
-from accounts.seals import is_sealed
 from catalog.models import Realm
 from lakewarden.law import dialects, engine
 from lakewarden.law.dialects.cdap import by_settings
@@ -28,7 +27,7 @@ from policies.decisions import authorizers, leavers, live_history, principal_row
 from policies.decisions.cache_versions import principal_key, realm_key, role_key
 from policies.decisions.role_facts import ALWAYS, GrantRow, RoleFacts, overlap, rules_from
 from policies.decisions.seals import unsealed
-from policies.decisions.seals.sealed_rows import MODELS, SealedRow, content_of_row, key_of_row
+from policies.decisions.seals.sealed_rows import SealedRow, is_row_good, key_of_row
 
 _STATEMENT = """
 WITH asked AS (SELECT unnest(%(principals)s::bigint[]) AS id),
@@ -118,11 +117,11 @@ SELECT 'owner', o.owner_id, o.securable_id, NULL, NULL, o.valid_from, o.valid_un
 
 
 @cache
-def _statement(*, past: bool, narrowed: bool, sharing: bool = False) -> str:
+def statement_of(*, past: bool, narrowed: bool, sharing: bool = False) -> str:
     def true(alias: str) -> str:
         if past:
-            started, open_ = f"{alias}.opened <= %(revision)s", f"{alias}.closed IS NULL"
-            return f"{started} AND ({open_} OR {alias}.closed > %(revision)s)"
+            started, open_ = f"{alias}.opened <= %(last)s", f"{alias}.closed IS NULL"
+            return f"{started} AND ({open_} OR {alias}.closed > %(first)s)"
         return f"{alias}.closed IS NULL"
 
     def on(alias: str) -> str:
@@ -196,6 +195,11 @@ class Loaded:
         if self.unsealed:
             unsealed.note(self.unsealed, self.realm.pk)
 
+    def stand_at(self, revision: int) -> None:
+        """Say of which past revision the facts are.  Raises Archived where they are not all live."""
+        live_history.check(revision, self.live_from)
+        self.revision = min(revision, self.revision)
+
     def is_current(self, held: Mapping[int, RoleFacts]) -> bool:
         """Whether of every role that was come upon the facts held are those of this snapshot."""
         return all(
@@ -212,12 +216,15 @@ class Loaded:
 
     def take(self, rows: Iterable[tuple[Any, ...]]) -> None:
         """Sort all rows of the statement; what has no good seal is left out."""
-        for values in rows:
-            row = SealedRow(*values)
-            if row.kind in MODELS and not is_sealed(content_of_row(row), row.seal):
-                self.unsealed.append(row)
-            else:
+        self.take_judged((row, is_row_good(row)) for row in (SealedRow(*values) for values in rows))
+
+    def take_judged(self, rows: Iterable[tuple[SealedRow, bool]]) -> None:
+        """The same of rows beside each of which is said whether its seal is good."""
+        for row, good in rows:
+            if good:
                 self._sort(row)
+            else:
+                self.unsealed.append(row)
         self._admit()
         if self.unsealed or self.left:
             self.close({key_of_row(row) for row in self.unsealed})
@@ -433,12 +440,11 @@ def load(
     asked = frozenset([*principals, *(strangers or ())])
     on = None if objects is None else frozenset(objects)
     loaded = Loaded(realm, realm_name, now.timestamp(), asked, on, past=as_of is not None)
-    values = _values(realm, principals, strangers or {}, objects)
-    values |= {"revision": as_of, "roles": list(roles)}
-    loaded.read(_statement(past=as_of is not None, narrowed=objects is not None), values)
+    values = values_of(realm, principals, strangers or {}, objects)
+    values |= {"first": as_of, "last": as_of, "roles": list(roles)}
+    loaded.read(statement_of(past=as_of is not None, narrowed=objects is not None), values)
     if as_of is not None:
-        live_history.check(as_of, loaded.live_from)
-        loaded.revision = min(as_of, loaded.revision)
+        loaded.stand_at(as_of)
     return loaded
 
 
@@ -458,11 +464,10 @@ def load_sharing(
 
     def read(held: Mapping[int, RoleFacts] | None) -> Loaded:
         loaded = Loaded(realm, realm_name, now.timestamp(), frozenset(principals))
-        values = _values(realm, principals, {}, owned)
-        values["roles"] = []
-        values["held"] = None if held is None else list(held)
+        values = values_of(realm, principals, {}, owned)
+        values |= {"roles": [], "held": None if held is None else list(held)}
         values["since"] = None if held is None else [item.revision for item in held.values()]
-        loaded.read(_statement(past=False, narrowed=owned is not None, sharing=True), values)
+        loaded.read(statement_of(past=False, narrowed=owned is not None, sharing=True), values)
         return loaded
 
     loaded = read(None)
@@ -473,7 +478,7 @@ def load_sharing(
     return loaded
 
 
-def _values(
+def values_of(
     realm: Realm, principals: Collection[int], strangers: Mapping[int, str], objects: Collection[int] | None
 ) -> dict[str, Any]:
     law = dialects.get(realm.law)

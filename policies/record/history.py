@@ -151,7 +151,11 @@ class Sight:
         return self.site or realm in self.realms or record.via in WITHOUT_OBJECTS
 
     def sees(self, node: Node) -> bool:
-        return not self.inside.isdisjoint(node.lineage)
+        return self.sees_place(node.lineage)
+
+    def sees_place(self, lineage: Iterable[int]) -> bool:
+        """The same where only the numbers of an object and of what is above it are at hand."""
+        return not self.inside.isdisjoint(lineage)
 
 
 def given_to(viewer: Principal) -> frozenset[int]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -26,9 +26,10 @@ from authzsite.console.kit.methods import reads
 from authzsite.console.people.person_access import get_person_or_404
 from authzsite.console.people.reach import PersonReach, Reached
 from catalog.nodes import Node
-from catalog.past import nodes_at
+from catalog.past import PastPlaces, nodes_at
 from lakewarden.law.facts import Slice
 from policies.decisions.lookups.access_report import slice_at
+from policies.decisions.past_facts import PastFacts
 from policies.record import compare, revisions
 from policies.record.revisions import Past
 
@@ -50,11 +51,6 @@ class ReachThen(PersonReach):
     def slices(self) -> list[Slice]:
         revision = self.past.revision
         return [slice_at(self.person, realm, now=self.now, as_of=revision) for realm in self.circle.realms]
-
-    @property
-    def rights_on(self) -> int:
-        """On how many objects something was given to them then; a denial alone gives nothing."""
-        return len({rule.object for _, rule in self.rules if rule.allow} & self.places.keys())
 
     @cached_property
     def places(self) -> dict[int, Node]:
@@ -167,7 +163,32 @@ def _chart(asked: AsOfQuery, circle: VisiblePrincipals, person: Principal) -> Gr
             "told": words.number(len(told)),
             "turns": words.number(len(turns)),
         }
-    return line(title, [(past.moment, ReachThen(circle, person, past=past).rights_on) for past in told])
+    counts = rights_over_time(circle, person, told)
+    return line(title, [(past.moment, many) for past, many in zip(told, counts, strict=True)])
+
+
+def rights_over_time(circle: VisiblePrincipals, person: Principal, states: Sequence[Past]) -> list[int]:
+    """On how many objects something was given to somebody at each of some states; a denial gives nothing.
+
+    A query for each realm and one more, however many states.
+    """
+    revisions_of = [past.revision for past in states]
+    span = {"first": min(revisions_of), "last": max(revisions_of)}
+    known = [PastFacts.read(person, realm, **span) for realm in circle.realms]
+    given = [{key for facts in known for key in _given(facts, past)} for past in states]
+    places = PastPlaces.read({key for keys in given for key in keys}, **span)
+    return [
+        sum(key in keys and circle.sees_place(person, way) for key, way in places.at(past.revision).items())
+        for past, keys in zip(states, given, strict=True)
+    ]
+
+
+def _given(facts: PastFacts, past: Past) -> Iterator[int]:
+    """The objects on which something was given at a state."""
+    moment = past.moment.timestamp()
+    for rule in facts.at(past.revision, past.moment).rules:
+        if rule.allow and isinstance(rule.object, int) and rule.holds_at(moment):
+            yield rule.object
 
 
 def _evenly(turns: Sequence[Past], most: int) -> list[Past]:

@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from accounts.fact_content import content, plain
+from accounts.seals import is_sealed
 from policies.decisions.cache_versions import principal_key, realm_key, role_key
 
 
@@ -53,6 +54,11 @@ MODELS = {
 def content_of_row(row: SealedRow) -> bytes:
     """The text of a fact: what `content_of` makes of the model's own row, without making that."""
     return content(MODELS[row.kind], row.pk, row.opened, row.closed, *_values(row))
+
+
+def is_row_good(row: SealedRow) -> bool:
+    """Whether a row has the seal that it needs, if any."""
+    return row.kind not in MODELS or is_sealed(content_of_row(row), row.seal)
 
 
 def _values(row: SealedRow) -> tuple[Any, ...]:

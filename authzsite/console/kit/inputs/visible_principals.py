@@ -132,7 +132,11 @@ class VisiblePrincipals:
 
     def sees(self, person: Principal, node: Node) -> bool:
         """Whether they may know what somebody has on an object."""
-        return self.is_own(person) or self.sight.sees(node)
+        return self.sees_place(person, node.lineage)
+
+    def sees_place(self, person: Principal, lineage: Iterable[int]) -> bool:
+        """The same where only the numbers of the object and of what is above it are at hand."""
+        return self.is_own(person) or self.sight.sees_place(lineage)
 
 
 def somebody(text: str, among: QuerySet[Principal] | None = None) -> Principal | None:
