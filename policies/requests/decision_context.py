@@ -10,6 +10,7 @@ from accounts.models import Principal
 from accounts.record import Origin
 from catalog.nodes import Node
 from lakewarden.law import dialects
+from lakewarden.law.dialects.cdap import authorizable
 from lakewarden.law.facts import Rule
 from policies.authority import Actor
 from policies.decisions import ask, slices
@@ -26,10 +27,13 @@ from policies.requests.role_proposals import Proposal
 from policies.requests.visibility import VisibleRequest, visible_to
 from policies.separation import forecast, wording
 from policies.services.grants import GrantRequest
+from policies.simulation.changes import AddMember, AssignRole, Change, GrantAccess, Target, Window
 
 EARLIER, LOOKED_AT = 10, 200
 CLASHES = 5
 Kind = RequestPart.Kind
+RealmChanges = tuple[Node, tuple[Change, ...]]
+"""Changes of one realm, by its root."""
 
 
 @dataclass(frozen=True)
@@ -51,11 +55,13 @@ class Peers:
 
 @dataclass(frozen=True)
 class Consideration:
-    """`effects`: who would gain what if all of it were approved, by object; `clashes` are sentences."""
+    """`effects`: who would gain what if all of it were approved, by object; `proposed` the same as changes of
+    one realm, by its root; `clashes` are sentences."""
 
     present: tuple[Present, ...]
     earlier: tuple[AccessRequest, ...]
     effects: tuple[tuple[Node, Preview], ...]
+    proposed: tuple[RealmChanges, ...]
     peers: tuple[Peers, ...]
     roles: tuple[Proposal, ...]
     denials: tuple[Denial, ...]
@@ -66,7 +72,7 @@ class Consideration:
 def consider(seen: VisibleRequest) -> Consideration:
     """All of that, for somebody who may decide; empty for anybody else."""
     if not seen.mandates:
-        return Consideration((), (), (), (), (), (), (), None)
+        return Consideration((), (), (), (), (), (), (), (), None)
     there = decision_places.of_rows(seen.parts, seen.request.holder.kind)
     places = [(part, place) for part in seen.parts if (place := there[part.pk]) is not None]
     request, found = seen.request, places
@@ -77,6 +83,7 @@ def consider(seen: VisibleRequest) -> Consideration:
         tuple(_present(seen, want) for want in seen.wants),
         tuple(_earlier(seen)),
         tuple(_effects(seen, given, end)),
+        tuple(_proposed(request, found, end)),
         tuple(_peers(request, given)),
         tuple(role_proposals.roles(request, seen.viewer)) if any_open else (),
         _denials(seen, end),
@@ -124,6 +131,27 @@ def _effects(seen: VisibleRequest, given: Placed, end: datetime | None) -> list[
         if not dialects.get(place.node.kind).by_text
     ]
     return grants.of_grants(wishes, Actor(seen.viewer, "console"), now=seen.now) if wishes else []
+
+
+def _proposed(request: AccessRequest, found: Placed, end: datetime | None) -> Iterable[RealmChanges]:
+    """What a yes to everything changes, as far as it exists."""
+    if exact := [(part, place) for part, place in found if place.exact]:
+        window = (request.starts, end)
+        yield exact[0][1].way[0], tuple(_change(request.holder, *item, window) for item in exact)
+
+
+def _change(
+    holder: Principal, part: RequestPart, place: decision_places.DecisionPlace, window: Window
+) -> Change:
+    if part.kind == Kind.MEMBERSHIP:
+        return AddMember(holder)
+    if part.kind == Kind.ROLE:
+        return AssignRole(place.node, holder, window)
+    if dialects.get(place.node.kind).by_text:
+        target = Target.of_text(place.way[0], authorizable.parse(place.text, others=True))
+    else:
+        target = Target(place.node)
+    return GrantAccess(target, holder, tuple(part.privileges), window)
 
 
 def _peers(request: AccessRequest, given: Placed) -> list[Peers]:

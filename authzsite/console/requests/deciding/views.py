@@ -14,6 +14,7 @@ from authzsite.console.kit.change_view import ChangeView, Plan
 from authzsite.console.kit.display.parts import Action, Crumbs, Note, Verdict
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.page import page
+from authzsite.console.kit.replay import section
 from authzsite.console.requests import rows as requests_rows
 from authzsite.console.requests.deciding import considerations
 from authzsite.console.requests.deciding.form import DecisionForm
@@ -55,7 +56,8 @@ class DecideView(ChangeView):
         return DecisionForm(data, about=self.object)
 
     def plan(self, form: DecisionForm) -> Plan:
-        self.weighed = considerations.weighed(decision_context.consider(self.object), self.object)
+        self.considered = decision_context.consider(self.object)
+        self.weighed = considerations.weighed(self.considered, self.object)
         return Plan(notes=tuple(self.weighed.notes))
 
     def save(self, form: DecisionForm, actor: Actor) -> None:
@@ -131,6 +133,7 @@ class DecideView(ChangeView):
             "reason": row.reason,
             "facts": facts(self.object),
             "weighed": self.weighed,
+            "replay": section(self.asker, self.considered.proposed),
             "others": [decision for decision in decisions(self.object) if not decision.mine],
             **form.drawn(self.weighed.roles),
             **_next(self.object),
