@@ -100,7 +100,7 @@ REVIEW_CARRIED = event("review.carried", "carried out row {row} of review {revie
 REVIEW_MISSED = event("review.missed", "did not carry out row {row} of review {review}: {why}")
 REVIEW_ALL_CARRIED = event("review.all_carried", "carried out the decisions of review {review}")
 REVIEW_PROVED = event(
-    "review.proved", "proved {rows} rows of review {review} by {backend} at revision {read}"
+    "review.proved", "confirmed {rows} rows of review {review} in {backend} at revision {read}"
 )
 REVIEW_CLOSED = event("review.closed", "closed review {review}")
 REVIEW_REPEATED = event("review.repeated", "{how} the series of review {review}")

@@ -16,7 +16,7 @@ ASKED_BACK = event("request.asked_back", "asked about request {request} for {per
 ANSWERED = event("request.answered", "answered about request {request} for {person}: {what}")
 APPROVED = event("request.approved", "approved {part} of request {request} for {person}")
 APPROVED_LESS = event(
-    "request.approved_less", "approved {given} where request {request} asks for {part} for {person}"
+    "request.approved_less", "approved part of request {request} for {person}: {given}; requested: {part}"
 )
 REFUSED = event("request.refused", "refused {part} of request {request} for {person}")
 WITHDRAWN = event("request.withdrawn", "withdrew request {request} for {person}: {what}")
@@ -26,7 +26,7 @@ GIVEN = event("request.given", "gave {person} what request {request} asked for: 
 REOPENED = event(
     "request.reopened", "opened {part} of request {request} again: {deputy} may no longer approve it"
 )
-PROVED = event("request.proved", "found what request {request} gave {person} in {backend}")
+PROVED = event("request.proved", "confirmed in {backend} the access that request {request} gave {person}")
 STUCK = event("request.stuck", "cannot bring what request {request} gave {person} to {backend}")
 
 ALL = sentence("part.all", "all")

@@ -24,7 +24,7 @@ VANISHED = "was not found there at the last look"
 CANNOT_TAKE = sentence(
     "foreign.cannot_take",
     "The account that Lakewarden uses in {system} may not act as {account}, who gave this, "
-    "so it cannot take it.",
+    "so it cannot revoke it.",
 )
 CANNOT_GIVE = sentence(
     "foreign.cannot_give",

@@ -377,7 +377,7 @@ def test_why_tells_what_is_lacking_of_what_one_may_not_see_and_of_what_is_absent
         pages.append(re.sub("orders|nothing", "NAME", page[page.index("<main") :]))
     assert pages[0] == pages[1]
     assert "Membership of metalake nowhere" in client.get("/why", {"what": "nowhere/x.y.z"}).content.decode()
-    assert "You can see nothing of that name" in client.get("/why", {"what": "a..b"}).content.decode()
+    assert "You can see no object of that name" in client.get("/why", {"what": "a..b"}).content.decode()
 
 
 def test_a_wrong_password_is_no_form_to_keep(orders: Node) -> None:

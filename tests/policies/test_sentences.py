@@ -17,6 +17,7 @@ from policies.requests.record_words import given_said, part_said
 from policies.requests.steps import SENTENCES
 from policies.sentences import WORDINGS, Said
 from policies.sync import findings
+from policies.sync.backends.shared import powers
 
 OF_REQUESTS = (
     ("all", "alle Teile"),
@@ -59,7 +60,8 @@ OF_HINTS = (
     ),
 )
 TAKE = (
-    "The account that Lakewarden uses in PostgreSQL may not act as bob, who gave this, so it cannot take it."
+    "The account that Lakewarden uses in PostgreSQL may not act as bob, who gave this, "
+    "so it cannot revoke it."
 )
 
 
@@ -79,6 +81,19 @@ def test_what_hinders_a_backend_is_translated() -> None:
         "Von dort stammt das Recht, deshalb kann Lakewarden es nicht entziehen."
     )
     assert_read(TAKE, german, findings.hindrance_in_words)
+
+
+OF_BYPASSES = (
+    ("superuser", "Superuser"),
+    ("owns 2 tables or views, as shop_owner", "besitzt 2 Tabellen oder Views, als shop_owner"),
+    ("reads every table (pg_read_all_data)", "liest jede Tabelle (pg_read_all_data)"),
+    ("flies", "flies"),
+)
+
+
+@pytest.mark.parametrize("kept, german", OF_BYPASSES)
+def test_what_a_bypass_is_is_translated(kept: str, german: str) -> None:
+    assert_read(kept, german, powers.in_readers_language)
 
 
 PART = RequestPart(kind="role", name="audit for 30 days", privileges=[])

@@ -171,4 +171,6 @@ def test_the_history_tells_it_in_sentences(given: Node) -> None:
     told = {event.kind: names.line(event).text for event in events}
     number = rows(review)["ana shop.sales.orders"].number
     assert told["review.decided"] == f"decided row {number} of review {review.pk}: remove"
-    assert told["review.proved"].startswith(f"proved 1 row of review {review.pk} by the console at revision")
+    assert told["review.proved"].startswith(
+        f"confirmed 1 row of review {review.pk} in the console at revision"
+    )

@@ -60,7 +60,7 @@ class Desk:
         self.page.goto(link)
         self.page.get_by_role("combobox", name="Another object").fill(also)
         self.page.get_by_role("button", name="Add").click()
-        self.page.get_by_text("Three decisions, all asked for at once").wait_for()
+        self.page.get_by_text("Three decisions, requested at the same time").wait_for()
         self.page.get_by_label("Why").fill("Revenue by country for the board")
         self.shot("ask")
         self.page.get_by_role("button", name="Send the request").click()

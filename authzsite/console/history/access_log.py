@@ -71,7 +71,7 @@ KINDS = (
     ("looked", gettext_lazy("Looks at others’ access")),
 )
 LEAD = gettext_lazy(
-    "Who was refused, and who looked at other people’s access. The same again within an hour is counted."
+    "Who was refused, and who looked at other people’s access. Repeats within an hour are one entry."
 )
 
 

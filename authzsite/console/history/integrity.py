@@ -102,7 +102,7 @@ def _tiles(last: Checkpoint | None) -> list[Tile]:
     signed = words.ago(last.at) if last else _("not yet")
     return [
         Tile(_("Changes"), words.number(revision_now()), _("numbered without gaps")),
-        Tile(_("Signed"), signed, _("every %(every)s min while it grows") % {"every": every}),
+        Tile(_("Signed"), signed, _("every %(every)s min when there are changes") % {"every": every}),
         Tile(
             _("Kept at"),
             words.count(len(settings.LAKEWARDEN_CHECKPOINTS), "place"),

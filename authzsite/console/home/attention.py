@@ -66,11 +66,11 @@ class Attention:
                     _("Hand over"), url, "mini", more=_("objects in %(name)s") % {"name": realm.name}
                 )
                 text = ngettext(
-                    "%(many)s object belongs to who cannot sign in",
-                    "%(many)s objects belong to who cannot sign in",
+                    "the owner of %(many)s object cannot sign in",
+                    "the owners of %(many)s objects cannot sign in",
                     many,
                 ) % {"many": words.number(many)}
-                note = _("Nobody can give access to them · they wait for another owner")
+                note = _("Nobody can grant access there until another owner is named")
                 yield Item(Face("thing", "key"), realm.name, f": {text}", note, look)
 
     def _ends_now(self) -> Iterable[Item]:
@@ -101,7 +101,7 @@ class Attention:
             system = rows[0].backend.get_kind_display()
             grants = words.count(len(rows), "grant")
             first = words.moment(min(row.first_seen for row in rows), within=True)
-            note = _("Seen first %(first)s · left as they are until you decide") % {"first": first}
+            note = _("First seen %(first)s · left as they are until you decide") % {"first": first}
             look = Action(
                 _("Look"),
                 reverse("console:object_sync", args=[node.id]),
@@ -111,7 +111,7 @@ class Attention:
             yield Item(
                 Face("thing", "alien"),
                 "",
-                _("%(system)s has %(grants)s that nobody made here on")
+                _("%(system)s has %(grants)s from outside Lakewarden on")
                 % {"system": system, "grants": grants},
                 note,
                 look,

@@ -31,7 +31,7 @@ from policies.record import history
 from policies.record.history import Filter
 from policies.services.grants import revision_now
 
-ASKS = gettext_lazy("Find the data, then ask its owner for access. What you have already stands below.")
+ASKS = gettext_lazy("Find the data, then ask its owner for access. Your current access is listed below.")
 
 
 @dataclass

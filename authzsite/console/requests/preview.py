@@ -175,5 +175,5 @@ def _ends(form: RequestForm, seen: Foresight) -> str:
         }
     end = {"end": words.on(seen.end), "zone": words.zone()}
     if form.when.begin:
-        return begins + _("It would end %(end)s, %(zone)s.") % end
-    return _("If it were given now, it would end %(end)s, %(zone)s.") % end
+        return begins + _("It ends %(end)s, %(zone)s.") % end
+    return _("If granted now, it ends %(end)s, %(zone)s.") % end

@@ -34,12 +34,13 @@ def lately(asker: Principal) -> RecentRequest | None:
     row = rows.select_related("asker", "holder", "realm").prefetch_related("wants", "parts").first()
     if row is None:
         return None
-    what = requests_rows.wants_words(list(row.wants.all()))
+    wants = list(row.wants.all())
+    what = requests_rows.as_heading(requests_rows.wants_words(wants), wants)
     word = str(requests_rows.state_of(row).word)
     kind = "gain" if row.state in GRANTED else "now" if row.open else "lose"
     state = Moment(word, words.moment(row.moved_at, within=True), kind)
     moments = [state, *_there(row)]
-    return RecentRequest(f"{what[:1].upper()}{what[1:]}", requests_rows.url_of(row), Timeline(tuple(moments)))
+    return RecentRequest(what, requests_rows.url_of(row), Timeline(tuple(moments)))
 
 
 def _there(row: AccessRequest) -> list[Moment]:

@@ -192,7 +192,7 @@ def _from(seen: VisibleRequest) -> str:
     row = seen.request
     if row.starts:
         return _("from %(starts)s on") % {"starts": words.moment(row.starts)}
-    return _("counted from when it is given") if row.lasts else ""
+    return _("counted from the approval") if row.lasts else ""
 
 
 # How far it has come
@@ -342,7 +342,7 @@ def _one_given(want: RequestWant, seen: VisibleRequest) -> GivenRow:
         "names": requests_rows.short(want.name),
     }
     window = terms.window_chip(want.valid_from, want.valid_until) if want.given_at else None
-    return GivenRow(f"{what[:1].upper()}{what[1:]}", State(kind, word), window, want.name)
+    return GivenRow(requests_rows.as_heading(what, [want]), State(kind, word), window, want.name)
 
 
 def _timeline(seen: VisibleRequest) -> Timeline:

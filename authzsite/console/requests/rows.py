@@ -68,6 +68,12 @@ def wants_words(wants: Sequence[RequestWant]) -> str:
     return words.listed(told, 2)
 
 
+def as_heading(text: str, wants: Sequence[RequestWant]) -> str:
+    """Begun with a capital letter, unless a language begins with an object's name."""
+    begins_with_a_name = any(text.startswith(short(want.name)) for want in wants)
+    return text if begins_with_a_name else f"{text[:1].upper()}{text[1:]}"
+
+
 def _named(names: Sequence[str]) -> str:
     return words.listed(names) if len(names) <= NAMED else words.count(len(names), "object")
 

@@ -139,8 +139,10 @@ def _owed(owing: Owing) -> CampaignRow:
 
 def _line(review: Review, sums: Mapping[int, Mapping[str, int]], asker: Principal) -> CampaignRow:
     counts = sums.get(review.pk, {})
-    by = _("you") if review.starter_id == asker.pk else review.starter.label
     rows = words.count(sum(counts.values()), "row")
+    started = (
+        _("%(rows)s; started by you") if review.starter_id == asker.pk else _("%(rows)s; started by %(by)s")
+    )
     when = review.closed or review.due
     day = {"day": words.day(when, within=True)}
     over = review.state in ("closed", "cancelled", "closing", "proving")
@@ -151,7 +153,7 @@ def _line(review: Review, sums: Mapping[int, Mapping[str, int]], asker: Principa
     return CampaignRow(
         review.title,
         url,
-        _("%(rows)s; started by %(by)s") % {"rows": rows, "by": by},
+        started % {"rows": rows, "by": review.starter.label},
         parts_of(counts),
         state,
         _("Ended %(day)s") % day if review.closed else _("Due %(day)s") % day,
@@ -183,9 +185,9 @@ def _items(owing: Sequence[Owing], asker: Principal) -> Iterable[Item]:
         url = reverse("console:review", args=[item.review.pk])
         own, many = item.review.starter_id == asker.pk, words.count(item.open, "row")
         text = (
-            _("have %(many)s to decide of") % {"many": many}
+            _("have %(many)s to decide in") % {"many": many}
             if own
-            else _("asks you to decide %(many)s of") % {"many": many}
+            else _("asks you to decide %(many)s in") % {"many": many}
         )
         note = _("Due %(due)s, %(due2)s") % {
             "due": words.day(item.review.due),

@@ -259,9 +259,11 @@ def _facts(backend_access: BackendAccess) -> Iterable[Fact]:
     )
     share = "" if _reason(backend_access) else backend_access.address("share")
     held = (
-        _("When over %(share)s %% lose something") % {"share": row.share} if row.share < 100 else _("Never")
+        _("When over %(share)s %% of the people lose access") % {"share": row.share}
+        if row.share < 100
+        else _("Never")
     )
-    yield Fact(_("Held for a look"), held, share)
+    yield Fact(_("Held for confirmation"), held, share)
 
 
 def _inside(backend_access: BackendAccess, asked: Mapping[str, str]) -> dict[str, Any]:
@@ -305,7 +307,7 @@ def _no_plan(backend_access: BackendAccess) -> Empty:
     ):
         text = _("The last run shows the error. It is tried again.")
         return Empty(_("Every change was tried"), text, drawn=False)
-    return Empty(_("Nothing is to be done"), _("At the last check both sides matched."), drawn=False)
+    return Empty(_("Nothing to do"), _("At the last check, the backend matched the decisions."), drawn=False)
 
 
 def _plan_text(backend_access: BackendAccess) -> str:

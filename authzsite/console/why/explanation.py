@@ -261,9 +261,9 @@ class Words:
 
     def _gives(self, rule: Rule, type_: str, name: str, *, direct: bool) -> str:
         if rule.privilege == OWNER:
-            return _("owns %(type)s %(name)s") % {"type": type_, "name": name}
+            return _("owns %(type)s %(name)s") % {"type": terms.type_of(type_), "name": name}
         label = terms.right(rule.privilege, type_, self.place.kind)
-        given = {"label": label, "type": type_, "name": name}
+        given = {"label": label, "type": terms.type_of(type_), "name": name}
         if _uses(rule.privilege):
             return _("has %(label)s %(name)s") % given if direct else _("gives %(label)s %(name)s") % given
         if direct:

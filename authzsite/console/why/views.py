@@ -130,7 +130,7 @@ class Question:
         """The object and the person asked about, or None with the problems named."""
         if len(self.places) != 1:
             if not self.places:
-                self.problems["what"] = _("You can see nothing of that name.")
+                self.problems["what"] = _("You can see no object of that name.")
             return None
         node = self.places[0]
         place = ObjectAccess(self.asker, node, slices.current(self.asker, node), timezone.now())

@@ -175,7 +175,7 @@ def _load(work: RunContext, folder: Path) -> Result:
 PIPELINE = Pipeline(
     name="archive",
     label="Archive and verify",
-    about="History beyond the retention to files, once the chain with all that moves was found good.",
+    about="Moves history older than the retention into files, after verifying the chain.",
     program="archive",
     snapshot=False,
     options=_options,

@@ -196,7 +196,7 @@ def differences(folder: Path) -> Iterator[dict[str, Any]]:
 PIPELINE = Pipeline(
     name="drift",
     label="Drift",
-    about="What differs in the backends of a realm from what was decided; nothing is repaired.",
+    about="Where the backends of a realm differ from the decisions; nothing is repaired.",
     program="drift",
     nightly=False,  # the sync looks at small ones by itself, every minute
     outside=True,

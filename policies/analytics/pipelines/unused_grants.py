@@ -166,7 +166,7 @@ def _seen(people: Iterable[int]) -> dict[int, datetime]:
 PIPELINE = Pipeline(
     name="unused_grants",
     label="Least privilege",
-    about="What is given and not needed: unused, given twice, too wide, asleep, without an owner.",
+    about="Access that may not be needed: unused, granted twice, too wide, asleep, without an owner.",
     program="unused_grants",
     options=lambda work: {"after": str(settings.LAKEWARDEN_UNUSED_AFTER)},
     small=is_small,

@@ -130,7 +130,7 @@ class Foreign:
             return gettext("It is on something that is not registered here.")
         if not self.signs_in:
             return gettext(
-                "%(name)s is a role over there, not somebody who signs in. Grant to its people instead."
+                "%(name)s is a role in the backend, not a person. Grant access to its members instead."
             ) % {"name": name}
         if self._unopened:
             return self._unopened

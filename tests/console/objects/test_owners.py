@@ -131,7 +131,7 @@ def test_what_nobody_owns_and_whose_owner_is_gone_waits(marek: Client, shop: Nod
     leave("mia")
     assert names_in(marek, "/owners?how=gone") == {"orders"}
     home = marek.get("/").content.decode()
-    assert "1 object belongs to who cannot sign in" in home
+    assert "the owner of 1 object cannot sign in" in home
     assert "/owners?how=gone" in home
     posted(marek, f"{HAND_OVER}?how=gone", who="user:olivia", step="save")
     assert names_in(marek, "/owners?how=gone") == set()

@@ -61,9 +61,9 @@ def test_a_link_fills_the_form_and_tells_who_is_asked(staff: Node, signed_in: Si
     asked = {"resource": ORDERS, "type": "table", "action": "read"}
     shown = text(signed_in("ana").get(f"/requests/new?{urlencode(asked)}"))
     assert "Ask for access to shop.sales.orders" in shown
-    assert "Two decisions, all asked for at once" in shown
+    assert "Two decisions, requested at the same time" in shown
     assert "Read on orders Decided by an approver" in shown  # Ana may not know that there is one
-    assert "would end on" in shown
+    assert "it ends on" in shown
 
 
 def test_who_may_know_of_the_object_is_told_who_decides(staff: Node, signed_in: SignedIn) -> None:

@@ -143,7 +143,7 @@ def test_a_backends_page_tells_its_runs_and_each_step(looked: Backend, signed_in
     marek = signed_in("marek")
     page = text(marek.get(f"/sync/{looked.pk}"))
     assert "PostgreSQL shop" in page
-    assert "Nothing is to be done" in page
+    assert "Nothing to do" in page
     run = SyncRun.objects.filter(applied__gt=0)[0]
     told = text(marek.get(f"/sync/runs/{run.pk}"))
     assert "Make a role for role browse" in told

@@ -193,7 +193,7 @@ def test_a_stuck_adoption_can_be_left_as_it_was_and_decided_again(
     assert source.run("SELECT has_table_privilege('mia', 'sales.orders', 'SELECT')") == [(True,)]
     # it waits for a decision again, and what would be refused is locked with its reason
     board = olivia.get("/sync").content.decode()
-    assert "may not act as tomas, who gave this, so it cannot take it." in plain(board)
+    assert "may not act as tomas, who gave this, so it cannot revoke it." in plain(board)
     assert f"/sync/findings/{finding}/accept" in board
     assert f"/sync/findings/{finding}/adopt" not in board
     refused = olivia.post(f"/sync/findings/{finding}/revoke", {"reason": "x"})

@@ -29,6 +29,7 @@ from policies.authority import Actor
 from policies.decisions.personal_role_names import is_personal
 from policies.models import BackendFinding, ForeignOrder
 from policies.sync.actions import foreign_rights
+from policies.sync.backends.shared import powers
 from policies.sync.findings import VANISHED
 
 SHOWN, NAMED = 50, 3
@@ -336,7 +337,8 @@ def _verb(rows: Sequence[BackendFinding], node: Node | None) -> str:
     if rows[0].what == VANISHED:
         return _("What is decided here on") if node else _("What is decided here")
     if rows[0].kind in ("bypass", "unknown"):
-        return _("%(what)s, on") % {"what": rows[0].what} if node else rows[0].what
+        what = powers.in_readers_language(rows[0].what)
+        return _("%(what)s, on") % {"what": what} if node else what
     if not rows[0].type:
         role = {"role": rows[0].what.removeprefix("member of ")}
         if rows[0].kind == "missing":
@@ -354,7 +356,7 @@ def _there(row: BackendFinding) -> str:
     return {
         "missing": _("No"),
         "unknown": _("Not readable for our account"),
-        "bypass": _("Yes; no grant of ours can limit it"),
+        "bypass": _("Yes; no grant made here can limit it"),
     }.get(row.kind, granted)
 
 

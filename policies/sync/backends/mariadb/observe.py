@@ -20,9 +20,11 @@ from lakewarden.backends.base import (
     Observation,
     Right,
 )
+from policies.sentences import say
 from policies.sync.backends.mariadb.client import Account, Session
 from policies.sync.backends.mariadb.names import Identity
 from policies.sync.backends.mariadb.stored_rights import database_of, everywhere, listed, switched_on
+from policies.sync.backends.shared import powers
 
 SYSTEM = ("mysql", "information_schema", "performance_schema", "sys")
 _DATABASES = "SELECT * FROM mysql.db"
@@ -295,8 +297,13 @@ def _bypasses(reader: Reader) -> Iterator[Bypass]:
         if user in reader.people:
             held[user].add(word)
     for user, words in sorted(held.items()):
-        rights = ", ".join(sorted(words)) if len(words) <= 4 else f"{len(words)} rights"
-        yield Bypass(user, f"holds {rights} on every database")
+        few = len(words) <= 4
+        held_there = (
+            say(powers.ON_EVERY_DATABASE, rights=", ".join(sorted(words)))
+            if few
+            else say(powers.MANY_ON_EVERY_DATABASE, many=len(words))
+        )
+        yield Bypass(user, held_there.english)
 
 
 def _groups(reader: Reader) -> dict[str, frozenset[str]]:

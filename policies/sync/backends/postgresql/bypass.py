@@ -6,20 +6,9 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from lakewarden.backends.base import Bypass
+from policies.sentences import Said, say
 from policies.sync.backends.postgresql.state import Reader
-
-_PREDEFINED = {
-    "pg_read_all_data": "reads every table",
-    "pg_write_all_data": "writes every table",
-    "pg_maintain": "maintains every table",
-    "pg_read_server_files": "reads the server's files",
-    "pg_write_server_files": "writes the server's files",
-    "pg_execute_server_program": "runs programs on the server",
-}
-_ATTRIBUTES = {
-    "bypassrls": "passes by row security",
-    "replication": "may copy the whole server by replication",
-}
+from policies.sync.backends.shared import powers
 
 
 def bypasses(reader: Reader) -> Iterator[Bypass]:
@@ -47,40 +36,39 @@ class _Powerful:
         for oid, role in self._reader.roles.items():
             if role.superuser:
                 yield from (
-                    Bypass(who, self._said("superuser", oid, who)) for who in self._people(oid, every=True)
+                    Bypass(who, self._as(say(powers.SUPERUSER), oid, who))
+                    for who in self._people(oid, every=True)
                 )
 
     def predefined(self) -> Iterator[Bypass]:
         for oid, role in self._reader.roles.items():
-            if role.name in _PREDEFINED:
-                what = f"{_PREDEFINED[role.name]} ({role.name})"
-                yield from (Bypass(who, what) for who in self._people(oid))
+            if role.name in powers.PREDEFINED:
+                what = say(powers.THROUGH, what=say(powers.PREDEFINED[role.name]), role=role.name)
+                yield from (Bypass(who, what.english) for who in self._people(oid))
 
     def attributes(self) -> Iterator[Bypass]:
         for oid, role in self._reader.roles.items():
-            held = [what for attribute, what in _ATTRIBUTES.items() if getattr(role, attribute)]
+            held = [code for attribute, code in powers.ATTRIBUTES.items() if getattr(role, attribute)]
             if role.createrole and self._reader.version < 16:
-                held.append("may make anybody a member of any role")
-            for what in held:
-                yield from (Bypass(who, self._said(what, oid, who)) for who in self._people(oid))
+                held.append(powers.MAKES_MEMBERS)
+            for code in held:
+                yield from (Bypass(who, self._as(say(code), oid, who)) for who in self._people(oid))
 
     def owners(self) -> Iterator[Bypass]:
         owned: Counter[tuple[int, tuple[str, ...], str]] = Counter()
         for place in self._reader.places.values():
             if place.kind in ("catalog", "schema"):
-                owned[
-                    place.owner, place.path, f"owns the {'database' if place.kind == 'catalog' else 'schema'}"
-                ] = 1
+                code = powers.OWNS_DATABASE if place.kind == "catalog" else powers.OWNS_SCHEMA
+                owned[place.owner, place.path, code] = 1
             elif place.kind != "sequence":
-                owned[place.owner, place.path[:1], "tables"] += 1
-        for (owner, path, what), number in owned.items():
-            said = what if what != "tables" else f"owns {number} table{'s' if number > 1 else ''} or views"
+                owned[place.owner, place.path[:1], powers.OWNS_TABLES] += 1
+        for (owner, path, code), number in owned.items():
             for who in self._people(owner):
-                yield Bypass(who, self._said(said, owner, who), path)
+                yield Bypass(who, self._as(say(code, many=number), owner, who), path)
 
-    def _said(self, what: str, role: int, who: str) -> str:
+    def _as(self, what: Said, role: int, who: str) -> str:
         name = self._reader.name(role)
-        return what if name == who else f"{what}, as {name}"
+        return (what if name == who else say(powers.AS, what=what, name=name)).english
 
     def _people(self, role: int, *, every: bool = False) -> set[str]:
         """Who can sign in and be this role; superusers are told once and not for each thing they can do."""

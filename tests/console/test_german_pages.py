@@ -1,0 +1,62 @@
+"""Every page in German, whose words are longer: nothing is wider than the window."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.console.screens import WIDTHS
+from tests.console.site_pages import ADMIN, ROOMS, furnish
+from tests.console.test_browser import site, visit
+from tests.factories import the
+
+__all__ = ["site", "visit"]  # fixtures
+pytestmark = pytest.mark.browser
+Room = tuple[str, str, str]
+TOO_WIDE = """() => document.documentElement.scrollWidth <= innerWidth ? [] :
+    [...document.querySelectorAll("body *")].filter(
+        item => item.getBoundingClientRect().right > innerWidth && !item.closest("[hidden]")
+    ).slice(-3).map(item => `${item.tagName}.${item.className}: ${item.textContent.trim().slice(0, 60)}`)"""
+"""The innermost elements that reach beyond the window, when the page scrolls sideways."""
+
+
+EVERY_FOURTH = ROOMS[::4]
+
+
+@pytest.mark.parametrize(
+    "rooms, widths",
+    [
+        pytest.param(EVERY_FOURTH, WIDTHS[:1], id="some at 320"),
+        pytest.param(ROOMS, WIDTHS, id="every", marks=pytest.mark.slow),
+    ],
+)
+def test_every_page_fits_in_german(
+    rooms: tuple[Room, ...], widths: tuple[int, ...], visit: Callable[..., Any], settings: Any
+) -> None:
+    """What the browser complains of fails it too, such as a number in a drawing that has a comma."""
+    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset({ADMIN})
+    numbers = furnish(the("metalake"))
+    wrong = [
+        found
+        for visitor in dict.fromkeys(room[1] for room in rooms)
+        for found in too_wide(visit(visitor, width=widths[0]), _seen_by(visitor, rooms), numbers, widths)
+    ]
+    assert not wrong
+
+
+def _seen_by(visitor: str, rooms: tuple[Room, ...]) -> list[Room]:
+    return [room for room in rooms if room[1] == visitor]
+
+
+def too_wide(
+    page: Any, rooms: list[Room], numbers: dict[str, int], widths: tuple[int, ...]
+) -> Iterator[tuple[str, int, list[str]]]:
+    page.set_extra_http_headers({"Accept-Language": "de"})
+    for name, _, address in rooms:
+        page.goto(address.format(**numbers))
+        for width in widths:
+            page.set_viewport_size({"width": width, "height": 900})
+            if found := page.evaluate(TOO_WIDE):
+                yield name, width, found
