@@ -32,6 +32,8 @@ REGISTERED, CHANGED = "BUS_OBJCT_DATA_RGSTN", "BUS_OBJCT_DATA_STTS_CHG"
 ENABLED, DISABLED = "ENABLED", "DISABLED"
 ABOUT = ("notification", "data", "status", "correlationData")
 """What the record of a run keeps of the notification that started it."""
+OBJECTS, WITHIN = ("notification", "data"), "_in"
+"""Which of it names objects; beside each is kept, with this behind its name, the number of its namespace."""
 NOBODY = "no account to run as"
 
 
@@ -125,7 +127,11 @@ class _Starting:
             access_log.refused(definer, "EXECUTE", None, name=name, via=via)
             return False
         words = (registration.ref.id, happened.data.ref.id, happened.new, action.get("correlationData"))
-        about = {name: word for name, word in zip(ABOUT, words, strict=True) if word is not None}
+        about: dict[str, Any] = {
+            name: word for name, word in zip(ABOUT, words, strict=True) if word is not None
+        }
+        for name, node in zip(OBJECTS, (registration, happened.data), strict=True):
+            about[f"{name}{WITHIN}"] = node.lineage[-2]
         try:
             jobs.start(job, by=Actor(definer, "notification"), lasting=self.lasting, **about)
         except Refused:

@@ -19,7 +19,7 @@ from catalog.nodes import nodes
 from catalog.queries import below, find
 from lakewarden.law.objects import ObjectRef
 from policies.models import AccessRecord, Change, Event
-from policies.services import data_notifications, objects
+from policies.services import data_notifications, jobs, objects
 from tests.herd.test_entries import lacking, texts
 from tests.herd.test_runs import NAME, Running, register
 from tests.herd.test_scenario import pdp
@@ -399,6 +399,31 @@ def test_the_same_in_xml(writer: Caller) -> None:
     assert b"<notificationName>n</notificationName>" in keys
 
 
+def test_who_reads_where_a_job_is_learns_of_no_data_that_they_may_not_read(uploading: Caller) -> None:
+    """The data in MARKET, the job in ETL, the registration in OPTIONS."""
+    give("Artoo", "OPTIONS", "WRITE")
+    ok(notify(Caller("Artoo"), "OPTIONS"))
+    ok(set_status(uploading, "VALID"))
+    give("watcher", "ETL", "READ")
+    watcher = Caller("watcher")
+    [job] = ok(watcher.get(f"{REST}/jobs"))["jobSummaries"]
+
+    def parameters(caller: Caller) -> dict[str, str]:
+        answer = caller.get(f"{REST}/jobs/ids/{job['id']}")
+        assert "X-Lakewarden-Run-Token" not in answer.headers
+        return {each["name"]: each["value"] for each in ok(answer)["parameters"]}
+
+    assert parameters(watcher) == {"status": "VALID"}
+    give("watcher", "OPTIONS", "READ")
+    assert set(parameters(watcher)) == {"status", "notification"}
+    give("watcher", "MARKET", "READ")
+    assert "MARKET" in parameters(watcher)["data"]
+    elsewhere("MARKET", recreated=True)
+    give("watcher", "MARKET", "READ")
+    assert "data" not in parameters(watcher), "the data were elsewhere"
+    assert "data" in parameters(Caller("admin"))
+
+
 # names that others bear by now
 
 
@@ -509,7 +534,7 @@ def test_what_is_looked_up_does_not_grow_with_the_registrations(
     uploading: Caller, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each run is a change of its own; what they have in common is asked once."""
-    monkeypatch.setattr(data_notifications.jobs, "start", lambda job, **_: None)
+    monkeypatch.setattr(jobs, "start", lambda job, **_: None)
     numbers = below(the_namespace("MARKET"), "business_object_data").values_list("securable", flat=True)
     [data] = nodes(numbers).values()
     asked = []

@@ -112,7 +112,7 @@ def _paths(value: Any) -> Iterator[tuple[Any, ...]]:
 
 
 def read(source: str, text: str) -> bool:
-    """Whether it is read; an error of ours goes on to whoever runs the test."""
+    """Whether it is read; an error of ours goes on to the test."""
     try:
         imports.read(source, text, realm="demo", catalog="shop").text()
     except Invalid:

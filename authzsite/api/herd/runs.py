@@ -39,6 +39,8 @@ class StartedJob:
     until: datetime | None
     about: Mapping[str, str] = field(default_factory=dict)
     """Which notification started it, and of what."""
+    within: Mapping[str, int] = field(default_factory=dict)
+    """The namespaces of the objects that are named there, by their numbers."""
 
     @property
     def namespace(self) -> str:
@@ -61,6 +63,16 @@ class StartedJob:
 
     def parameters(self) -> list[dict[str, str]]:
         return [{"name": name, "value": value} for name, value in self.about.items()]
+
+    def readable(self, office: Office) -> list[dict[str, str]]:
+        """Those parameters that name no object of a namespace that the caller may not read."""
+        spaces = nodes(self.within.values())
+        hidden = {
+            name
+            for name in data_notifications.OBJECTS
+            if not office.may_at("READ", spaces.get(self.within.get(name, 0)))
+        }
+        return [each for each in self.parameters() if each["name"] not in hidden]
 
 
 class Jobs(HerdCall):
@@ -114,7 +126,7 @@ class Job(HerdCall):
         office = self.looking()
         job = _known(office, id)
         office.need("READ", job.namespace)
-        return self.respond(bodies.JOB_RUN, {**job.summary(), "parameters": job.parameters()})
+        return self.respond(bodies.JOB_RUN, {**job.summary(), "parameters": job.readable(office)})
 
 
 class JobToken(HerdCall):
@@ -164,7 +176,7 @@ def _last_jobs(herd: Node, id: str = "") -> list[StartedJob]:
     ends = _ends(data["run"] for data, _, _ in rows)
     definitions = nodes(key for _, key, _ in rows if key is not None)
     return [
-        StartedJob(data["run"], definitions[key], at, ends.get(data["run"]), _about(data))
+        StartedJob(data["run"], definitions[key], at, ends.get(data["run"]), _about(data), _within(data))
         for data, key, at in rows
         if key in definitions
     ]
@@ -172,6 +184,11 @@ def _last_jobs(herd: Node, id: str = "") -> list[StartedJob]:
 
 def _about(data: Mapping[str, str]) -> dict[str, str]:
     return {name: data[name] for name in data_notifications.ABOUT if name in data}
+
+
+def _within(data: Mapping[str, Any]) -> dict[str, int]:
+    known = ((name, data.get(f"{name}{data_notifications.WITHIN}")) for name in data_notifications.OBJECTS)
+    return {name: number for name, number in known if number is not None}
 
 
 def _ends(runs: Iterable[str]) -> dict[str, datetime | None]:

@@ -97,7 +97,7 @@ def test_an_object_has_at_most_five_tabs_and_every_page_is_in_reach(shop: Node, 
     olivia, seen = signed_in("olivia"), set[str]()
     for part in ("", "/history"):
         page = markup(olivia.get(f"/objects/{table}{part}"))
-        tabs: Any = re.search(r'<nav class="tabs" aria-label="Parts of this page">(.*?)</nav>', page)
+        tabs: Any = re.search(r'<nav class="tabs"[^>]*>(.*?)</nav>', page)
         assert tabs[1].count("<a ") <= 5
         seen.update(re.findall(rf'href="/objects/{table}(?:/(\w+))?"', page))
     assert {"", "rules", "duties", "requests", "history", "then", "columns"} <= seen
