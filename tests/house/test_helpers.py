@@ -18,8 +18,8 @@ PRIVATE = re.compile(r"(?<!\w)_[a-z]\w*")
 SHORT = 6
 """Shorter than so many lines, one belongs in its caller."""
 
-MOST = 19.5
-MOST_SHORT = 5.6
+MOST = 19.4
+MOST_SHORT = 5.3
 """Per cent of all functions.  The aim is ten and none."""
 
 

@@ -18,7 +18,7 @@ from django.utils.translation import gettext_lazy
 from django.views.decorators.cache import never_cache
 from django.views.decorators.debug import sensitive_post_parameters
 
-from accounts.models import Principal, User
+from accounts.models import User
 from authzsite.console.accounts.factor_forms import FactorForm, credential_of
 from authzsite.console.kit import form_resume, proofs
 from authzsite.console.kit.http import Request
@@ -56,10 +56,8 @@ def is_required(account: User) -> bool:
     wanted, principal = settings.LAKEWARDEN_SECOND_FACTOR, account.principal
     if principal is None or not wanted:
         return False
-    return wanted == "everybody" or is_service_admin(principal) or _has_a_duty(principal)
-
-
-def _has_a_duty(principal: Principal) -> bool:
+    if wanted == "everybody" or is_service_admin(principal):
+        return True
     return any(duties.held(principal, duty) for duty in duties.DUTIES)
 
 

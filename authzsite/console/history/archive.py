@@ -16,7 +16,7 @@ from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Empty, Note
-from authzsite.console.kit.http import Request, asker_of, number_in
+from authzsite.console.kit.http import Request, asker_of, two_numbers_in
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from catalog.nodes import Node
@@ -25,7 +25,6 @@ from policies.record import history
 from policies.record.archive import reading
 from policies.record.archive import search as archive_search
 from policies.record.archive.files import ArchiveBroken
-from policies.record.archive.search import Place
 from policies.record.history import Names, Sight
 from policies.services.grants import revision_now
 
@@ -79,8 +78,9 @@ def _places(asker: Principal) -> list[Node]:
 
 
 def _found(asked: Question, seen: Sight, root: Node, before: str) -> dict[str, object]:
+    place = two_numbers_in(before)
     try:
-        found = archive_search.search(root.realm_id, asked.filter, seen, before=_place(before), limit=SHOWN)
+        found = archive_search.search(root.realm_id, asked.filter, seen, before=place, limit=SHOWN)
     except ArchiveBroken as broken:
         return {
             "broken": Note(
@@ -94,11 +94,6 @@ def _found(asked: Question, seen: Sight, root: Node, before: str) -> dict[str, o
         "lines": _lines(found.events),
         "pager": Pager(told, asked.url() if before else "", next_),
     }
-
-
-def _place(text: str) -> Place | None:
-    revision, number = (number_in(part) for part in (text.partition(".")[0], text.partition(".")[2]))
-    return None if revision is None or number is None else (revision, number)
 
 
 def _lines(events: Sequence[Event]) -> list[ArchivedEventRow]:

@@ -241,7 +241,7 @@ def history_list(request: Request) -> HttpResponse:
         "console/history/history.html",
         {**context, **_frame(place), **fields(asked, realms), "chart": _chart(asked, context["seen"])},
         section="history",
-        realm=_realm(realms),
+        realm=realms[0].name if len(realms) == 1 else "",
         revision=revision_now(),
     )
 
@@ -254,10 +254,6 @@ def _chart(asked: Question, seen: history.Sight) -> DayChart | None:
     days = [today - timedelta(days=back) for back in range(CHARTED - 1, -1, -1)]
     many = counts.changes_by_day(seen.objects, timeline.ABOUT_ACCESS, since=days[0])
     return by_day(gettext("Changes to access"), [(day, many.get(day.date(), 0)) for day in days])
-
-
-def _realm(realms: Sequence[Node]) -> str:
-    return realms[0].name if len(realms) == 1 else ""
 
 
 def _object(request: Request) -> ObjectAccess | None:

@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from accounts.models import Principal
 from authzsite.console.requests import rows as requests_rows
 from authzsite.console.requests.rows import RequestRow
-from policies.models import AccessRequest
 from policies.requests import visibility
 
 SHOWN = 5
@@ -25,9 +24,7 @@ def own_requests(asker: Principal) -> OwnRequests:
     """Three queries."""
     made = visibility.made_by(asker).select_related("asker", "holder", "realm")
     made_last = list(made.prefetch_related("wants", "parts")[: SHOWN + 1])
-    lines = tuple(_line(item, asker) for item in made_last[:SHOWN])
+    lines = tuple(
+        replace(requests_rows.row(item, asker), text=requests_rows.wanted(item)) for item in made_last[:SHOWN]
+    )
     return OwnRequests(lines, len(made_last) > SHOWN)
-
-
-def _line(request: AccessRequest, asker: Principal) -> RequestRow:
-    return replace(requests_rows.row(request, asker), text=requests_rows.wanted(request))

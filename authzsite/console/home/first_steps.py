@@ -74,15 +74,13 @@ class First:
         return self.connected or all(root.type != "metalake" for root in self.roots)
 
     def steps(self) -> list[Step]:
-        facts = (True, bool(self.roots), bool(self.roots) and self.orphan is None, self._connected())
+        has_realm = bool(self.roots)
+        facts = (True, has_realm, has_realm and self.orphan is None, has_realm and self._needs_nothing)
         states = [DONE if fact else OPEN for fact in facts]
         if OPEN in states:
             states[states.index(OPEN)] = NEXT
         making = (self._admin, self._realm, self._owner, self._connection)
         return [make(state) for make, state in zip(making, states, strict=True)]
-
-    def _connected(self) -> bool:
-        return bool(self.roots) and self._needs_nothing
 
     def _admin(self, state: str) -> Step:
         names = words.listed([admin.label for admin in self.admins])

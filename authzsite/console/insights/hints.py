@@ -20,7 +20,7 @@ from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Pager, Toggle
 from authzsite.console.kit.display.parts import Action, Empty
-from authzsite.console.kit.http import Request, asker_of, number_in
+from authzsite.console.kit.http import Request, asker_of, number_in, two_numbers_in
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.downloads import csv_file
@@ -64,13 +64,8 @@ def _asked(request: Request) -> HintFilter:
         number_in(request.GET.get("in", "")) or 0,
         kind if kind in KINDS else "",
         request.GET.get("show", "") == "dismissed",
-        _place_in(request.GET.get("after", "")),
+        two_numbers_in(request.GET.get("after", "")),
     )
-
-
-def _place_in(text: str) -> Place | None:
-    people, number = (number_in(part) for part in text.partition(".")[::2])
-    return None if people is None or number is None else (people, number)
 
 
 @reads

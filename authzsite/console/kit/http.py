@@ -26,6 +26,12 @@ def number_in(text: str) -> int | None:
     return int(text) if text.isascii() and text.isdecimal() and len(text) < 18 else None
 
 
+def two_numbers_in(text: str) -> tuple[int, int] | None:
+    """The whole numbers before and behind a dot; None where one of them is none."""
+    first, second = (number_in(part) for part in text.partition(".")[::2])
+    return None if first is None or second is None else (first, second)
+
+
 def numbers_in(texts: Iterable[str]) -> list[int]:
     """Those among some texts, each once, in their order."""
     found = (number_in(text) for text in dict.fromkeys(texts))

@@ -106,9 +106,12 @@ class AccessTable:
     @cached_property
     def all(self) -> list[Access]:
         """Nearest path first, owners before others, then by name."""
-        return sorted(
-            self.map.rows(), key=lambda row: (-_nearest(row), not row.owns, row.principal.label.casefold())
-        )
+
+        def order(row: Access) -> tuple[int, bool, str]:
+            nearest = max((path.depth for path in row.paths), default=-1)
+            return -nearest, not row.owns, row.principal.label.casefold()
+
+        return sorted(self.map.rows(), key=order)
 
     # What is shown
 
@@ -418,10 +421,6 @@ def last_end(rules: Sequence[Rule]) -> float | None:
     """When the last of some rules ends; None when one of them does not."""
     ends = [rule.valid_until for rule in rules]
     return max(ends) if ends and all(end is not None for end in ends) else None  # type: ignore[type-var]
-
-
-def _nearest(access: Access) -> int:
-    return max((path.depth for path in access.paths), default=-1)
 
 
 def _through(via: tuple[Station, ...], group: int) -> bool:

@@ -221,8 +221,13 @@ class ObjectHeader:
     # Facts
 
     def facts(self) -> Facts:
-        about = self._others() if self.place.may_look else self._mine()
-        return Facts((self._owner(), *about, *self._outside(), *self._last()))
+        if self.place.may_look:
+            about = self._others()
+        else:
+            mine = self.who_has.map.access_of(self.place.asker)
+            about = [Fact(_("You can"), terms.can(mine.can, self.node.type, owns=mine.owns))]
+        last = [Fact(_("Last change"), self.latest[0].when)] if self.latest else []
+        return Facts((self._owner(), *about, *self._outside(), *last))
 
     def _owner(self) -> Fact:
         key, owner = self.nearest_owner()
@@ -254,19 +259,11 @@ class ObjectHeader:
             note=str(USED.get(use.action, USED[""])) % {"action": use.action, "label": use.principal.label},
         )
 
-    def _mine(self) -> Iterable[Fact]:
-        access = self.who_has.map.access_of(self.place.asker)
-        yield Fact(_("You can"), terms.can(access.can, self.node.type, owns=access.owns))
-
     def _outside(self) -> Iterable[Fact]:
         if self.there:
             yield Fact(_("In %(system)s") % {"system": self.there.system}, state=self.there.state())
         elif self.node.type == "catalog":
             yield Fact(_("Guarded"), _("By the console alone"), note=_("not connected to its system"))
-
-    def _last(self) -> Iterable[Fact]:
-        if self.latest:
-            yield Fact(_("Last change"), self.latest[0].when)
 
     # Lineage
 

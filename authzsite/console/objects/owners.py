@@ -286,8 +286,9 @@ class HandOver:
     def mine(self) -> list[Node]:
         """Those that would get another owner by it."""
         new = self.to.pk if self.to else None
+        before = {key: owner.pk for key, owner in self.before.items()}
         pairs = zip(self.all, self._may, strict=True)
-        return [node for node, yes in pairs if yes and _owner(self.before, node) != new]
+        return [node for node, yes in pairs if yes and before.get(node.id) != new]
 
     @cached_property
     def not_mine(self) -> list[Node]:
@@ -343,10 +344,6 @@ class HandOver:
             if owner is not None:
                 found.setdefault(owner.pk, (owner, []))[1].append(node)
         return sorted(found.values(), key=lambda pair: -len(pair[1]))
-
-
-def _owner(before: dict[int, Principal], node: Node) -> int | None:
-    return before[node.id].pk if node.id in before else None
 
 
 def _names(some: Sequence[Node]) -> str:

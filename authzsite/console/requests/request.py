@@ -138,7 +138,7 @@ def shown(
         "facts": facts(seen),
         "line": list(_line(seen, standings)),
         "decisions": decisions(seen),
-        "given": _given(seen),
+        "given": [_one_given(want, seen) for want in seen.wants],
         "standings": [_standing(standing) for standing in standings],
         "timeline": _timeline(seen),
         "answer": AnswerForm() if seen.mine and row.state == "asked_back" else None,
@@ -320,10 +320,6 @@ def _awaited(part: RequestPart, seen: VisibleRequest) -> str:
         return _("Nobody can decide it yet")
     more = [_("%(number)s more") % {"number": words.number(len(names) - NAMED)}] if len(names) > NAMED else []
     return words.either([*names[:NAMED], *more])
-
-
-def _given(seen: VisibleRequest) -> list[GivenRow]:
-    return [_one_given(want, seen) for want in seen.wants]
 
 
 def _one_given(want: RequestWant, seen: VisibleRequest) -> GivenRow:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -240,18 +240,14 @@ def to_decide(asker: Principal) -> Waits:
     """Requests that wait for somebody's decision, and their own that a decider asked back about."""
     board = Board(asker, RequestFilter())
     rows = board.rows[:ON_HOME]
-    asked_back = _asked_back(asker)
+    mine = visibility.made_by(asker).filter(state="asked_back").select_related("asker", "holder", "realm")
+    asked_back = list(mine.prefetch_related("wants", "parts").order_by("pk")[:ON_HOME])
     items = [*map(_item, rows), *map(_question, asked_back)]
     many = board.waiting + len(asked_back)
     url = reverse("console:requests")
     step = Action(_("Decide requests"), url, "primary") if rows else None
     lead = "" if not rows else _("The oldest came %(when)s.") % {"when": words.on(rows[0].asked_at)}
     return Waits(tuple(items), many, step, lead)
-
-
-def _asked_back(asker: Principal) -> Sequence[AccessRequest]:
-    rows = visibility.made_by(asker).filter(state="asked_back").select_related("asker", "holder", "realm")
-    return list(rows.prefetch_related("wants", "parts").order_by("pk")[:ON_HOME])
 
 
 def _item(access_request: AccessRequest) -> Item:

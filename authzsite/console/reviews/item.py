@@ -102,7 +102,10 @@ def _show(request: Request, one: ReviewItem, work: ReviewerPage, status: int = 2
         "others": [_other(visit, told, other) for other in found.rows] if one.may_decide else [],
         "gives": [_gift(told, gift) for gift in row.gives],
         "timeline": Timeline(tuple(_moment(told, made) for made in worklist.row_decisions(row))),
-        "before": [_earlier(told, earlier) for earlier in worklist.before(row)],
+        "before": [
+            {"title": earlier.review.title, "said": told.decided(earlier) or gettext("Nothing was decided.")}
+            for earlier in worklist.before(row)
+        ],
         "may_take_back": one.may_decide and row.state == "decided",
         "asked": row.desk.label if row.desk else "",
     }
@@ -228,10 +231,6 @@ def _moment(told: RowWording, made: ReviewDecision) -> Moment:
     kind = {"keep": "gain", "remove": "lose", "reduce": "lose", "end": "lose"}.get(made.choice, "")
     text = f"{made.reviewer.label}: {what}"
     return Moment(text, f"{words.moment(made.at)}{pace}{together}", kind, made.reason)
-
-
-def _earlier(told: RowWording, row: ReviewRow) -> dict[str, str]:
-    return {"title": row.review.title, "said": told.decided(row) or gettext("Nothing was decided.")}
 
 
 # Its effect alone, for a script

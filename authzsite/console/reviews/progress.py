@@ -76,6 +76,7 @@ def _show(request: Request, visit: ReviewAccess) -> HttpResponse:
     review, counts = visit.review, worklist.counts(visit.review)
     told = list(_lines(visit))
     now, begin = timezone.now(), review.opened or review.started
+    without_reviewer = review.counts.get("nobody", 0)
     context: dict[str, Any] = {
         "visit": visit,
         "crumbs": visit.crumbs(),
@@ -90,7 +91,7 @@ def _show(request: Request, visit: ReviewAccess) -> HttpResponse:
         "picture": reviews_charts.bar(counts),
         "line": reviews_charts.line(by_hour(review), counts["all"], begin, review.due, now),
         "lines": told,
-        "nobody": _nobody(visit),
+        "nobody": words.count(without_reviewer, "row") if without_reviewer else "",
         "stages": list(_stages(visit)),
         "many": words.count(len(told), "reviewer"),
         "pace_words": words.count(review.pace, "second"),
@@ -170,11 +171,6 @@ def _note(visit: ReviewAccess, counts: Mapping[str, int], told: list[ReviewerPro
             text,
         )
     return None
-
-
-def _nobody(visit: ReviewAccess) -> str:
-    many = visit.review.counts.get("nobody", 0)
-    return words.count(many, "row") if many else ""
 
 
 def _stages(visit: ReviewAccess) -> Iterable[dict[str, Any]]:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from functools import cached_property
 from typing import Any
 
@@ -139,7 +138,7 @@ class Result:
 def proved(row: ReviewRow) -> str:
     """Read again in PostgreSQL at revision 48,300, Today, 09:14, without it."""
     if row.state == "proved":
-        at, revision = _moment(row.proof.get("at")), row.proof.get("revision")
+        at, revision = parse_datetime(row.proof.get("at") or ""), row.proof.get("revision")
         when = f", {words.moment(at)}," if at else ""
         where = str(row.proof.get("backend", ""))
         if where == proofs.CONSOLE:
@@ -156,10 +155,6 @@ def proved(row: ReviewRow) -> str:
     if row.state in ("waiting", "decided") and row.choice in TAKEN:
         return _("It waits to be carried out.")
     return row.outcome
-
-
-def _moment(text: str | None) -> datetime | None:
-    return parse_datetime(text) if text else None
 
 
 @reads
@@ -211,7 +206,8 @@ def _show(request: Request, result: Result) -> HttpResponse:
 
 
 def _lead(visit: ReviewAccess, counts: Mapping[str, int]) -> str:
-    taken, done = _taken(counts), counts["state_proved"]
+    taken = sum(counts[f"state_{state}"] for state in ("waiting", "carried", "proved", "gone", "failed"))
+    done = counts["state_proved"]
     if not visit.is_over:
         return _("It is still open: nothing is carried out before its end.")
     if visit.review.state == "cancelled":
@@ -223,10 +219,6 @@ def _lead(visit: ReviewAccess, counts: Mapping[str, int]) -> str:
         "done": words.number(done),
         "many": many,
     }
-
-
-def _taken(counts: Mapping[str, int]) -> int:
-    return sum(counts[f"state_{item}"] for item in ("waiting", "carried", "proved", "gone", "failed"))
 
 
 def _facts(visit: ReviewAccess, counts: Mapping[str, int]) -> Iterable[Fact]:

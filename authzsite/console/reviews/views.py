@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from django.http import HttpResponse
@@ -67,11 +67,17 @@ def review_list(request: Request) -> HttpResponse:
     ended = list(known.filter(state__in=("closed", "cancelled"))[after : after + SHOWN + 1])
     sums = summed([*running, *ended[:SHOWN]])
     mine = {item.review.pk for item in owing}
+    start = Action(_("Start a review"), reverse("console:review_new"), "primary")
+    reason = None
+    if not circle.gives_access:
+        text = _("Only people who may give access to an object can start a review of it; ask its owner.")
+        reason = Reason("why-no-start", text)
+        start = replace(start, reason=reason.id)
     context: dict[str, Any] = {
         "heading": _("Reviews"),
         "lead": _("Check from time to time: does everyone still need their access?"),
-        "actions": _actions(circle.gives_access),
-        "reason": None if circle.gives_access else _no_start(),
+        "actions": [start],
+        "reason": reason,
         "waiting": [_owed(item) for item in owing],
         "running": [_line(item, sums, circle.asker) for item in running if item.pk not in mine],
         "ended": [_line(item, sums, circle.asker) for item in ended[:SHOWN]],
@@ -109,16 +115,6 @@ def _told(rows: Iterable[Review], waits: Mapping[int, int]) -> Iterator[list[obj
             told = (item.pk, item.title, item.starter, review_states.REVIEW.words[item.state])
             many = (sum(counts.values()), counts.get("open", 0), waits.get(item.pk, 0))
             yield [*told, *many, csv_file.moment(item.due), csv_file.moment(item.closed)]
-
-
-def _actions(may: bool) -> list[Action]:
-    start = reverse("console:review_new")
-    return [Action(_("Start a review"), start, "primary", reason="" if may else "why-no-start")]
-
-
-def _no_start() -> Reason:
-    text = _("Only people who may give access to an object can start a review of it; ask its owner.")
-    return Reason("why-no-start", text)
 
 
 def _owed(owing: Owing) -> CampaignRow:

@@ -59,11 +59,12 @@ def choose(request: Request, id: int) -> HttpResponse:
         return redirect(f"{named}?{urlencode({'role': seen.node.name})}")
     text = request.GET.get("q", "").strip()[:255]
     found = sorted(giveable(circle_of(request), text), key=lambda one: (len(one.names), one.names))
+    role = reverse("console:role", args=[seen.node.id])
     context = {
         "heading": _("What %(name)s gives") % {"name": seen.node.name},
         "kind": "",
         "lead": _("On which object? You may choose where you may give access."),
-        "crumbs": Crumbs(((_("Roles"), reverse("console:roles")), (seen.node.name, _back(seen.node)))),
+        "crumbs": Crumbs(((_("Roles"), reverse("console:roles")), (seen.node.name, role))),
         "asked": text,
         "rows": [_choice(seen, item) for item in found if item.realm_id == seen.node.realm_id][:30],
         "empty": nothing_to_give(text),
@@ -76,10 +77,6 @@ def _choice(seen: VisibleRole, node: Node) -> MembershipRow:
     return MembershipRow(
         Who(node.name, Face("thing", terms.icon_of(node.type)), terms.place_words(node), url), "", None
     )
-
-
-def _back(role: Node) -> str:
-    return reverse("console:role", args=[role.id])
 
 
 def role_page(request: Request, template: str, seen: VisibleRole, context: dict[str, Any]) -> HttpResponse:

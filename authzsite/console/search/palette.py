@@ -151,7 +151,11 @@ class Sought:
 
     def rest(self, found: Sequence[Node], people: Sequence[Principal]) -> Iterable[Group]:
         """Roles, what can be done to what was found, and pages."""
-        yield Group(gettext("Roles"), tuple(self._role(node) for node in (self.roles() if self.text else ())))
+        roles = [
+            option("role", terms.page_of(node.id, "role"), node.name, self.last, node.realm)
+            for node in (self.roles() if self.text else ())
+        ]
+        yield Group(gettext("Roles"), tuple(roles))
         yield Group(gettext("Do"), tuple(self._doing(found, people)))
         yield Group(gettext("Pages"), tuple(self._pages()))
 
@@ -163,9 +167,6 @@ class Sought:
     def _person(self, row: Principal) -> Option:
         icon = {"group": "group", "service": "service"}.get(row.kind, "user")
         return option(icon, reverse("console:person", args=[row.pk]), row.label, self.text, str(row))
-
-    def _role(self, node: Node) -> Option:
-        return option("role", terms.page_of(node.id, "role"), node.name, self.last, node.realm)
 
     def may_grant(self, node: Node) -> bool:
         slice_ = next(finder.slice for finder in self.finders if finder.root.realm_id == node.realm_id)

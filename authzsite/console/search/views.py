@@ -56,7 +56,8 @@ def search_page(request: Request) -> HttpResponse:
     sought = Sought(circle_of(request), text_in(request))
     text, after = sought.text, after_in(request.GET.get("after", ""))
     hits = sought.objects(SHOWN + 1, after=after) if text else []
-    places, people = [node for node, _ in hits], _people(sought, after)
+    places = [node for node, _ in hits]
+    people = sought.people(SHOWN + 1) if text and after is None else []
     people_words = (
         gettext("More than %(shown)s people and groups") % {"shown": SHOWN}
         if len(people) > SHOWN
@@ -77,10 +78,6 @@ def search_page(request: Request) -> HttpResponse:
     }
     realm = realm_words(sought.circle)
     return page(request, "console/search/search.html", context, realm=realm, revision=revision_now())
-
-
-def _people(sought: Sought, after: After | None) -> list[Principal]:
-    return sought.people(SHOWN + 1) if sought.text and after is None else []
 
 
 def after_in(text: str) -> After | None:

@@ -51,10 +51,11 @@ def runs(request: Request, id: int) -> HttpResponse:
     csv = reverse("console:sync_runs_csv", args=[id]) + (f"?{urlencode({'s': asked})}" if asked else "")
     every = Toggle(gettext("All"), "?", not asked)
     toggles = (every, *(Toggle(word, f"?s={code}", asked == code) for code, (word, _) in FILTERS.items()))
+    backend = reverse("console:sync_backend", args=[one.row.pk])
     context = {
         "heading": gettext("Runs of %(name)s") % {"name": one.name},
         "lead": gettext("Each comparison: what was read, planned, done, and proved by reading again."),
-        "crumbs": Crumbs(((gettext("Sync"), reverse("console:sync")), (one.name, _backend(one.row)))),
+        "crumbs": Crumbs(((gettext("Sync"), reverse("console:sync")), (one.name, backend))),
         "toggles": toggles,
         "runs": lines_of(found),
         "health": _health(one.row),
@@ -109,10 +110,6 @@ def _told(name: str, rows: Iterable[SyncRun]) -> Iterator[list[object]]:
         counts = (run.total, run.done, run.removals, run.removed)
         errors = "; ".join(map(str, run.errors))
         yield [name, run.pk, *when, state_of(run).word, run.revision, *counts, errors]
-
-
-def _backend(row: Backend) -> str:
-    return reverse("console:sync_backend", args=[row.pk])
 
 
 def _page(rows: QuerySet[Any], request: Request, asked: str, what: str) -> tuple[list[Any], Pager]:
