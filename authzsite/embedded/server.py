@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 GRACE = 10.0  # seconds that an unused server stays up, so that command after command finds it
-START_WAIT = 60.0  # seconds
+START_WAIT = 180.0  # seconds
 USER_WAIT = 1.0  # seconds in which a program that we are just starting lets go of what it inherited
 LONGEST_SOCKET = 100  # bytes; the kernel ends at 107
 
@@ -125,7 +125,7 @@ class Server:
             return True
         lock = keeper.open_lock(str(self.home), "keeper.lock")
         try:
-            deadline = time.monotonic() + keeper.STOP_WAIT
+            deadline = time.monotonic() + 2 * keeper.STOP_WAIT  # the keeper kills it after one
             while not keeper.try_lock(lock):
                 if self._used() or time.monotonic() > deadline:
                     return False

@@ -38,7 +38,7 @@ HOST = "127.0.0.1"
 STOP_WAIT = 10.0  # seconds until a part that does not stop is killed
 MOST_DEATHS = 5  # of one part, within
 DEATHS_WITHIN = 60.0  # seconds
-READY_WAIT = 60.0  # seconds
+READY_WAIT = 180.0  # seconds
 OLDEST_POSTGRESQL = 140000
 PR_SET_CHILD_SUBREAPER = 36
 

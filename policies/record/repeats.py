@@ -45,6 +45,7 @@ class Repeats:
 
     def __init__(self) -> None:
         self._lock: threading.Lock
+        self._writing: threading.Lock
         self._timer: threading.Timer | None
         self._records: OrderedDict[What, tuple[int, datetime]]
         self._counts: Counter[int]
@@ -75,17 +76,21 @@ class Repeats:
                 self._timer.start()
 
     def write(self) -> None:
-        """Write what is counted.  Raises DatabaseError, and then it is still counted."""
-        with self._lock:
-            due, self._counts = self._counts, Counter()
-        try:
-            if due:
-                with transaction.atomic():
-                    write(due)
-        except DatabaseError:
+        """Write what is counted, and what another thread is writing.
+
+        Raises DatabaseError, and then it is still counted.
+        """
+        with self._writing:
             with self._lock:
-                self._counts.update(due)
-            raise
+                due, self._counts = self._counts, Counter()
+            try:
+                if due:
+                    with transaction.atomic():
+                        write(due)
+            except DatabaseError:
+                with self._lock:
+                    self._counts.update(due)
+                raise
 
     def _write_soon(self) -> None:
         with self._lock:
@@ -107,7 +112,7 @@ class Repeats:
     def begin(self) -> None:
         """As at first.  A process that is the copy of another has its timer and its locks as dead things."""
         self._timer = None
-        self._lock = threading.Lock()
+        self._lock, self._writing = threading.Lock(), threading.Lock()
         self._records, self._counts = OrderedDict(), Counter()
 
 

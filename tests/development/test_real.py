@@ -10,6 +10,7 @@ import pytest
 
 from tests.real import artifacts, page
 from tests.real.servers import Server
+from tests.waiting import PATIENCE
 
 PINNED = sorted(path.stem for path in artifacts.PINS.glob("*.tsv"))
 
@@ -59,6 +60,6 @@ def test_what_was_started_ends_with_its_children():
     children = [child for one in server.running for child in psutil.Process(one.pid).children(recursive=True)]
     assert children
     server.stop()
-    _, alive = psutil.wait_procs(children, timeout=10)
+    _, alive = psutil.wait_procs(children, timeout=PATIENCE)
     assert {child.status() for child in alive} <= {psutil.STATUS_ZOMBIE}
     assert not server.home.exists()

@@ -25,7 +25,7 @@ from policies.record.verify import verify
 from tests.api.test_two_processes import database_url
 from tests.factories import the
 from tests.policies.conftest import make_shop
-from tests.waiting import until
+from tests.waiting import PATIENCE, until
 
 
 def refuse(who: Principal, what: str = "read", name: str = "demo/none") -> None:
@@ -107,6 +107,29 @@ def test_counts_are_written_soon_by_themselves(ana: Principal, monkeypatch: pyte
     refuse(ana)
     refuse(ana)
     until(lambda: AccessRepeat.objects.get().count == 2)
+
+
+def test_who_writes_waits_for_the_counts_that_another_thread_is_writing(
+    ana: Principal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As a process that ends while its timer writes."""
+    begun, goes_on, real = threading.Event(), threading.Event(), repeats.write
+
+    def slow(counts: dict[int, int]) -> None:
+        begun.set()
+        goes_on.wait(PATIENCE)
+        real(counts)
+
+    monkeypatch.setattr(repeats, "write", slow)
+    refuse(ana)
+    refuse(ana)
+    timer = threading.Thread(target=counted._write_soon)
+    timer.start()
+    assert begun.wait(PATIENCE)
+    threading.Timer(0.3, goes_on.set).start()
+    counted.write()
+    assert AccessRepeat.objects.get().count == 2
+    timer.join()
 
 
 def test_a_process_that_ends_in_order_writes_what_it_counted(ana: Principal) -> None:
