@@ -17,7 +17,7 @@ from policies.emergency import access as emergency_access
 from policies.lifecycle import expirations
 from policies.models import Backend, Review
 from policies.notices import delivery
-from policies.record import checkpoints, rows_put_back, verifications
+from policies.record import checkpoints, rows_put_back, touches_put_back, verifications
 from policies.record.exports import feeds
 from policies.record.outbox import due_backends, queue_of
 from policies.requests import escalation, provisioning
@@ -165,12 +165,13 @@ def hold_facts() -> None:
     """Hold every fact against its seal, and tell who runs the site of those that have no good one."""
     unsealed.sweep()
     rows_put_back.take_seals()
+    touches_put_back.mend()
 
 
 @shared_task(name="policies.tasks.hold_ended_facts")
 def hold_ended_facts() -> None:
     """Find what ended and was put back past the console, since this process last looked: facts, duties, and
-    what the directory said."""
+    what the directory said, and what makes kept answers stale."""
     global _looked_at
     until = opened_again.first_running()
     # numbers that went back are those of another server: what was looked at was another database
@@ -178,6 +179,7 @@ def hold_ended_facts() -> None:
     since = _looked_at if known else None
     unsealed.take_seals_of_ended(since=since)
     rows_put_back.take_seals(since=since)
+    touches_put_back.mend(since=since)
     _looked_at = until
 
 

@@ -241,3 +241,15 @@ def test_a_duty_that_was_taken_and_given_anew_stays(world: World) -> None:
         deed(world.shop, "view_history", zoe, **BY_CONSOLE)
     tasks.hold_facts()
     assert duties.held(zoe, "view_history") and not UnsealedFact.objects.exists()
+
+
+@pytest.mark.parametrize("how", ["UPDATE policies_touch SET revision = 1", "DELETE FROM policies_touch"])
+def test_touches_that_are_put_back_keep_an_old_answer_alive_for_a_minute(world: World, how: str) -> None:
+    zoe = world.people["zoe"]
+    tasks.hold_ended_facts()
+    for _ in range(slices.WORTH_KEEPING):
+        assert ask.ask(zoe, "read", world.orders)
+    roles.unassign(the("role", "other"), zoe, **BY_CONSOLE)
+    past_triggers(how)
+    tasks.hold_ended_facts()
+    assert not ask.ask(zoe, "read", world.orders)
