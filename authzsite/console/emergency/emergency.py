@@ -100,7 +100,7 @@ class EmergencyView(ChangeView):
         }
 
     def lead(self) -> str:
-        return f"“{self.object[0].reason}”"
+        return words.quoted(self.object[0].reason)
 
     def button(self, form: ReviewForm) -> str:
         return gettext("Close the review")

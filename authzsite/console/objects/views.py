@@ -148,7 +148,10 @@ def _nobody(head: ObjectHeader) -> Empty:
         actions = (Action(_("Show all"), "?"), Action(_("Ask why"), reverse("console:why"), "plain", "why"))
         text = _("People not listed here may have no access. Why shows what they lack.")
         return Empty(
-            f"{heading} “{asked.text}”" if asked.text else heading, text, drawn=False, actions=actions
+            f"{heading} {words.quoted(asked.text)}" if asked.text else heading,
+            text,
+            drawn=False,
+            actions=actions,
         )
     return Empty(
         _("Nobody has access to %(name)s yet") % {"name": head.node.name},

@@ -64,7 +64,7 @@ def search_page(request: Request) -> HttpResponse:
         else words.count(len(people), "person or group", "people and groups")
     )
     context = {
-        "heading": f"“{text}”" if text else gettext("Find"),
+        "heading": words.quoted(text) if text else gettext("Find"),
         "lead": "" if text else gettext("Type a name, or a part of one, into the field above."),
         "asked": text,
         **ticking(found_rows(sought, places[:SHOWN]), "objects"),

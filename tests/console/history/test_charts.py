@@ -6,8 +6,9 @@ import re
 from collections.abc import Callable
 from datetime import timedelta
 
+from django.template.loader import render_to_string
 from django.test import Client
-from django.utils import timezone
+from django.utils import timezone, translation
 
 from authzsite.console.kit.display import charts
 from catalog.nodes import Node
@@ -58,3 +59,14 @@ def test_the_steps_of_access_follow_who_came_and_went(shop: Node, signed_in: Ent
     path = re.search(r'class="rule" d="([^"]*)"', figure)
     heights = re.findall(r"V([\d.]+)", path[1]) if path else []
     assert len(set(heights)) > 1
+
+
+def test_a_number_in_a_drawing_is_written_alike_in_every_language() -> None:
+    """One with a decimal comma is none for a browser, which then draws nothing."""
+    days = [(timezone.now() - timedelta(days=back), back % 4) for back in range(8)]
+    drawn = charts.by_day("Changes", days, wrong=[1] * len(days))
+    assert drawn is not None
+    with translation.override("de"):
+        pages = [render_to_string(part.template, {"it": part}) for part in (drawn, *charts.bars([1, 3]))]
+    numbers = re.findall(r'\b(?:x|y|width|height)="([^"]*)"', "".join(pages))
+    assert numbers and not [number for number in numbers if "," in number]

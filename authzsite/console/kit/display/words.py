@@ -99,6 +99,11 @@ def count(many: int, one: str, several: str = "") -> str:
     return f"{number(many)} {ngettext(one, several or f'{one}s', many)}"
 
 
+def quoted(text: str) -> str:
+    """What somebody wrote, in the quotation marks of the reader's language."""
+    return _("“%(text)s”") % {"text": text}
+
+
 def outcome(kind: str, many: int) -> str:
     """Behind a count of people, what becomes of them: 1 loses; 5 lose."""
     return {

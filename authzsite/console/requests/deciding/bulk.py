@@ -69,7 +69,7 @@ def _line(access_request: AccessRequest) -> DiffLine:
         "wants": request_rows.wants_words(wants),
         "access_request": request_rows.lasts_words(access_request),
     }
-    note = f"{takes}. “{request_rows.cut(access_request.reason)}”"
+    note = f"{takes}. {words.quoted(request_rows.cut(access_request.reason))}"
     return DiffLine(
         "gain",
         access_request.holder.label,

@@ -102,7 +102,8 @@ def _earlier(access_request: AccessRequest, seen: VisibleRequest) -> Earlier:
         if access_request.asker_id == access_request.holder_id
         else _(" by %(label)s") % {"label": access_request.asker.label}
     )
-    note = f"{words.day(access_request.asked_at)}{who} · “{requests_rows.cut(access_request.reason)}”"
+    reason = words.quoted(requests_rows.cut(access_request.reason))
+    note = f"{words.day(access_request.asked_at)}{who} · {reason}"
     text = _("To %(wants)s %(access_request)s") % {
         "wants": requests_rows.wants_words(wants),
         "access_request": requests_rows.lasts_words(access_request),
