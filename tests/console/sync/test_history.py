@@ -158,10 +158,10 @@ def test_how_much_a_plan_may_take_unseen_is_set_by_who_runs_the_sync(
     assert 'value="50"' in shown(marek, page)
     for wrong in ("", "-1", "101", "half", "１"):
         assert marek.post(page, {"share": wrong}).status_code == 422
-    assert "When over 50 % lose something" in shown(marek, f"/sync/{looked.pk}")
+    assert "When over 50 % of the people lose access" in shown(marek, f"/sync/{looked.pk}")
     marek.post(page, {"share": "20 %", "reason": "it is the shop"})
     assert Backend.objects.get().share == 20
-    assert "When over 20 % lose something" in shown(marek, f"/sync/{looked.pk}")
+    assert "When over 20 % of the people lose access" in shown(marek, f"/sync/{looked.pk}")
     assert Event.objects.get(kind="backend.share").data["share"] == "20 of a hundred"
     assert signed_in("olivia").post(page, {"share": "1"}).status_code == 403
 
