@@ -17,7 +17,7 @@ from policies.emergency import access as emergency_access
 from policies.lifecycle import expirations
 from policies.models import Backend, Review
 from policies.notices import delivery
-from policies.record import checkpoints, rows_put_back, touches_put_back, verifications
+from policies.record import checkpoints, realms_put_back, rows_put_back, touches_put_back, verifications
 from policies.record.exports import feeds
 from policies.record.outbox import due_backends, queue_of
 from policies.requests import escalation, provisioning
@@ -166,6 +166,7 @@ def hold_facts() -> None:
     unsealed.sweep()
     rows_put_back.take_seals()
     touches_put_back.mend()
+    realms_put_back.mend()
 
 
 @shared_task(name="policies.tasks.hold_ended_facts")
@@ -180,6 +181,7 @@ def hold_ended_facts() -> None:
     unsealed.take_seals_of_ended(since=since)
     rows_put_back.take_seals(since=since)
     touches_put_back.mend(since=since)
+    realms_put_back.mend(since=since)
     _looked_at = until
 
 

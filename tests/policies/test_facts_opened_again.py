@@ -24,12 +24,12 @@ from catalog.nodes import Node
 from policies import tasks
 from policies.decisions import ask, duties, slices
 from policies.decisions.seals import opened_again, unsealed
-from policies.models import Assignment, Grant, GroupDuty, Ownership, UnsealedFact, UserDuty
+from policies.models import Assignment, Event, Grant, GroupDuty, Ownership, UnsealedFact, UserDuty
 from policies.record.verify import verify
 from policies.services import members, roles, seals
 from policies.services.duties import give as give_duty
 from policies.services.duties import take as take_duty
-from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, owned, the
+from tests.factories import AUTHORITY, BY, a_metalake, a_person, a_role, a_shop, admit, owned, the
 from tests.kept import kept
 from tests.metrics import read_metrics
 from tests.policies.superuser import former, past_triggers
@@ -253,3 +253,20 @@ def test_touches_that_are_put_back_keep_an_old_answer_alive_for_a_minute(world: 
     past_triggers(how)
     tasks.hold_ended_facts()
     assert not ask.ask(zoe, "read", world.orders)
+
+
+@pytest.mark.parametrize("column", ["realm_id = {other}", "type = 'table'"])
+def test_a_role_that_was_moved_past_the_console_takes_its_denial_along_for_a_minute(
+    world: World, column: str
+) -> None:
+    other, zoe = a_metalake("elsewhere"), world.people["zoe"]
+    denial = a_role(world.shop, "no", "deny SELECT_TABLE on table shop.sales.orders", held_by=("zoe",))
+    tasks.hold_ended_facts()
+    with transaction.atomic():
+        moved = column.format(other=other.realm_id)
+        past_triggers(f"UPDATE catalog_securable SET {moved} WHERE id = {denial.id}")
+    for _ in range(slices.WORTH_KEEPING):
+        ask.ask(zoe, "read", world.orders)
+    tasks.hold_ended_facts()
+    assert not ask.ask(zoe, "read", world.orders)
+    assert verify() and Event.objects.latest("pk").data["facts"] == f"object:{denial.id}"
