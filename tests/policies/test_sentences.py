@@ -16,8 +16,7 @@ from policies.requests.durations import lasting
 from policies.requests.record_words import given_said, part_said
 from policies.requests.steps import SENTENCES
 from policies.sentences import WORDINGS, Said
-from policies.sync import findings
-from policies.sync.backends.shared import powers
+from policies.sync import bypass_words, findings
 
 OF_REQUESTS = (
     ("all", "alle Teile"),
@@ -93,7 +92,7 @@ OF_BYPASSES = (
 
 @pytest.mark.parametrize("kept, german", OF_BYPASSES)
 def test_what_a_bypass_is_is_translated(kept: str, german: str) -> None:
-    assert_read(kept, german, powers.in_readers_language)
+    assert_read(kept, german, bypass_words.in_readers_language)
 
 
 PART = RequestPart(kind="role", name="audit for 30 days", privileges=[])

@@ -28,8 +28,8 @@ from catalog.queries import nodes
 from policies.authority import Actor
 from policies.decisions.personal_role_names import is_personal
 from policies.models import BackendFinding, ForeignOrder
+from policies.sync import bypass_words
 from policies.sync.actions import foreign_rights
-from policies.sync.backends.shared import powers
 from policies.sync.findings import VANISHED
 
 SHOWN, NAMED = 50, 3
@@ -337,7 +337,7 @@ def _verb(rows: Sequence[BackendFinding], node: Node | None) -> str:
     if rows[0].what == VANISHED:
         return _("What is decided here on") if node else _("What is decided here")
     if rows[0].kind in ("bypass", "unknown"):
-        what = powers.in_readers_language(rows[0].what)
+        what = bypass_words.in_readers_language(rows[0].what)
         return _("%(what)s, on") % {"what": what} if node else what
     if not rows[0].type:
         role = {"role": rows[0].what.removeprefix("member of ")}

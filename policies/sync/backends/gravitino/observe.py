@@ -12,7 +12,6 @@ from typing import Any
 from lakewarden.backends.base import Bypass, Column, Foreign, FoundObject, Observation, Right
 from lakewarden.backends.console import Fact, Peers, Record
 from lakewarden.backends.errors import Misconfigured
-from policies.sentences import say
 from policies.sync.backends.gravitino.names import (
     METALAKE,
     OWNER,
@@ -274,7 +273,7 @@ def observe(client: Client, record: Record, admits: frozenset[str]) -> Observati
         members={str(role.key): frozenset(role.members) for role in ours}
         | {key: frozenset({key.removeprefix("owner:")}) for key in owned},
         foreign=tuple(sorted(_foreign(theirs, owners, recorded, client.me), key=str)),
-        bypasses=(Bypass(mine, say(powers.OWNS_METALAKE).english, ()),) if blind and mine else (),
+        bypasses=(Bypass(mine, powers.OWNS_METALAKE.english(), ()),) if blind and mine else (),
         unknown=(
             *blind,
             *seen.unread,

@@ -20,7 +20,6 @@ from lakewarden.backends.base import (
     Observation,
     Right,
 )
-from policies.sentences import say
 from policies.sync.backends.mariadb.client import Account, Session
 from policies.sync.backends.mariadb.names import Identity
 from policies.sync.backends.mariadb.stored_rights import database_of, everywhere, listed, switched_on
@@ -298,12 +297,13 @@ def _bypasses(reader: Reader) -> Iterator[Bypass]:
             held[user].add(word)
     for user, words in sorted(held.items()):
         few = len(words) <= 4
+        rights = ", ".join(sorted(words))
         held_there = (
-            say(powers.ON_EVERY_DATABASE, rights=", ".join(sorted(words)))
+            powers.ON_EVERY_DATABASE.english(rights=rights)
             if few
-            else say(powers.MANY_ON_EVERY_DATABASE, many=len(words))
+            else powers.MANY_ON_EVERY_DATABASE.english(many=len(words))
         )
-        yield Bypass(user, held_there.english)
+        yield Bypass(user, held_there)
 
 
 def _groups(reader: Reader) -> dict[str, frozenset[str]]:

@@ -6,7 +6,6 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from lakewarden.backends.base import Bypass
-from policies.sentences import Said, say
 from policies.sync.backends.postgresql.state import Reader
 from policies.sync.backends.shared import powers
 
@@ -36,39 +35,40 @@ class _Powerful:
         for oid, role in self._reader.roles.items():
             if role.superuser:
                 yield from (
-                    Bypass(who, self._as(say(powers.SUPERUSER), oid, who))
+                    Bypass(who, self._as(powers.SUPERUSER.english(), oid, who))
                     for who in self._people(oid, every=True)
                 )
 
     def predefined(self) -> Iterator[Bypass]:
         for oid, role in self._reader.roles.items():
             if role.name in powers.PREDEFINED:
-                what = say(powers.THROUGH, what=say(powers.PREDEFINED[role.name]), role=role.name)
-                yield from (Bypass(who, what.english) for who in self._people(oid))
+                reads_or_writes = powers.PREDEFINED[role.name].english()
+                what = powers.THROUGH.english(what=reads_or_writes, role=role.name)
+                yield from (Bypass(who, what) for who in self._people(oid))
 
     def attributes(self) -> Iterator[Bypass]:
         for oid, role in self._reader.roles.items():
-            held = [code for attribute, code in powers.ATTRIBUTES.items() if getattr(role, attribute)]
+            held = [power for attribute, power in powers.ATTRIBUTES.items() if getattr(role, attribute)]
             if role.createrole and self._reader.version < 16:
                 held.append(powers.MAKES_MEMBERS)
-            for code in held:
-                yield from (Bypass(who, self._as(say(code), oid, who)) for who in self._people(oid))
+            for power in held:
+                yield from (Bypass(who, self._as(power.english(), oid, who)) for who in self._people(oid))
 
     def owners(self) -> Iterator[Bypass]:
-        owned: Counter[tuple[int, tuple[str, ...], str]] = Counter()
+        owned: Counter[tuple[int, tuple[str, ...], powers.Power]] = Counter()
         for place in self._reader.places.values():
             if place.kind in ("catalog", "schema"):
-                code = powers.OWNS_DATABASE if place.kind == "catalog" else powers.OWNS_SCHEMA
-                owned[place.owner, place.path, code] = 1
+                power = powers.OWNS_DATABASE if place.kind == "catalog" else powers.OWNS_SCHEMA
+                owned[place.owner, place.path, power] = 1
             elif place.kind != "sequence":
                 owned[place.owner, place.path[:1], powers.OWNS_TABLES] += 1
-        for (owner, path, code), number in owned.items():
+        for (owner, path, power), number in owned.items():
             for who in self._people(owner):
-                yield Bypass(who, self._as(say(code, many=number), owner, who), path)
+                yield Bypass(who, self._as(power.english(many=number), owner, who), path)
 
-    def _as(self, what: Said, role: int, who: str) -> str:
+    def _as(self, what: str, role: int, who: str) -> str:
         name = self._reader.name(role)
-        return (what if name == who else say(powers.AS, what=what, name=name)).english
+        return what if name == who else powers.AS.english(what=what, name=name)
 
     def _people(self, role: int, *, every: bool = False) -> set[str]:
         """Who can sign in and be this role; superusers are told once and not for each thing they can do."""

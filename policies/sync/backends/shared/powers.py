@@ -1,8 +1,27 @@
-"""What a bypass is, in words: kept in English with its finding, read in the reader's language."""
+"""What a bypass is, in words: a kind of backend writes them in English and needs nothing of the console."""
 
 from __future__ import annotations
 
-from policies.sentences import Reader, Said, read_back, sentence
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Power:
+    """A wording and its code; `many`: its plural, for the value of that name."""
+
+    code: str
+    one: str
+    many: str = ""
+
+    def english(self, **values: object) -> str:
+        text = self.many if self.many and values["many"] != 1 else self.one
+        return text.format_map(values)
+
+
+def sentence(code: str, one: str, many: str = "") -> Power:
+    """One whose words are translated."""
+    return Power(code, one, many)
+
 
 SUPERUSER = sentence("bypass.superuser", "superuser")
 OWNS_DATABASE = sentence("bypass.owns_database", "owns the database")
@@ -30,7 +49,7 @@ MANY_ON_EVERY_DATABASE = sentence(
 )
 THROUGH = sentence("bypass.through", "{what} ({role})")
 AS = sentence("bypass.as", "{what}, as {name}")
-_PLAIN = (
+PLAIN = (
     *(
         SUPERUSER,
         OWNS_DATABASE,
@@ -43,13 +62,4 @@ _PLAIN = (
     ),
     *(*PREDEFINED.values(), *ATTRIBUTES.values()),
 )
-
-
-def in_readers_language(text: str) -> str:
-    """A bypass as it was found; one whose wording is not known here stays in English."""
-    readers: dict[str, Reader] = {"what": _plain, "rights": str}
-    return str(read_back(text, (*_PLAIN, AS, THROUGH), readers) or text)
-
-
-def _plain(text: str) -> Said | None:
-    return read_back(text, _PLAIN, {"rights": str})
+"""Those that stand by themselves, and within the two before."""
