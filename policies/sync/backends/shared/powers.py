@@ -18,37 +18,32 @@ class Power:
         return text.format_map(values)
 
 
-def sentence(code: str, one: str, many: str = "") -> Power:
-    """One whose words are translated."""
-    return Power(code, one, many)
-
-
-SUPERUSER = sentence("bypass.superuser", "superuser")
-OWNS_DATABASE = sentence("bypass.owns_database", "owns the database")
-OWNS_SCHEMA = sentence("bypass.owns_schema", "owns the schema")
-OWNS_TABLES = sentence("bypass.owns_tables", "owns {many} table or view", "owns {many} tables or views")
-OWNS_METALAKE = sentence("bypass.owns_metalake", "owns the metalake")
+SUPERUSER = Power("bypass.superuser", "superuser")
+OWNS_DATABASE = Power("bypass.owns_database", "owns the database")
+OWNS_SCHEMA = Power("bypass.owns_schema", "owns the schema")
+OWNS_TABLES = Power("bypass.owns_tables", "owns {many} table or view", "owns {many} tables or views")
+OWNS_METALAKE = Power("bypass.owns_metalake", "owns the metalake")
 PREDEFINED = {
-    "pg_read_all_data": sentence("bypass.reads_all", "reads every table"),
-    "pg_write_all_data": sentence("bypass.writes_all", "writes every table"),
-    "pg_maintain": sentence("bypass.maintains_all", "maintains every table"),
-    "pg_read_server_files": sentence("bypass.reads_files", "reads the server's files"),
-    "pg_write_server_files": sentence("bypass.writes_files", "writes the server's files"),
-    "pg_execute_server_program": sentence("bypass.runs_programs", "runs programs on the server"),
+    "pg_read_all_data": Power("bypass.reads_all", "reads every table"),
+    "pg_write_all_data": Power("bypass.writes_all", "writes every table"),
+    "pg_maintain": Power("bypass.maintains_all", "maintains every table"),
+    "pg_read_server_files": Power("bypass.reads_files", "reads the server's files"),
+    "pg_write_server_files": Power("bypass.writes_files", "writes the server's files"),
+    "pg_execute_server_program": Power("bypass.runs_programs", "runs programs on the server"),
 }
 ATTRIBUTES = {
-    "bypassrls": sentence("bypass.row_security", "passes by row security"),
-    "replication": sentence("bypass.replication", "may copy the whole server by replication"),
+    "bypassrls": Power("bypass.row_security", "passes by row security"),
+    "replication": Power("bypass.replication", "may copy the whole server by replication"),
 }
-MAKES_MEMBERS = sentence("bypass.makes_members", "may make anybody a member of any role")
-ON_EVERY_DATABASE = sentence("bypass.every_database", "holds {rights} on every database")
-MANY_ON_EVERY_DATABASE = sentence(
+MAKES_MEMBERS = Power("bypass.makes_members", "may make anybody a member of any role")
+ON_EVERY_DATABASE = Power("bypass.every_database", "holds {rights} on every database")
+MANY_ON_EVERY_DATABASE = Power(
     "bypass.many_on_every_database",
     "holds {many} right on every database",
     "holds {many} rights on every database",
 )
-THROUGH = sentence("bypass.through", "{what} ({role})")
-AS = sentence("bypass.as", "{what}, as {name}")
+THROUGH = Power("bypass.through", "{what} ({role})")
+AS = Power("bypass.as", "{what}, as {name}")
 PLAIN = (
     *(
         SUPERUSER,
