@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import unicodedata
+from collections.abc import Callable
 from datetime import datetime
 
 from django.contrib.auth.models import Group
@@ -51,13 +52,29 @@ def ensure(kind: str, name: str, *, display_name: str = "") -> Principal:
     return row
 
 
-@transaction.atomic
+def register_naming(show_as: Callable[[Principal, str], None]) -> None:
+    """How the name that somebody is shown by changes on record."""
+    _show_as.append(show_as)
+
+
+_show_as: list[Callable[[Principal, str], None]] = []
+
+
 def make_account(name: str, *, display_name: str = "", password: str | None = None) -> User:
-    """An account that signs in as user `name`, bound to that principal; made or brought up to date."""
+    """An account that signs in as user `name`, bound to that principal; made or brought up to date.
+
+    Another name to be shown by is a change of the record: not to be called inside a transaction that is none.
+    """
     principal = ensure(Principal.Kind.USER, name, display_name=display_name)
     if display_name and principal.display_name != display_name:
-        principal.display_name = display_name
-        principal.save(update_fields=["display_name"])
+        for show_as in _show_as:
+            show_as(principal, display_name)
+    with transaction.atomic():
+        return _account_of(principal, password)
+
+
+def _account_of(principal: Principal, password: str | None) -> User:
+    name = principal.name
     account, _ = User.objects.get_or_create(username=name, defaults={"principal": principal})
     if account.principal_id != principal.pk:
         raise BadName(f"account `{name}` is bound to another principal")

@@ -10,12 +10,13 @@ from accounts import people, sessions, tokens
 from accounts.marks import password_mark
 from accounts.models import Keeping, Principal, User
 from accounts.text import recordable
-from policies.authority import Actor, Authority, of_system, origin_of
+from policies.authority import SYSTEM, Actor, Authority, of_system, origin_of
 from policies.errors import AlreadyExists, Invalid
 from policies.events import (
     ACCOUNT_BOUND,
     ACCOUNT_CLOSED,
     ACCOUNT_MADE,
+    ACCOUNT_NAMED,
     ACCOUNT_OPENED,
     ACCOUNT_UNBOUND,
     KEEPER_ENDED,
@@ -29,6 +30,14 @@ from policies.record.event_drafts import make_event
 from policies.services import scheduled_grants
 
 LONGEST = 150
+
+
+def show_as(principal: Principal, name: str, *, by: Actor = SYSTEM, ground: str = "manage.py") -> None:
+    """Have somebody shown by another name; the console says so by itself, on the ground of what told it."""
+    with change(ACCOUNT_NAMED, realm=None, by=by) as current:
+        principal.display_name = name
+        principal.save(update_fields=["display_name"])
+        current.say(make_event(ACCOUNT_NAMED, None, principal), by=of_system(ground))
 
 
 def make_person(name: str, display_name: str, *, by: Actor, authority: Authority, reason: str = "") -> User:

@@ -17,7 +17,7 @@ from accounts.record import Origin
 from accounts.text import recordable
 from policies.authority import DIRECTORY, Actor, of_system
 from policies.errors import AlreadyExists, Invalid, PolicyError
-from policies.events import ACCOUNT_JOINED, ACCOUNT_NAMED, ACCOUNT_PARTED
+from policies.events import ACCOUNT_JOINED, ACCOUNT_PARTED
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.services import accounts, members
@@ -147,10 +147,7 @@ def _bring_up_to_date(account: User, principal: Principal, identity: Identity) -
     """Take over the mail, the name to show and the groups; what nothing is said about stays as it is."""
     shown = recordable(identity.display_name, 255)
     if shown and shown != principal.display_name:
-        with change(ACCOUNT_NAMED, realm=None, by=DIRECTORY) as current:
-            principal.display_name = shown
-            principal.save(update_fields=["display_name"])
-            current.say(make_event(ACCOUNT_NAMED, None, principal), by=of_system(GROUND))
+        accounts.show_as(principal, shown, by=DIRECTORY, ground=GROUND)
     if identity.mail and identity.mail != account.email and _is_mail(identity.mail):
         User.objects.filter(pk=account.pk).update(email=identity.mail)
         account.email = identity.mail

@@ -12,7 +12,7 @@ from django.test.utils import CaptureQueriesContext
 
 from accounts import editions
 from accounts.models import Principal
-from accounts.people import ensure
+from accounts.people import ensure, make_account
 from accounts.record import Fact
 from accounts.seals import is_fact_sealed
 from catalog.models import Mode, Realm
@@ -101,6 +101,14 @@ def test_what_is_written_outside_a_change_is_refused(world: World) -> None:
     with pytest.raises(editions.Untold):
         Principal.objects.filter(pk=world.ana.pk).update(display_name="Ana Lima")
     assert Principal.objects.get(pk=world.ana.pk).display_name == "" and whole()
+
+
+def test_an_account_that_is_made_again_under_another_name_is_on_record(world: World) -> None:
+    make_account("ana", display_name="Ana Lima")
+    assert Event.objects.latest("pk").data["editions"] == {f"principal:{world.ana.pk}": 1}
+    events = Event.objects.count()
+    make_account("ana", display_name="Ana Lima")
+    assert Event.objects.count() == events and whole()
 
 
 def test_what_is_written_in_a_change_that_says_nothing_is_refused(world: World) -> None:
