@@ -35,6 +35,11 @@ class Untold(RuntimeError):
         super().__init__(f"nothing in the record would tell that {', '.join(codes)} was written")
 
 
+def are_gathered() -> bool:
+    """Whether somebody here tells which sealed rows are written, as a change does."""
+    return _written.get() is not None
+
+
 def note(model: type[Model], number: int, edition: int) -> None:
     """A row got that edition; the change that is under way tells so in the record.  Raises Untold."""
     written = _written.get()

@@ -10,6 +10,7 @@ from datetime import datetime
 from django.contrib.auth.models import Group
 from django.db import transaction
 
+from accounts import editions
 from accounts.models import Membership, Principal, User
 from accounts.seals import is_fact_sealed
 from accounts.text import holdable
@@ -63,12 +64,16 @@ _show_as: list[Callable[[Principal, str], None]] = []
 def make_account(name: str, *, display_name: str = "", password: str | None = None) -> User:
     """An account that signs in as user `name`, bound to that principal; made or brought up to date.
 
-    Another name to be shown by is a change of the record: not to be called inside a transaction that is none.
+    Outside a change, another name to be shown by becomes one of the record.
     """
     principal = ensure(Principal.Kind.USER, name, display_name=display_name)
     if display_name and principal.display_name != display_name:
-        for show_as in _show_as:
-            show_as(principal, display_name)
+        if editions.are_gathered():
+            principal.display_name = display_name
+            principal.save(update_fields=["display_name"])
+        else:
+            for show_as in _show_as:
+                show_as(principal, display_name)
     with transaction.atomic():
         return _account_of(principal, password)
 

@@ -117,7 +117,8 @@ class Peer:
             name = sql.Identifier(self.database)
             there.execute(sql.SQL("DROP DATABASE IF EXISTS {} WITH (FORCE)").format(name))
             there.execute(
-                "SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity WHERE datname = %s",
+                "SELECT pg_terminate_backend(pid, 1000) FROM pg_stat_activity"
+                " WHERE datname = %s AND backend_type = 'client backend'",
                 (self._own["NAME"],),
             )
             template = sql.Identifier(self._own["NAME"])

@@ -188,6 +188,6 @@ def test_who_decides_asks_once_and_by_an_index(world: World) -> None:
         assert newest_editions.among([world.ana]) == [world.ana] and not newest_editions.among([])
     [query] = asked.captured_queries
     with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_seqscan = off")
+        cursor.execute("SET LOCAL enable_seqscan = off; SET LOCAL enable_indexscan = off")
         cursor.execute(f"EXPLAIN {query['sql']}")
         assert "events_by_edition" in str(cursor.fetchall())

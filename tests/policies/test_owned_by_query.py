@@ -64,7 +64,7 @@ def told(root: Node, who: str) -> dict[str, Any]:
         "page": named.page(""),
         "walked": list(walked(named)),
         "seen": seen.page(""),
-        "by group": {item.group[1:]: sorted(named.page("", [item.group])) for item in named.alike},
+        "by group": sorted((item.group[1:], sorted(named.page("", [item.group]))) for item in named.alike),
         "text": (named.count("order"), named.page("order")),
         "picked": [named.picked(pick, []) for pick in (0, the("table", "shop.stock.returns").id, 987654321)],
         "usable": [named.picked(0, [one.group]) for one in sorted(named.alike, key=lambda one: one.first)],

@@ -99,6 +99,7 @@ def test_a_role_held_no_longer_is_left_though_another_gives_the_same(
 def test_a_revision_is_proved_only_when_all_that_was_read_is_at_least_as_new(
     governed: Backend, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    reconcile.reconcile(governed)  # which system it is, is on record from now on
     real, before = reconcile.Wanted, Counter.objects.get().revision
 
     def and_then_somebody_writes(*what: object, **more: object) -> object:

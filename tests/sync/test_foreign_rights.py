@@ -138,7 +138,7 @@ def test_all_of_writing_is_adopted_as_writing(looked: Backend, source: Source) -
 def test_a_role_of_theirs_is_no_person_to_adopt(looked: Backend, source: Source) -> None:
     source.run("CREATE ROLE lw_test_reporting NOLOGIN; GRANT SELECT ON sales.orders TO lw_test_reporting")
     worker.look(looked)
-    with pytest.raises(Invalid, match="a role over there"):
+    with pytest.raises(Invalid, match="a role in the backend, not a person"):
         foreign_rights.adopt(finding("lw_test_reporting"), by=acting("olivia"))
 
 
