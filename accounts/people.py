@@ -8,6 +8,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from django.contrib.auth.models import Group
+from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
 
 from accounts import editions
@@ -53,12 +54,17 @@ def ensure(kind: str, name: str, *, display_name: str = "") -> Principal:
     return row
 
 
+def _not_registered(principal: Principal, name: str) -> None:
+    raise ImproperlyConfigured("nothing puts on record by which name somebody is shown: register_naming")
+
+
+_show_as: Callable[[Principal, str], None] = _not_registered
+
+
 def register_naming(show_as: Callable[[Principal, str], None]) -> None:
     """How the name that somebody is shown by changes on record."""
-    _show_as.append(show_as)
-
-
-_show_as: list[Callable[[Principal, str], None]] = []
+    global _show_as
+    _show_as = show_as
 
 
 def make_account(name: str, *, display_name: str = "", password: str | None = None) -> User:
@@ -72,8 +78,7 @@ def make_account(name: str, *, display_name: str = "", password: str | None = No
             principal.display_name = display_name
             principal.save(update_fields=["display_name"])
         else:
-            for show_as in _show_as:
-                show_as(principal, display_name)
+            _show_as(principal, display_name)
     with transaction.atomic():
         return _account_of(principal, password)
 

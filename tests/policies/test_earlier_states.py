@@ -6,11 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import pytest
+from django.core.exceptions import ImproperlyConfigured
 from django.core.management import call_command
 from django.db import connection, transaction
 from django.test.utils import CaptureQueriesContext
 
-from accounts import editions
+from accounts import editions, people
 from accounts.models import Principal
 from accounts.people import ensure, make_account
 from accounts.record import Fact
@@ -109,6 +110,15 @@ def test_an_account_that_is_made_again_under_another_name_is_on_record(world: Wo
     events = Event.objects.count()
     make_account("ana", display_name="Ana Lima")
     assert Event.objects.count() == events and whole()
+
+
+def test_another_name_that_nothing_would_put_on_record_is_refused(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(people, "_show_as", people._not_registered)
+    with pytest.raises(ImproperlyConfigured):
+        make_account("ana", display_name="Ana Lima")
+    assert Principal.objects.get(pk=world.ana.pk).display_name == ""
 
 
 def test_what_is_written_in_a_change_that_says_nothing_is_refused(world: World) -> None:
