@@ -12,6 +12,7 @@ from catalog.models import Realm
 from catalog.nodes import Node
 from lakewarden.law.facts import Slice
 from policies.decisions import facts
+from policies.decisions.fact_rows.statement import statement_of
 from policies.decisions.facts import Loaded
 from policies.decisions.seals import unsealed
 from policies.decisions.seals.sealed_rows import MODELS, SealedRow, is_row_good
@@ -35,7 +36,7 @@ class PastFacts:
         values = facts.values_of(realm, [principal.pk], {}, None)
         values |= {"first": first, "last": last, "roles": []}
         with connection.cursor() as cursor:
-            cursor.execute(facts.statement_of(past=True, narrowed=False), values)
+            cursor.execute(statement_of(past=True, narrowed=False), values)
             found = [SealedRow(*row) for row in cursor.fetchall()]
         rows = tuple((row, is_row_good(row)) for row in found)
         if bad := [row for row, good in rows if not good]:

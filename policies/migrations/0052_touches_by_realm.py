@@ -4,23 +4,30 @@ from django.db import migrations, models
 
 
 class Migration(migrations.Migration):
-
     dependencies = [
-        ('policies', '0051_ended_facts'),
+        ("policies", "0051_ended_facts"),
     ]
 
     operations = [
         migrations.CreateModel(
-            name='RealmTouch',
+            name="RealmTouch",
             fields=[
-                ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('realm', models.BigIntegerField()),
-                ('key', models.CharField(max_length=32)),
-                ('revision', models.BigIntegerField()),
+                (
+                    "id",
+                    models.BigAutoField(
+                        auto_created=True, primary_key=True, serialize=False, verbose_name="ID"
+                    ),
+                ),
+                ("realm", models.BigIntegerField()),
+                ("key", models.CharField(max_length=32)),
+                ("revision", models.BigIntegerField()),
             ],
             options={
-                'indexes': [models.Index(fields=['realm', 'revision'], name='touches_of_realm'), models.Index(fields=['key', 'revision'], name='touches_of_key')],
-                'constraints': [models.UniqueConstraint(fields=('realm', 'key'), name='one_touch_a_realm')],
+                "indexes": [
+                    models.Index(fields=["realm", "revision"], name="touches_of_realm"),
+                    models.Index(fields=["key", "revision"], name="touches_of_key"),
+                ],
+                "constraints": [models.UniqueConstraint(fields=("realm", "key"), name="one_touch_a_realm")],
             },
         ),
     ]
