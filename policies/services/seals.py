@@ -37,12 +37,14 @@ from policies.models import (
     Counter,
     ForeignOrder,
     GroupDuty,
+    RequestPart,
     Review,
     ReviewDesk,
     ReviewSeat,
     Substitute,
     UnsealedFact,
     UserDuty,
+    approval_seals,
     review_seals,
 )
 from policies.record import newest_editions, rows_put_back
@@ -99,6 +101,7 @@ def seal_what_is_told() -> Findings:
         _seal_connections(findings)
         _seal_reviews(findings)
         _seal_directory(findings)
+        _seal_approvals(findings)
     if findings.unsealed and not first:
         _record_sealed(findings.unsealed)
     _forget_mended()
@@ -129,6 +132,7 @@ def set_right() -> list[str]:
         ForeignOrder.objects.filter(pk__in=[row.pk for row in forged]).delete()
         done += [f"foreignorder:{row.pk} (nobody decided it here)" for row in forged]
         done += _remove_directory_rows()
+        done += _take_back_editions()
         if done:
             named = ", ".join(done[:NAMED])
             told = make_event(FACTS_SET_RIGHT, None, many=f"{len(done)} facts", facts=named)
@@ -142,6 +146,17 @@ def _remove_directory_rows() -> list[str]:
     wrong = rows_put_back.not_said_by_directory()
     directory.remove(DirectoryMember.objects.filter(pk__in=wrong))
     return [f"directorymember:{pk} (the directory did not say so)" for pk in wrong]
+
+
+def _take_back_editions() -> list[str]:
+    """An edition of a part of a request that nothing told, which nobody could approve any more."""
+    parts = list(RequestPart.objects.filter(edition__gt=0).order_by("pk"))
+    newest = newest_editions.told_of(parts)
+    wrong = [part for part in parts if part.edition > newest[part.pk]]
+    for part in wrong:
+        part.edition, part.seal = newest[part.pk], None
+        part.save(update_fields=["edition", "seal"])
+    return [f"requestpart:{part.pk} (no change told its edition)" for part in wrong]
 
 
 def is_new() -> bool:
@@ -328,6 +343,15 @@ def _seal_directory(findings: Findings) -> None:
             findings.wrong.append(f"directorymember:{row.pk}: it was written past the console")
         else:
             findings.sealed += directory.seal_anew(row)
+
+
+def _seal_approvals(findings: Findings) -> None:
+    """Those with a good seal get one of the newest key; without one it has to be decided again."""
+    for part in approval_seals.sealed_parts():
+        if not approval_seals.is_part_sealed(part.request, part):
+            findings.wrong.append(f"requestpart:{part.pk}: it was not approved in this console")
+        else:
+            findings.sealed += approval_seals.seal_anew(part)
 
 
 def _duties(last: int) -> list[tuple[duty_seals.Duty, bool]]:

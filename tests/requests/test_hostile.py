@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.db import connection
@@ -13,10 +14,11 @@ from accounts import people
 from catalog.nodes import Node
 from policies.errors import Conflict, Invalid, NotFound, Refused, Unsealed
 from policies.models import AccessRequest, Event, Grant, RequestPart, RequestWant
+from policies.models.approval_seals import is_part_sealed
 from policies.record.verify import verify
 from policies.requests import escalation, rules, submission, visibility
 from policies.separation.sides import Side
-from policies.services import accounts, grants, members, separation
+from policies.services import accounts, grants, members, seals, separation
 from tests.factories import AUTHORITY, BY, a_role, admit, the
 from tests.policies.superuser import former
 from tests.requests.test_api import BASE, asked, caller
@@ -198,6 +200,36 @@ def test_an_edition_that_nobody_told_is_not_gone_on_from(shop: Node) -> None:
     submission.withdraw(request.pk, by=by("ana"))
     assert set(RequestPart.objects.values_list("edition", "seal")) == {(1, None)}
     assert verify()
+
+
+def test_an_edition_that_nobody_told_is_set_right_so_that_it_can_be_decided(shop: Node) -> None:
+    request = ask("ana", "read shop.sales.orders")
+    approve(request, "carla", parts=[0])
+    with connection.cursor() as cursor:
+        cursor.execute(f"{UNTOLD} WHERE state <> 'approved'")
+    done = seals.set_right()
+    assert len(done) == 2 and all("no change told its edition" in line for line in done)
+    approve(request, "marek", parts=[1, 2])
+    assert can("ana") and verify()
+
+
+def test_a_new_key_seals_what_was_approved_for_later(shop: Node, settings: Any) -> None:
+    request = ask("ana", "read shop.sales.orders", starts=timezone.now() + timedelta(days=3), lasts="P7D")
+    approve(request, "marek", parts=[0, 1])
+    old = settings.LAKEWARDEN_SECRET_KEYS
+    settings.LAKEWARDEN_SECRET_KEYS = ("a new key of thirty-two letters!!", *old)
+    assert not seals.seal_what_is_told().wrong
+    settings.LAKEWARDEN_SECRET_KEYS = settings.LAKEWARDEN_SECRET_KEYS[:1]
+    parts = request.parts.filter(state="approved").select_related("request")
+    assert [is_part_sealed(part.request, part) for part in parts] == [True, True]
+
+
+def test_a_new_key_makes_no_approval_of_a_forged_one(shop: Node) -> None:
+    request = ask("ana", "read shop.sales.orders", starts=timezone.now() + timedelta(days=3), lasts="P7D")
+    approve(request, "marek", parts=[0, 1, 2])
+    request.parts.filter(number=0).update(given=["MODIFY_TABLE"])
+    [wrong] = seals.seal_what_is_told().wrong
+    assert wrong == f"requestpart:{request.parts.get(number=0).pk}: it was not approved in this console"
 
 
 def test_an_approval_whose_edition_was_raised_is_decided_again(shop: Node) -> None:
