@@ -57,8 +57,13 @@ def write(current: ChangeInProgress) -> None:
     )
     realms = _realms(current, facts)
     rows = [(realm, key) for key in keys for realm in sorted(realms.get(key) or {RealmTouch.NOWHERE})]
+    touch_within(rows, current.revision)
+
+
+def touch_within(rows: Iterable[tuple[int, str]], revision: int) -> None:
+    """Say that keys were touched in realms by a revision.  One statement."""
     RealmTouch.objects.bulk_create(
-        [RealmTouch(realm=realm, key=key, revision=current.revision) for realm, key in rows],
+        [RealmTouch(realm=realm, key=key, revision=revision) for realm, key in rows],
         update_conflicts=True,
         unique_fields=["realm", "key"],
         update_fields=["revision"],
@@ -81,14 +86,29 @@ def _realms(current: ChangeInProgress, facts: Collection[Fact]) -> Realms:
 
 def _of_facts(touched: Realms, facts: Iterable[Fact], realm: Realm | None) -> None:
     """A change of a realm is about that realm alone; one of the site may be about any."""
-    places = {} if realm else {fact: _place(fact) for fact in facts}
-    there = _standing({place for _, place in places.values() if place is not None})
-    for fact in facts:
-        own, place = (realm.pk, None) if realm else places[fact]
-        where = own if own is not None else there.get(place or 0)
-        if where is not None:
-            for key in touched_by(fact):
-                touched[key].add(where)
+    facts = list(facts)
+    where = dict.fromkeys(facts, realm.pk) if realm else realms_by_fact(facts)
+    for fact in where:
+        for key in touched_by(fact):
+            touched[key].add(where[fact])
+
+
+def realms_by_fact(facts: Iterable[Fact]) -> dict[Fact, int]:
+    """The realm of each fact that is of one.  One query, none where the facts say it themselves."""
+    places = {fact: _place(fact) for fact in facts}
+    there = _standing({place for realm, place in places.values() if realm is None and place is not None})
+    found = {
+        fact: there.get(place or 0) if realm is None else realm for fact, (realm, place) in places.items()
+    }
+    return {fact: realm for fact, realm in found.items() if realm is not None}
+
+
+def realms_of(facts: Collection[Fact], objects: Collection[int] = ()) -> set[int] | None:
+    """In which realms some facts and objects stand; None where one may matter in any.  Two queries."""
+    known, there = realms_by_fact(facts), _standing(objects)
+    if len(known) < len(facts) or len(there) < len(objects):
+        return None
+    return {*known.values(), *there.values()}
 
 
 def _place(fact: Fact) -> tuple[int | None, int | None]:

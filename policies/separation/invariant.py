@@ -9,6 +9,7 @@ from accounts.models import Principal
 from accounts.record import Fact
 from catalog.models import Realm
 from policies.models import Grant
+from policies.record import touches
 from policies.record.pending import ChangeInProgress
 from policies.separation import affected_people, wording
 from policies.separation import rules as separation_rules
@@ -27,7 +28,7 @@ def check(current: ChangeInProgress) -> None:
     elsewhere = affected_people.moved(current.begun, current.ended)
     if not given and not elsewhere:
         return
-    rules = separation_rules.proved_rules(current.at.timestamp())
+    rules = separation_rules.proved_rules(current.at.timestamp(), lambda: touches.realms_of(given, elsewhere))
     if not rules or not _may_matter(rules, given, elsewhere):
         return
     people = affected_people.people(given, elsewhere)

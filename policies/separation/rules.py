@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from accounts.fact_content import fact_code
 from accounts.models import Principal
 from accounts.seals import is_fact_sealed
 from catalog.models import Realm
@@ -13,9 +15,10 @@ from lakewarden.law.facts import OWNER
 from policies.decisions import facts
 from policies.decisions.facts import Loaded
 from policies.decisions.seals import opened_again
-from policies.errors import Conflict
-from policies.models import SeparationException, SeparationRule
-from policies.record.pending import proved
+from policies.errors import Conflict, Unsealed
+from policies.events import SEPARATION_MADE
+from policies.models import Event, SeparationException, SeparationRule
+from policies.record.archive import reading
 from policies.separation.sides import Both, HeldSides, Side, Span, both, held, sides_of, without
 
 
@@ -100,19 +103,37 @@ def opened(now: float, realm: int | None = None) -> Book:
     return _book(list(rows.order_by("name", "pk")), now)
 
 
-def proved_rules(now: float) -> Book:
-    """The same of all realms, each as the writer left it.  As many queries.
+def proved_rules(now: float, realms: Callable[[], Collection[int] | None]) -> Book:
+    """The same of all realms, each as the writer left it.  As many queries where all are.
 
-    One that was altered, or closed past the console, may have spoken of anything in any realm, so nobody can
-    say what it would have forbidden.  Raises Unsealed.
+    One that was altered, or closed past the console, may have forbidden anything in its realm: where that is
+    one of `realms`, None for any, nobody can say what it would have forbidden.  Raises Unsealed.
     """
     rows = list(SeparationRule.objects.order_by("name", "pk"))
-    rules = proved(row for row in rows if row.closed is None)
-    closed = [row for row in rows if row.closed is not None and not is_fact_sealed(row)]
-    if closed:
-        over = set(opened_again.among(SeparationRule.objects.filter(pk__in=[row.pk for row in closed])))
-        proved(row for row in closed if row not in over)
-    return _book(rules, now)
+    doubted = [row for row in rows if not is_fact_sealed(row)]
+    if doubted:
+        over = set(opened_again.among(SeparationRule.objects.filter(pk__in=[row.pk for row in doubted])))
+        altered = [row for row in doubted if row.closed is None or row not in over]
+        concerned = realms() if altered else ()
+        for row, told in _realms_told(altered):
+            if concerned is None or not told.isdisjoint(concerned):
+                raise Unsealed(fact_code(row))
+    return _book([row for row in rows if row.closed is None and row not in doubted], now)
+
+
+def _realms_told(rows: Collection[SeparationRule]) -> Iterator[tuple[SeparationRule, set[int]]]:
+    """Each rule with the realms that the record says it was made for.  Two queries.
+
+    One of which nothing live tells was made by nobody, or in a realm that has archives.
+    """
+    codes = [fact_code(row) for row in rows]
+    made = Event.objects.filter(kind=SEPARATION_MADE, data__fact__in=codes)
+    told: dict[str, set[int]] = defaultdict(set)
+    for code, realm in made.values_list("data__fact", "data__state__realm_id"):
+        told[code].add(realm)
+    archived = set(reading.archives().values_list("realm", flat=True))
+    for row, code in zip(rows, codes, strict=True):
+        yield row, told.get(code) or {row.realm_id} | archived
 
 
 def _book(rules: list[SeparationRule], now: float) -> Book:

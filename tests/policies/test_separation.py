@@ -287,24 +287,37 @@ ALTERED = {
 
 
 @pytest.mark.parametrize("how", ALTERED)
-def test_a_rule_that_was_altered_past_the_console_lets_nothing_be_given(
+def test_a_rule_that_was_altered_past_the_console_lets_nothing_be_given_in_its_realm(
     parted: SeparationRule, shop: Node, how: str
 ) -> None:
     other = a_metalake("other")
-    admit(other, "ana")
+    admit(other, "ana", "mia")
     past_triggers(ALTERED[how].format(packer=the("role", "packer").id, realm=other.realm_id))
     for deed in (
         lambda: assign("payer", ana()),
         lambda: give(ana()),
         lambda: join("finance"),
-        lambda: a_role(other, "far", held_by=("ana",)),
+        lambda: admit(shop, "leo"),
     ):
         with pytest.raises(Unsealed, match=f"separationrule:{parted.pk}"):
             deed()
+    a_role(other, "far", held_by=("ana",))
     call_command("facts", "--set-right")
     assign("payer", ana())
     with pytest.raises(Separated):
         give(ana())
+
+
+def test_a_rule_that_nobody_made_stops_the_realm_that_it_names(parted: SeparationRule, shop: Node) -> None:
+    other = a_metalake("other")
+    admit(other, "ana")
+    past_triggers(
+        "INSERT INTO policies_separationrule SELECT (jsonb_populate_record(r, jsonb_build_object("
+        f"'id', 90000, 'name', 'Forged', 'realm_id', {other.realm_id}))).* FROM policies_separationrule r"
+    )
+    assign("payer", ana())
+    with pytest.raises(Unsealed, match="separationrule:90000"):
+        a_role(other, "far", held_by=("ana",))
 
 
 def test_rights_are_taken_though_a_rule_was_altered(parted: SeparationRule, shop: Node) -> None:
