@@ -15,7 +15,7 @@ from accounts.seals import is_fact_sealed
 from catalog.models import Placement, Securable
 from policies.authority import SYSTEM, of_system
 from policies.decisions.cache_versions import realm_key
-from policies.decisions.seals import opened_again
+from policies.decisions.seals import opened_again, unsealed
 from policies.events import FACTS_SET_RIGHT
 from policies.record.change import change
 from policies.record.event_drafts import make_event
@@ -33,6 +33,10 @@ def mend(*, since: int | None = None) -> int:
         return 0
     with change(FACTS_SET_RIGHT, realm=None, by=SYSTEM) as current:
         rows = _astray(since)
+        found = [
+            unsealed.finding("securable", place.securable_id, Securable.objects.filter(pk=place.securable_id))
+            for place, _ in rows
+        ]
         for place, realm in rows:
             row = place.securable
             current.touch(realm_key(row.realm_id))
@@ -43,6 +47,7 @@ def mend(*, since: int | None = None) -> int:
             log.error("%s objects were moved past the console: %s", len(rows), names)
             draft = make_event(FACTS_SET_RIGHT, None, many=f"{len(rows)} objects", facts=names)
             current.say(draft, by=of_system("their places say so"))
+    unsealed.keep_set_right(found)
     return len(rows)
 
 

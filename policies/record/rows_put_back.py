@@ -24,8 +24,6 @@ from policies.record import newest_editions
 CHUNK = 2000
 NOBODY = ""
 """No answer about access follows from such a row, so it closes nobody."""
-NO_REALM = 0
-"""Nor does it stand in the way of any realm's backends."""
 
 
 def said_by_directory(rows: Iterable[DirectoryMember]) -> list[DirectoryMember]:
@@ -72,7 +70,7 @@ def _parts(rows: QuerySet[Any]) -> Iterator[list[Any]]:
 
 def _take(model: type[Any], numbers: Sequence[int], *, no_seal: bytes | None) -> int:
     name = str(model._meta.model_name)
-    unsealed.keep([(name, number, NOBODY) for number in numbers], NO_REALM)
+    unsealed.keep([(name, number, NOBODY) for number in numbers], unsealed.NO_REALM)
     if numbers:
         model.objects.filter(pk__in=numbers).update(seal=no_seal)
     return len(numbers)

@@ -21,10 +21,11 @@ from accounts.models import Membership, Principal
 from accounts.record import Fact
 from accounts.seals import is_fact_sealed
 from catalog.nodes import Node
+from lakewarden.client.changes import EVERYBODY
 from policies import tasks
-from policies.decisions import ask, duties, slices
+from policies.decisions import ask, duties, slices, touched
 from policies.decisions.seals import opened_again, unsealed
-from policies.models import Assignment, Event, Grant, GroupDuty, Ownership, UnsealedFact, UserDuty
+from policies.models import Assignment, Event, Grant, GroupDuty, Notice, Ownership, UnsealedFact, UserDuty
 from policies.record.verify import verify
 from policies.services import members, roles, seals
 from policies.services.duties import give as give_duty
@@ -135,6 +136,12 @@ def revive(world: World, case: Case) -> Fact:
     fact = case.model.objects.get(pk=number)
     assert fact.closed is None and is_fact_sealed(fact)
     return fact
+
+
+@pytest.fixture(autouse=True)
+def _somebody_runs_the_site(settings: Any) -> None:
+    settings.LAKEWARDEN_SERVICE_ADMINS = ("sam",)
+    people.make_account("sam")
 
 
 @pytest.fixture(autouse=True)
@@ -253,6 +260,43 @@ def test_touches_that_are_put_back_keep_an_old_answer_alive_for_a_minute(world: 
     past_triggers(how)
     tasks.hold_ended_facts()
     assert not ask.ask(zoe, "read", world.orders)
+    assert f"touch of p:{zoe.pk}" in Event.objects.latest("pk").data["facts"]
+    is_told(f"touch of principal:{zoe.pk}")
+
+
+def is_told(code: str) -> None:
+    """In the inbox, where a site is watched, and until an operator has looked."""
+    assert code in [str(item) for item in UnsealedFact.objects.all()]
+    assert Notice.objects.filter(kind=unsealed.FOUND).exists()
+    assert verify()
+    tasks.hold_facts()
+    told = Notice.objects.count()
+    tasks.hold_facts()
+    assert Notice.objects.count() == told
+    seals.set_right()
+    assert not UnsealedFact.objects.exists()
+
+
+REALM_TOUCHES = {
+    "those of the realm alone": ("UPDATE policies_realmtouch SET realm = 0 WHERE key = '{key}'",),
+    "all to before": (
+        "UPDATE policies_realmtouch SET revision = 1 WHERE key = '{key}'",
+        "UPDATE policies_touch SET revision = 1 WHERE key = '{key}'",
+    ),
+}
+
+
+@pytest.mark.parametrize("how", REALM_TOUCHES)
+def test_who_keeps_answers_and_was_told_of_no_touch_is_told_within_a_minute(world: World, how: str) -> None:
+    zoe, realm = world.people["zoe"], world.shop.realm_id
+    tasks.hold_ended_facts()
+    roles.unassign(the("role", "other"), zoe, **BY_CONSOLE)
+    past_triggers(*(statement.format(key=f"p:{zoe.pk}") for statement in REALM_TOUCHES[how]))
+    heard = touched.last_revision()
+    assert not touched.since(realm, heard - 1).keys
+    tasks.hold_ended_facts()
+    assert touched.since(realm, heard).keys == (EVERYBODY,)
+    is_told(f"touch of principal:{zoe.pk}")
 
 
 @pytest.mark.parametrize("column", ["realm_id = {other}", "type = 'table'"])
@@ -269,4 +313,5 @@ def test_a_role_that_was_moved_past_the_console_takes_its_denial_along_for_a_min
         ask.ask(zoe, "read", world.orders)
     tasks.hold_ended_facts()
     assert not ask.ask(zoe, "read", world.orders)
-    assert verify() and Event.objects.latest("pk").data["facts"] == f"object:{denial.id}"
+    assert Event.objects.latest("pk").data["facts"] == f"object:{denial.id}"
+    is_told(f"securable:{denial.id}")

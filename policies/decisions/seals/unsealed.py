@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from django.apps import apps
 from django.conf import settings
 from django.db import DatabaseError, connection, transaction
 from django.db.models import Model, Q, QuerySet
+from django.db.models.expressions import RawSQL
 from django.utils import timezone
 
 from accounts import directory
@@ -39,6 +41,8 @@ PAST = sentence(
 )
 PAGE = "/history/integrity"
 CHUNK = 2000
+NO_REALM = 0
+"""Of what stands in the way of no realm's backends."""
 Doubted = tuple[str, int, str]
 """A row without a good seal: the name of its model, its number, whose answers it could change."""
 
@@ -222,6 +226,27 @@ def _found(name: str, pk: int, key: str, realm: int | None) -> UnsealedFact | No
         written=written,
         found=timezone.now(),
     )
+
+
+def finding(name: str, number: int, rows: QuerySet[Any]) -> UnsealedFact:
+    """What is to be told of a row that is no fact, as it is before it is set right; one that is gone, too."""
+    table = rows.model._meta.db_table
+    state = rows.annotate(writer=RawSQL(f"{table}.xmin::text", [])).values().first() or {}  # noqa: S611
+    writer = state.pop("writer", "")
+    content = {key: plain(value) for key, value in state.items() if not isinstance(value, bytes | memoryview)}
+    return UnsealedFact(
+        model=name, row=number, realm=NO_REALM, content=content, writer=writer, found=timezone.now()
+    )
+
+
+def keep_set_right(found: Iterable[UnsealedFact]) -> None:
+    """Tell of what was put back past the console and is set right already; it stands until an operator has
+    looked.  No answer and no backend waits for that."""
+    known = set(UnsealedFact.objects.values_list("model", "row"))
+    new = [row for row in found if (row.model, row.row) not in known]
+    UnsealedFact.objects.bulk_create(new, ignore_conflicts=True, batch_size=1000)
+    if new:
+        _tell(None, len(new))
 
 
 def _state(row: SealedModel) -> dict[str, object]:
