@@ -5,9 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from django.test.client import ClientHandler
-from scim2_client.engines.wsgi import WSGISCIMClient
-from scim2_models import ScimProvider
-from scim2_tester import Status, check_server
 
 from tests.scim.world import a_directory
 
@@ -23,6 +20,11 @@ def application(environ: Any, start_response: Any) -> list[bytes]:
 
 
 def test_the_checks_of_scim2_tester_hold(db: None, settings: Any) -> None:
+    # each worker collects this file, and importing these takes longer than collecting all the others' tests
+    from scim2_client.engines.wsgi import WSGISCIMClient
+    from scim2_models import ScimProvider
+    from scim2_tester import Status, check_server
+
     directory = a_directory(settings)
     client = WSGISCIMClient(
         application,
