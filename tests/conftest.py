@@ -51,12 +51,16 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, Any, Any]:
-    """Half a million objects of modules and tests are kept anyway: the collector need not look at them."""
+    """Half a million objects of modules and tests are kept anyway: the collector need not look at them.
+
+    Nor often at what the tests make, nearly all of which goes as they end.
+    """
     gc.disable()
     try:
         return (yield)
     finally:
         gc.freeze()
+        gc.set_threshold(50_000, 20, 50)
         gc.enable()
 
 
@@ -267,6 +271,28 @@ def java() -> str:
     if program is None:
         missing("Java", "default-jre-headless")
     return str(program)
+
+
+# the console within a test
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _list_static_files_once() -> Iterator[None]:
+    """Each of Django's test clients makes the middleware anew, which then looks at every static file."""
+    from whitenoise.middleware import WhiteNoiseMiddleware
+
+    real = WhiteNoiseMiddleware.add_files_from_finders
+    listed: dict[str, dict[str, Any]] = {}
+
+    def add(self: Any) -> None:
+        if self.static_prefix not in listed:
+            real(self)
+            listed[self.static_prefix] = dict(self.files)
+        self.files.update(listed[self.static_prefix])
+
+    WhiteNoiseMiddleware.add_files_from_finders = add
+    yield
+    WhiteNoiseMiddleware.add_files_from_finders = real
 
 
 # the database between tests
