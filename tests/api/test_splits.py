@@ -19,13 +19,13 @@ from policies.models import AccessRecord, Archive, Counter
 from policies.services import duties, members, objects
 from policies.services.objects import NewObject
 from tests.api.world import BY, Caller, Shop, token, user
+from tests.kept import kept
 
 BASE = "/authz/v1/"
 ALL = tuple(VIEWS)
 
 
-@pytest.fixture
-def full(shop: Shop) -> Shop:
+def make_full(shop: Shop) -> Shop:
     """The shop with a deny, a direct grant, a group and some uses."""
     shop.allow(shop.tables["orders"], "SELECT_TABLE")
     shop.allow(shop.tables["items"], "SELECT_TABLE", effect="deny")
@@ -36,6 +36,9 @@ def full(shop: Shop) -> Shop:
     ]
     uses.take(shop.realm.realm_id, user("ana"), "run", told)
     return shop
+
+
+full = kept(make_full, on="shop")
 
 
 @pytest.fixture

@@ -20,6 +20,7 @@ from policies.authority import OPERATOR
 from policies.models import Change, Grant
 from policies.services import entities, members
 from tests.cdap.world import BY, Caller, a_cdap, a_role, give
+from tests.kept import kept
 
 ORDERS = {"namespace": "ns1", "dataset": "orders", "entity": "DATASET"}
 THERE = ("namespace:ns1", "dataset:ns1.orders", "dataset:ns1.items", "application:ns1.app", "stream:ns1.who")
@@ -35,14 +36,16 @@ def signed_in(db: None) -> Callable[[str], Client]:
     return enter
 
 
-@pytest.fixture
-def world(cdap: Node) -> Node:
+def make_world(cdap: Node) -> Node:
     make(cdap, *THERE)
     for name in ("alice", "bob", "carl"):
         people.make_account(name)
     for name in ("bob", "carl"):
         members.join_group(people.ensure("group", "staff"), people.ensure("user", name), **BY)
     return cdap
+
+
+world = kept(make_world, on="cdap")
 
 
 @pytest.fixture

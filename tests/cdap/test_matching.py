@@ -14,6 +14,7 @@ from policies.decisions.lookups import pattern_matches
 from policies.services import entities
 from policies.services.grants import revision_now
 from tests.cdap.world import give
+from tests.kept import kept
 
 THERE = (
     "namespace:ns1",
@@ -36,11 +37,13 @@ THERE = (
 )
 
 
-@pytest.fixture
-def world(cdap: Node) -> Node:
+def make_world(cdap: Node) -> Node:
     for text in THERE:
         entities.create(cdap, parse(text), by=OPERATOR)
     return cdap
+
+
+world = kept(make_world, on="cdap")
 
 
 def found(root: Node, target: Authorizable, **asked: Any) -> set[str]:

@@ -14,6 +14,7 @@ from policies.record.change import change
 from policies.services import entities, patterns, realm_of
 from tests.cdap_law.tables import MAKERS
 from tests.cdap_law.world import BY, OPERATOR, a_cdap, acting, give, held_by, make, text, user
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 
@@ -37,8 +38,7 @@ def tried(act: Callable[..., object], root: Node, entity: str, who: str) -> str:
 # 3.5
 
 
-@pytest.fixture
-def old() -> Node:
+def make_old() -> Node:
     """ns1 with everything in it; ana may write in ns1, bea administers one dataset, cyd may nothing."""
     root = a_cdap("c35", "3.5")
     make(root, "namespace:ns1", *IN_NS1)
@@ -46,6 +46,8 @@ def old() -> Node:
     give(root, "bea", "ADMIN on dataset:ns1.orders")
     return root
 
+
+old = kept(make_old)
 
 CREATING = [
     pytest.param("ana", "dataset:ns1.new", "done", marks=pytest.mark.seed("S2-075")),

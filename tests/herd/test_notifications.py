@@ -22,10 +22,10 @@ from policies.models import AccessRecord, Change, Event
 from policies.services import data_notifications, jobs, objects
 from tests.herd.test_entries import lacking, texts
 from tests.herd.test_runs import NAME, Running, register
-from tests.herd.test_scenario import pdp
+from tests.herd.test_scenario import herd, pdp
 from tests.herd.world import BY, REST, Caller, give, namespaces, the_herd, the_namespace
 
-__all__ = ["pdp"]
+__all__ = ["herd", "pdp"]
 NOTES = f"{REST}/notificationRegistrations/businessObjectDataNotificationRegistrations"
 FORMAT = {
     "businessObjectDefinitionName": "CLOSES",

@@ -15,10 +15,10 @@ from policies.models import AccessRecord, Change, Event, Ownership
 from policies.services import entries, objects
 from policies.services.objects import NewObject
 from tests.herd.test_entries import lacking, texts
-from tests.herd.test_scenario import pdp
+from tests.herd.test_scenario import herd, pdp
 from tests.herd.world import BY, REST, Caller, a_herd, give, namespaces, question, the_namespace
 
-__all__ = ["pdp"]
+__all__ = ["herd", "pdp"]
 JOBS = f"{REST}/jobDefinitions"
 RUNS = "/authz/v1/runs"
 NAME = "MarketToCrossMarket"

@@ -9,6 +9,7 @@ import pytest
 from catalog.nodes import Node
 from tests.herd.test_authzen import FIELDS, REGISTRATION
 from tests.herd.world import Caller, a_herd, give, namespaces
+from tests.kept import kept
 
 CODES = ("MARKET", "OPTIONS", "ETL", "CROSS_MARKET")
 PERMISSIONS = ("READ", "WRITE", "EXECUTE", "GRANT")
@@ -20,15 +21,23 @@ RIGHTS = {
 JOBS, DATA = ({"resource": {"field": field}} for field in FIELDS)
 
 
-@pytest.fixture
-def pdp(db: None) -> Caller:
-    herd: Node = a_herd()
+def make_herd() -> Node:
+    """The namespaces of the page, and what everybody may do in each."""
+    herd = a_herd()
     namespaces(herd, *CODES)
     for user, rights in RIGHTS.items():
         for code in CODES:
             held = [permission for permission, codes in rights.items() if code in codes]
             if held:
                 give(user, code, *held)
+    return herd
+
+
+herd = kept(make_herd)
+
+
+@pytest.fixture
+def pdp(herd: Node) -> Caller:
     return Caller("pdp", kind="service")
 
 

@@ -27,20 +27,23 @@ from policies.separation import Separated
 from policies.separation.sides import Side
 from policies.services import accounts, duties, grants, members, roles, separation
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, an_account, the
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 
 WHY = "The nightly load stopped"
 
 
-@pytest.fixture
-def ana(shop: Node) -> Principal:
+def make_ana(shop: Node) -> Principal:
     """Has the duty on catalog shop, and no right on sales."""
     for name in ("ana", "olivia", "marek", "mia"):
         an_account(name, display_name=f"{name.title()} Lake")
     person = people.ensure("user", "ana")
     duties.give(the("catalog", "shop"), emergency_access.DUTY, person, by=BY, authority=AUTHORITY)
     return person
+
+
+ana = kept(make_ana, on="shop")
 
 
 def orders() -> Node:

@@ -30,9 +30,7 @@ def running() -> Iterator[oidc.Provider]:
 
 @pytest.fixture
 def provider(running: oidc.Provider, db: None, settings: Any) -> oidc.Provider:
-    key, issuer = running.key, running.issuer
-    running.__init__(urlsplit(issuer).port)  # type: ignore[misc]
-    running.key = running.signs_with = key
+    running.__init__(urlsplit(running.issuer).port, running.key)  # type: ignore[misc]
     settings.LAKEWARDEN_AUTHENTICATORS = frozenset({"session", "token", "oidc"})
     known(settings, running)
     return running

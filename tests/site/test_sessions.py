@@ -16,6 +16,7 @@ from accounts.models import SignIn, Token, User
 from accounts.tokens import Reading, Run
 from policies.authority import OPERATOR, of_operator
 from policies.services import accounts, realms
+from tests.kept import kept
 
 BY: Any = {"by": OPERATOR, "authority": of_operator(OPERATOR)}
 DOORS = {
@@ -29,13 +30,15 @@ DOORS = {
 OUTSIDE = {name: address for name, address in DOORS.items() if name != "the pages"}
 
 
-@pytest.fixture
-def site(db: None) -> None:
+def make_site() -> None:
     realms.create("herd", "herd", owner=people.ensure("user", "admin"), **BY)
     realms.create("cdap", "cdap", owner=people.ensure("user", "admin"), settings={"policy": "4.3"}, **BY)
     people.make_account("ana", password="correct horse")
     people.make_account("dis", password="correct horse")
     accounts.close(User.objects.get(username="dis"), **BY)
+
+
+site = kept(make_site)
 
 
 @pytest.fixture

@@ -27,9 +27,9 @@ def new_key() -> rsa.RSAPrivateKey:
 class Provider:
     """Whoever asks is `claims`; `forged` are claims that it says against the rules, None takes one away."""
 
-    def __init__(self, port: int) -> None:
+    def __init__(self, port: int, key: rsa.RSAPrivateKey | None = None) -> None:
         self.issuer = f"http://127.0.0.1:{port}/realms/lake"
-        self.key = self.signs_with = new_key()
+        self.key = self.signs_with = key or new_key()
         self.algorithm = "RS256"
         self.claims: dict[str, Any] = {"sub": "7f3a", "preferred_username": "ana", "name": "Ana Diaz"}
         self.userinfo: dict[str, Any] = {}

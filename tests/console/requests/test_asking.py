@@ -22,6 +22,7 @@ from policies.requests.needs import WantedAction
 from policies.requests.submission import Asking
 from tests.console.conftest import NAMES
 from tests.factories import a_role, acting, admit, an_account, owned, the
+from tests.kept import kept
 from tests.markup import markup
 
 ORDERS = "demo/shop.sales.orders"
@@ -29,12 +30,14 @@ WHY = "Returns report for the board"
 SignedIn = Callable[[str], Client]
 
 
-@pytest.fixture
-def staff(shop: Node) -> Node:
+def make_staff(shop: Node) -> Node:
     """Ana is a member and has nothing; Olivia owns schema sales, Marek the realm; all can sign in."""
     for name in ("ana", "olivia", "marek", "mia"):
         an_account(name, display_name=NAMES[name])
     return shop
+
+
+staff = kept(make_staff, on="shop")
 
 
 def text(response) -> str:

@@ -21,6 +21,7 @@ from policies.services import duties, grants
 from policies.services.grants import GrantRequest
 from tests.console.settings.test_owners_and_members import posted
 from tests.factories import AUTHORITY, BY, a_person, a_role, acting, admit, the
+from tests.kept import kept
 from tests.markup import markup
 from tests.reviews.world import a_review, acts, decides, rows
 
@@ -32,8 +33,7 @@ def orders() -> Node:
     return the("table", "shop.sales.orders")
 
 
-@pytest.fixture
-def sales(shop: Node) -> Node:
+def make_sales(shop: Node) -> Node:
     """On orders Ana reads, Noah writes, Nora reads until in a month; Olivia and Marek can sign in."""
     for name in ("olivia", "marek", "ana", "noah", "nora", "mia"):
         make_account(name)
@@ -42,6 +42,9 @@ def sales(shop: Node) -> Node:
     for name, codes, end in (("ana", READ, None), ("noah", WRITE, None), ("nora", READ, until)):
         grants.add(GrantRequest(orders(), (a_person(name),), codes, None, end), by=acting("olivia"))
     return shop
+
+
+sales = kept(make_sales, on="shop")
 
 
 def text(client: Client, address: str) -> str:

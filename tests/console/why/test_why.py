@@ -12,17 +12,20 @@ from catalog.nodes import Node
 from policies.models import AccessRecord
 from tests.console.conftest import NAMES
 from tests.factories import a_person, admit, an_account
+from tests.kept import kept
 
 Enter = Callable[[str], Client]
 
 
-@pytest.fixture
-def named(shop: Node) -> Node:
+def make_named(shop: Node) -> Node:
     """The shop's people under the names they go by, with a second Carl."""
     for name, display in {**NAMES, "carla": "Carla Conrad", "c.krug": "Carl Krug"}.items():
         an_account(name, display_name=display)
     admit(shop, "carla")
     return shop
+
+
+named = kept(make_named, on="shop")
 
 
 def text(client: Client, address: str) -> str:
