@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -177,21 +177,28 @@ class Loaded:
         With `objects` it has what roles give on those only.
         """
         number = principal.pk if number is None else number
-        given = authorizers.instead(self, principal.ref, number, self.rules_of(number, objects))
-        # what the rules of an earlier generation allowed is not known any more
-        former = self.past and self.revision < int(self.settings.get("policy_since") or 0)
         return engine.build(
             principal.ref,
             self.realm_name,
             self.realm.law,
             self.revision,
-            () if former else (*given, *self._by_office(principal, number)),
+            self.rules_for(principal, number, objects),
             member=number in self.members,
             service_admin=is_service_admin(principal) and number not in self.left,
             mode=self._mode_for(number),
             selves=frozenset(self._selves(number)),
             now=self.now,
         )
+
+    def rules_for(
+        self, principal: Principal, number: int, objects: Collection[Key] | None = None
+    ) -> tuple[Rule, ...]:
+        """Every rule that counts for one of the principals asked for, whoever says it: grants, an authorizer
+        of the realm, its settings."""
+        given = authorizers.instead(self, principal.ref, number, self.rules_of(number, objects))
+        # what the rules of an earlier generation allowed is not known any more
+        former = self.past and self.revision < int(self.settings.get("policy_since") or 0)
+        return () if former else (*given, *self._by_office(principal, number))
 
     def _mode_for(self, number: int) -> str:
         if number in self.shut:
@@ -235,6 +242,17 @@ class Loaded:
                 yield role, both
             for on, privilege, allow, own, _, _ in self.grants.get(role, ()):
                 yield on, privilege, allow, overlap(both, own)
+
+    def only(self, privileges: Collection[str]) -> Loaded:
+        """The same without grants of other privileges, and without roles that then give nothing."""
+
+        def kept(held: Mapping[int, list[GrantRow]]) -> dict[int, list[GrantRow]]:
+            grants = ((key, [row for row in rows if row[1] in privileges]) for key, rows in held.items())
+            return {key: rows for key, rows in grants if rows}
+
+        given = kept(self.grants)
+        roles = {key: [row for row in rows if row[0] in given] for key, rows in self.roles.items()}
+        return replace(self, grants=given, direct=kept(self.direct), roles=roles)
 
     def rules_of(self, principal: int, objects: Collection[Key] | None = None) -> Iterable[Rule]:
         """Every rule that reaches a principal, by every path."""

@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from django.db import connection
 from django.db.models import Exists, OuterRef, QuerySet
 
-from accounts.entering import able
+from accounts.entering import able_principals
 from accounts.models import Principal
 from accounts.text import holdable
 from catalog.models import Placement
@@ -64,32 +63,10 @@ def _owned(rows: QuerySet[Placement], asked: OwnershipFilter) -> QuerySet[Placem
     if asked.how == NOBODY:
         return rows.filter(~Exists(owners), parent=asked.root.id, type__in=TOP)
     if asked.how == GONE:
-        left = gone()
-        if not left:
-            return rows.none()
-        owners = owners.filter(owner__in=left)
+        owners = owners.filter(~Exists(able_principals().filter(pk=OuterRef("owner"))))
     elif asked.owner is not None:
         owners = owners.filter(owner=asked.owner)
     return rows.filter(Exists(owners))
-
-
-def gone() -> set[int]:
-    """The owners of something, in any realm, who cannot come in any more.  Four queries."""
-    with connection.cursor() as cursor:
-        cursor.execute(_OWNERS)
-        owners = {owner for (owner,) in cursor.fetchall()}
-    return owners - able(owners)
-
-
-_OWNERS = """
-WITH RECURSIVE next AS (
-    SELECT min(owner_id) AS owner FROM policies_ownership WHERE closed IS NULL
-    UNION ALL
-    SELECT (SELECT min(owner_id) FROM policies_ownership WHERE closed IS NULL AND owner_id > next.owner)
-      FROM next WHERE next.owner IS NOT NULL)
-SELECT owner FROM next WHERE owner IS NOT NULL
-"""
-"""From one owner to the next by the index of owners: few own very much."""
 
 
 def owners_of(keys: Sequence[int]) -> dict[int, Principal]:

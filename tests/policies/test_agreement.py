@@ -8,6 +8,7 @@ import pytest
 from django.utils import timezone
 
 from accounts import people
+from catalog.models import Realm
 from catalog.nodes import Node
 from catalog.queries import all_below, below, nodes
 from lakewarden.law import dialects, engine
@@ -15,7 +16,7 @@ from policies.decisions import ask, slices
 from policies.decisions.lookups import searches, visible_objects
 from policies.decisions.lookups.access import AccessMap
 from policies.models import Grant
-from policies.services import owners, roles
+from policies.services import owners, realms, roles
 from policies.services.roles import Privilege
 from tests.factories import AUTHORITY, BY, a_person, a_role, a_shop, admit, the
 
@@ -168,3 +169,16 @@ def test_rows_of_an_object_name_each_path_nearest_first(shop: Node) -> None:
         ("marek", ["read", "write"], False),
         ("olivia", ["read", "write"], False),
     ]
+
+
+@pytest.mark.parametrize(("mode", "listed"), [("on", False), ("off", True)])
+def test_who_can_only_come_near_is_listed_where_the_law_is_not_enforced(
+    db: None, mode: str, listed: bool
+) -> None:
+    root = a_shop()
+    admit(root, a_person("ana").name)
+    a_role(root, "near", "allow USE_CATALOG on catalog shop", held_by=("ana",))
+    realms.set_mode(Realm.objects.get(pk=root.realm_id), mode, by=BY, authority=AUTHORITY)
+    access, ana = AccessMap(the("table", "shop.sales.orders")), people.ensure("user", "ana")
+    assert (ana.pk in access.people) == listed
+    assert bool(ask.ask(ana, "read", access.node)) == listed

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, Q, QuerySet
 from django.utils import timezone
 
 from accounts.models import Membership, Principal
 from catalog.models import Mode, Realm
 from catalog.nodes import Node, any_of
-from lakewarden.law import dialects, engine, pattern_levels
+from lakewarden.law import conditions, dialects, engine, pattern_levels
 from lakewarden.law.facts import OWNER, Rule, Slice
 from policies.decisions import facts
 from policies.decisions.lookups import patterns
@@ -58,7 +58,11 @@ class Access:
     can: frozenset[str]
     owns: bool
     paths: tuple[Path, ...]
-    slice: Slice
+    loaded: facts.Loaded
+
+    @property
+    def slice(self) -> Slice:
+        return self.loaded.slice_of(self.principal)
 
     @property
     def nearest(self) -> int:
@@ -73,7 +77,8 @@ class Access:
 class AccessMap:
     """Everybody whose rights on one object differ from nothing.  Four queries, however many people.
 
-    The `whole` map has every member too where the realm's law is not enforced, as each of them can then.
+    The `whole` map, which the record needs, has everybody who holds anything there, even what gives nothing
+    alone; and every member where the realm's law is not enforced, as each of them can then.
     It can also tell of somebody `also` asked about, whether or not they are among those people.
     """
 
@@ -93,6 +98,8 @@ class AccessMap:
         self._by_signature: dict[Any, frozenset[str]] = {}
         self._by_person: dict[int, frozenset[str]] = {}
         self._accesses: dict[int, Access] = {}
+        self._paths: dict[int, tuple[Path, ...]] = {}
+        self._depth_of, self._privileges = depths(node), relevant_privileges(node)
 
     @cached_property
     def holders(self) -> dict[int, Principal]:
@@ -102,7 +109,21 @@ class AccessMap:
     @property
     def holding(self) -> QuerySet[Principal]:
         """The same, as the query that finds them."""
-        return self._holding(Grant.objects.as_of(self.as_of))
+        grants = Grant.objects.as_of(self.as_of)
+        return self._holding(grants if self.whole else self._counting(grants))
+
+    def _counting(self, grants: QuerySet[Grant]) -> QuerySet[Grant]:
+        """Of some grants those that can tell of the object itself, not those that only lead to it, which all
+        may have; every one where the law is not enforced, as any makes somebody known here."""
+        law = dialects.get(self.node.kind)
+        operations = (law.action(self.node.type, name) for name in law.actions_for(self.node.type))
+        needed = [needed_privileges(law, item, self.node.type) for item in operations if item]
+        codes = [codes for codes in needed if codes is not None]
+        if len(codes) < len(needed):
+            return grants
+        lenient = Mode.objects.as_of(self.as_of).filter(realm=self.node.realm_id)
+        telling = Q(privilege__in=frozenset(self._privileges).union(*codes))
+        return grants.filter(telling | Q(Exists(lenient.exclude(mode=Mode.Choice.ON))))
 
     def _holding(self, grants: QuerySet[Grant]) -> QuerySet[Principal]:
         if self.by_text:
@@ -171,10 +192,10 @@ class AccessMap:
     def access_of(self, principal: Principal) -> Access:
         """What one of the people or holders, or the person asked about, can do."""
         if principal.pk not in self._accesses:
-            slice_, can = self.loaded.slice_of(principal), self._decided(principal)
-            paths = tuple(self._paths(slice_.rules))
+            can, moment = self._decided(principal), self.now.timestamp()
+            paths = tuple(path for path in self._telling(principal) if path.rule.holds_at(moment))
             self._accesses[principal.pk] = Access(
-                principal, can, any(path.owner for path in paths), paths, slice_
+                principal, can, any(path.owner for path in paths), paths, self.loaded
             )
         return self._accesses[principal.pk]
 
@@ -210,24 +231,27 @@ class AccessMap:
         """To whom something is given that has not begun, by name, with the ways it will come."""
         moment = self.now.timestamp()
         found = []
-        for row in sorted(self.holders.values(), key=lambda one: one.label.casefold()):
-            rules = self.loaded.slice_of(row).rules
-            later = [rule for rule in rules if rule.valid_from is not None and rule.valid_from > moment]
-            if paths := tuple(self._telling(later)):
+        for row in self.holders.values():
+            starts = ((path, path.rule.valid_from) for path in self._telling(row))
+            if paths := tuple(path for path, start in starts if start is not None and start > moment):
                 found.append((row, paths))
-        return found
+        return sorted(found, key=lambda item: item[0].label.casefold())
 
-    def _paths(self, rules: Iterable[Rule]) -> Iterable[Path]:
-        moment = self.now.timestamp()
-        return self._telling(rule for rule in rules if rule.holds_at(moment))
+    def _telling(self, principal: Principal) -> tuple[Path, ...]:
+        """What speaks of the object itself, whenever it holds."""
+        if principal.pk not in self._paths:
+            last = len(self.node.levels) - 1
+            levels = ((rule, self._depth_of(rule)) for rule in self._told.rules_for(principal, principal.pk))
+            self._paths[principal.pk] = tuple(
+                Path(rule, depth, depth != last)
+                for rule, depth in levels
+                if depth is not None and rule.privilege in self._privileges
+            )
+        return self._paths[principal.pk]
 
-    def _telling(self, rules: Iterable[Rule]) -> Iterable[Path]:
-        depth_of, last = depths(self.node), len(self.node.levels) - 1
-        telling = relevant_privileges(self.node)
-        for rule in rules:
-            depth = depth_of(rule)
-            if depth is not None and rule.privilege in telling:
-                yield Path(rule, depth, depth != last)
+    @cached_property
+    def _told(self) -> facts.Loaded:
+        return self.loaded.only(self._privileges)
 
 
 def depths(node: Node) -> Callable[[Rule], int | None]:
@@ -248,3 +272,26 @@ def relevant_privileges(node: Node) -> Collection[str]:
         if node.type in privilege.binds
         and (law.by_text or privilege.category not in TRAVERSAL or node.type in ("schema", "catalog"))
     }
+
+
+def needed_privileges(law: dialects.Dialect, operation: str, type_: str) -> frozenset[str] | None:
+    """Privileges of which everybody who may do it has one, but for owners, site admins and who holds the
+    very role; None for any.
+
+    Of each way that the law lets it be done it is those that give something, not those that only lead there,
+    which many have.
+    """
+    test = law.test(operation, type_)
+    if test is None or law.by_text:
+        return None
+    needed: set[str] = set()
+    for way in conditions.ways(test.condition):
+        if any(atom.kind in (conditions.OWNER, conditions.SERVICE_ADMIN, conditions.SELF) for atom in way):
+            continue
+        rights = {atom.name for atom in way if atom.kind == conditions.RIGHT}
+        giving = {code for code in rights if law.privileges[code].category not in TRAVERSAL} or rights
+        if not giving:
+            return None
+        needed |= giving
+    older = {name for name, code in law.aliases.items() if code in needed}
+    return frozenset(needed | older)

@@ -18,11 +18,10 @@ from catalog.models import Placement, Realm
 from catalog.nodes import Node, nodes, on_or_below
 from catalog.queries import mode_of
 from lakewarden.law import dialects, engine
-from lakewarden.law.conditions import OWNER, RIGHT, SELF, SERVICE_ADMIN, ways
 from lakewarden.law.facts import Level, Slice
 from lakewarden.law.principals import Principal as Somebody
 from policies.decisions import ask, facts, switches
-from policies.decisions.lookups.access import TRAVERSAL, AccessMap
+from policies.decisions.lookups.access import AccessMap, needed_privileges
 from policies.models import RealmMember
 
 SCANNED = 2_000
@@ -140,31 +139,8 @@ def _people(node: Node, operation: str, now: datetime) -> QuerySet[Principal]:
     if engine.decide(bare, operation, node.levels, now=0):
         return admitted
     admins = Q(kind=Principal.Kind.USER, name__in=settings.LAKEWARDEN_SERVICE_ADMINS)
-    given = AccessMap(node, now=now).given(_needed(law, operation, node.type))
+    given = AccessMap(node, now=now).given(needed_privileges(law, operation, node.type))
     return admitted.filter(Q(pk__in=given.values("pk")) | admins)
-
-
-def _needed(law: dialects.Dialect, operation: str, type_: str) -> frozenset[str] | None:
-    """Privileges of which everybody who may do it has one, but for owners, site admins and who holds the
-    very role; None for any.
-
-    Of each way that the law lets it be done it is those that give something, not those that only lead there,
-    which many have.
-    """
-    test = law.test(operation, type_)
-    if test is None or law.by_text:
-        return None
-    needed: set[str] = set()
-    for way in ways(test.condition):
-        if any(atom.kind in (OWNER, SERVICE_ADMIN, SELF) for atom in way):
-            continue
-        rights = {atom.name for atom in way if atom.kind == RIGHT}
-        giving = {code for code in rights if law.privileges[code].category not in TRAVERSAL} or rights
-        if not giving:
-            return None
-        needed |= giving
-    older = {name for name, code in law.aliases.items() if code in needed}
-    return frozenset(needed | older)
 
 
 def _able(node: Node, action: str, people: Sequence[Principal], now: datetime) -> Iterable[Principal]:
