@@ -12,11 +12,13 @@ from xdist.scheduler import LoadFileScheduling
 
 SECONDS = {
     "chromium": 4.0,
+    "peer": 3.0,
     "plain": 2.0,
+    "source": 2.0,
     "live_server": 1.0,
-    "source": 1.0,
     "transactional_db": 0.7,
     "server_url": 0.7,
+    "lake": 0.5,
     "mariadb_server": 0.5,
     "ranger_server": 0.3,
     "db": 0.15,
@@ -32,6 +34,11 @@ class Scheduling(LoadFileScheduling):
 
     Each Spark is a Java of its own that makes its world first, which takes longer than most files.
     """
+
+    def __init__(self, config: pytest.Config, log: Any = None) -> None:
+        # xdist would begin with the file of the most tests, and end with the few that take minutes each
+        config.option.loadscopereorder = False
+        super().__init__(config, log)
 
     def _split_scope(self, nodeid: str) -> str:
         file = super()._split_scope(nodeid)

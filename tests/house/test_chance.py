@@ -7,7 +7,9 @@ import sys
 import time
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -38,6 +40,32 @@ def test_the_tests_of_a_file_stay_together() -> None:
     paths = [item.path for item in shuffled(7)]
     assert paths != sorted(paths)
     assert [path for at, path in enumerate(paths) if path != paths[at - 1]] == list(dict.fromkeys(paths))
+
+
+class Worker:
+    """What a scheduler knows of a worker: which tests it was sent, by their numbers."""
+
+    shutting_down = False
+
+    def __init__(self) -> None:
+        self.gateway, self.sent = SimpleNamespace(id="gw0"), []
+
+    def send_runtest_some(self, numbers: list[int]) -> None:
+        self.sent += numbers
+
+    def shutdown(self) -> None:
+        """There are no more tests after these."""
+
+
+def test_workers_get_the_files_in_their_order_however_few_tests_a_file_has() -> None:
+    tests = ["tests/long.py::test_all", *(f"tests/short.py::test_{number}" for number in range(9))]
+    option = SimpleNamespace(tx=["popen"], loadscopereorder=True)
+    config: Any = SimpleNamespace(option=option, getvalue=partial(getattr, option))
+    scheduler, worker = scheduling.Scheduling(config), Worker()
+    scheduler.add_node(worker)
+    scheduler.add_node_collection(worker, tests)
+    scheduler.schedule()
+    assert worker.sent[0] == 0
 
 
 @pytest.fixture
