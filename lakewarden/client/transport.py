@@ -116,7 +116,9 @@ class Transport:
         self._token = token
         self.timeout, self.attempts, self.total = timeout, max(1, attempts), total
         self.after_writing: list[Callable[[], None]] = []
-        self._opener = urllib.request.build_opener(NoRedirect, urllib.request.HTTPSHandler(context=_tls(ca)))
+        # reading the machine's authorities takes longer than a call, and who calls over plain HTTP needs none
+        context = _tls(ca) if ca is not None or parts.scheme == "https" else None
+        self._opener = urllib.request.build_opener(NoRedirect, urllib.request.HTTPSHandler(context=context))
 
     def __repr__(self) -> str:
         return f"Transport({self.url!r})"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ssl
 from pathlib import Path
 
 import pytest
@@ -35,3 +36,13 @@ def test_an_authority_named_in_the_environment_is_trusted(
 ) -> None:
     monkeypatch.setenv("LAKEWARDEN_CA", str(certificate))
     assert Client(address, TOKEN).check("user:ana", "read", "table:demo/a")
+
+
+@pytest.mark.parametrize(("scheme", "reads"), [("http", 0), ("https", 1)])
+def test_only_who_calls_over_tls_reads_the_machines_authorities(
+    monkeypatch: pytest.MonkeyPatch, scheme: str, reads: int
+) -> None:
+    read, real = [], ssl.create_default_context
+    monkeypatch.setattr(ssl, "create_default_context", lambda **given: read.append(given) or real(**given))
+    Client(f"{scheme}://127.0.0.1:9", TOKEN)
+    assert len(read) == reads
