@@ -120,10 +120,15 @@ def client(server: str, lake: Path, user: str) -> dict[str, str]:
     return dict(line.split(" ", 1) for line in done.stdout.splitlines() if line)
 
 
+@pytest.fixture(scope="module")
+def told(server: str, lake: Path) -> dict[str, str]:
+    """What the program of ana is told."""
+    return client(server, lake, "ana")
+
+
 def test_a_remote_program_is_served_what_its_user_may_and_refused_the_rest(
-    server: str, lake: Path, console: Everybody
+    told: dict[str, str], lake: Path
 ) -> None:
-    told = client(server, lake, "ana")
     assert told["read"] == "= 2"
     assert told["columns"] == "= ['id']"
     assert "LAKEWARDEN-REFUSED" in told["other"]
@@ -140,9 +145,8 @@ def test_a_remote_program_is_served_what_its_user_may_and_refused_the_rest(
     assert told["variable"] == "= ${env:PATH}${system:user.home}"
 
 
-def test_no_secret_of_the_server_is_within_reach_of_a_client(server: str, lake: Path) -> None:
+def test_no_secret_of_the_server_is_within_reach_of_a_client(told: dict[str, str]) -> None:
     assert "s3cret" in TOKEN
-    told = client(server, lake, "ana")
     assert told["secrets"] == "= [True, 0]"
     assert told["settings"] == "= False"
 
