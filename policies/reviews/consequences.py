@@ -25,7 +25,7 @@ from policies.errors import Invalid
 from policies.models import Assignment, BackendFinding, Review, ReviewRow
 from policies.reviews.removals import MODELS
 from policies.services import patterns
-from policies.sync.actions import foreign_rights
+from policies.sync.actions import foreign_orders
 
 PEOPLE = 200
 """So many people of one row are worked out; of the rest only the number is told."""
@@ -194,7 +194,7 @@ class _Worked:
         foreign = [row for row in self.rows if row.kind == ReviewRow.Kind.FOREIGN]
         numbers = [int(code.partition(":")[2]) for row in foreign for code in row.facts]
         rows = list(BackendFinding.objects.filter(pk__in=numbers)) if numbers else []
-        decided = foreign_rights.ordered(rows) if rows else {}
+        decided = foreign_orders.ordered(rows) if rows else {}
         return frozenset(f"finding:{row.pk}" for row in rows if row.pk not in decided)
 
     # what is asked about

@@ -16,7 +16,7 @@ from authzsite.console.kit.methods import reads
 from authzsite.console.roles import compare
 from authzsite.console.roles.role import VisibleRole, rights, visit_role
 from authzsite.console.sync import views as sync_views
-from authzsite.console.sync.drift.differences import asked_for
+from authzsite.console.sync.drift.board_query import BoardQuery
 from authzsite.console.why import check_as
 from authzsite.downloads import csv_file
 from authzsite.downloads.csv_file import CHUNK, chunks, moment
@@ -152,7 +152,7 @@ def of_findings(request: Request) -> HttpResponseBase:
     """What differs between here and the backends, on what the viewer owns or may grant."""
     asker = asker_of(request)
     realms = realms_of(asker)
-    rows = asked_for(sync_views.visible_findings(asker, realms), request.GET.get("s", ""))
+    rows = BoardQuery.of(request.GET).rows(sync_views.visible_findings(asker, realms))
     for realm in realms:
         access_log.looked(asker, "findings as a file", realm, via="console")
     head = ["backend", "state", "holder", "right", "object", "place", "granted by"]

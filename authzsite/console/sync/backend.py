@@ -33,7 +33,7 @@ from catalog.queries import nodes
 from lakewarden.backends.errors import NEXT
 from policies.models import Backend, BackendFinding, OutboxEntry, SyncRun
 from policies.sync import items
-from policies.sync.actions import foreign_rights, operations
+from policies.sync.actions import foreign_orders, operations
 
 RUNS = 20
 COUNTED = (
@@ -275,9 +275,7 @@ def _inside(backend_access: BackendAccess, asked: Mapping[str, str]) -> dict[str
     )
     lines = run_lines(backend_access.row, RUNS)
     return {
-        "toggles": differs.toggles,
-        "findings": differs.lines,
-        "pager": differs.pager,
+        **differs.context(Empty(_("Nothing differs"), "", drawn=False)),
         "stuck": _stuck(backend_access),
         "retry": backend_access.address("retry")
         if backend_access.may_operate and operations.something_failed(backend_access.row)
@@ -345,7 +343,7 @@ def _stuck(backend_access: BackendAccess) -> list[Stuck]:
         )
         for each in findings
     ]
-    about = foreign_rights.findings_of(orders)
+    about = foreign_orders.findings_of(orders)
     for order in orders:
         at = about.get(order.pk)
         url = reverse("console:sync_deed", args=[at, "drop"]) if at else ""

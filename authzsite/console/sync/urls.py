@@ -7,7 +7,7 @@ from authzsite.console.sync import history as sync_history
 from authzsite.console.sync import views as sync_views
 from authzsite.console.sync.connections import agreement, discoveries
 from authzsite.console.sync.connections import views as connections_views
-from authzsite.console.sync.drift import foreign_grants
+from authzsite.console.sync.drift import bulk_decisions, foreign_grants
 
 urlpatterns = [
     path("objects/<number:id>/applied", sync_history.on_object, name="object_applied"),
@@ -24,6 +24,11 @@ urlpatterns = [
     path("sync/<number:id>/runs", sync_history.runs, name="sync_runs"),
     path("sync/<number:id>/agree", agreement.AgreeView.as_view(), name="sync_agree"),
     path("sync/<number:id>/<slug:deed>", operations.OperateView.as_view(), name="sync_operate"),
+    path(
+        "sync/findings/together/<slug:code>",
+        bulk_decisions.BulkForeignGrantsView.as_view(),
+        name="sync_together",
+    ),
     path("sync/findings/<number:id>/stuck", stuck.stuck_item, name="sync_stuck"),
     path(
         "sync/findings/<number:id>/<slug:code>", foreign_grants.ForeignGrantView.as_view(), name="sync_deed"

@@ -145,17 +145,16 @@ def object_sync(there: BackendState, place: ObjectAccess, asked: Mapping[str, st
         "backends": [
             line(there, f"{there.system} {_catalog_of(place.node)}", _page_of(there.row), whole=whole)
         ],
-        "toggles": differs.toggles,
-        "findings": differs.lines,
+        **differs.context(
+            Empty(
+                words_, gettext("Every decision was read back there.") if place.may_look else "", drawn=False
+            )
+        ),
         "decided": (
             decided(ForeignOrder.objects.filter(inside, backend=there.row), whole=told)
             if place.may_look
             else []
         ),
-        "nothing_differs": Empty(
-            words_, gettext("Every decision was read back there.") if place.may_look else "", drawn=False
-        ),
-        "pager": differs.pager,
         "applied_url": reverse("console:object_applied", args=[place.node.id]) if place.may_look else "",
     }
 
@@ -195,13 +194,15 @@ def backend_list(request: Request) -> HttpResponse:
             gettext("No catalog that you can see is connected"),
             gettext("Only connected catalogs have a backend to sync."),
         ),
-        "toggles": differs.toggles,
-        "findings": differs.lines,
-        "decided": decided(orders, whole=whole),
-        "pager": differs.pager,
-        "nothing_differs": Empty(
-            gettext("Nothing differs"), gettext("Everything that you own or may grant matches."), drawn=False
+        **differs.context(
+            Empty(
+                gettext("Nothing differs"),
+                gettext("Everything that you own or may grant matches."),
+                drawn=False,
+            ),
+            list(zip(found.numbers, (line.name for line in backends), strict=True)),
         ),
+        "decided": decided(orders, whole=whole),
     }
     realm = realms[0].name if len(realms) == 1 else ""
     return page(

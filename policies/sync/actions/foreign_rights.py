@@ -35,10 +35,12 @@ from policies.record import outbox
 from policies.record.change import ChangeInProgress, change
 from policies.record.event_drafts import make_event
 from policies.secrets import decrypt
+from policies.separation import wording
 from policies.services import grants, members, personal_roles, realm_of
 from policies.services.authorities import may
 from policies.services.grants import Grantable, GrantRequest
 from policies.sync import items
+from policies.sync.actions.foreign_orders import ordered
 from policies.sync.connections.opening import open_backend
 from policies.sync.findings import hindrance_in_words
 from policies.sync.safeguards.report_only import only_reports
@@ -180,8 +182,8 @@ def denied(about: Foreign, by: Actor) -> str:
     """Why adopting would have no effect: its holder is denied it here; "" when nothing denies it."""
     if about.holder is None or not about.privileges:
         return ""
-    wish = GrantRequest(about.node, (about.holder,), about.privileges, origin=Origin.ADOPTED)
-    if not any(effect.denied for effect in previews_grants.of_grant(wish, by).effects):
+    effects = previews_grants.of_grant(_wish(about, about.holder), by).effects
+    if not any(effect.denied for effect in effects):
         return ""
     name = about.first.holder
     return gettext("Here %(name)s is denied this. Have it taken there, or end the denial first.") % {
@@ -203,7 +205,24 @@ def hindrance(about: Foreign, code: str, by: Actor) -> str:
     taking = _cannot_take(about)
     if code == "revoke" or taking:
         return taking
-    return about.problem() or _cannot_give(about) or denied(about, by) or _not_admitted(about, by)
+    return (
+        about.problem()
+        or _cannot_give(about)
+        or denied(about, by)
+        or _not_admitted(about, by)
+        or separated([about], by)
+    )
+
+
+def separated(some: Sequence[Foreign], by: Actor) -> str:
+    """Which rule of separation adopting all of them would break; "" when none is."""
+    wishes = [_wish(about, about.holder) for about in some if about.holder is not None and about.privileges]
+    new = previews_grants.clashes(wishes, by) if wishes else []
+    return wording.refusal(new, many=3, reader=by.principal) if new else ""
+
+
+def _wish(about: Foreign, holder: Principal) -> GrantRequest:
+    return GrantRequest(about.node, (holder,), about.privileges, origin=Origin.ADOPTED)
 
 
 def _not_admitted(about: Foreign, by: Actor) -> str:
@@ -228,13 +247,8 @@ def locked(some: Sequence[Foreign], by: Actor) -> dict[int, dict[str, str]]:
         if row.catalog_id in connected
     }
     found: dict[int, dict[str, str]] = {}
-    carried: dict[tuple[int, str], list[tuple[str, frozenset[str]]]] = {}
+    share_carried(some)
     for about in some:
-        # what a backend carries is worked out once for each type of object, not for each grant
-        like = about.backend.pk, about.first.type
-        if like in carried:
-            about.__dict__["_carried"] = carried[like]
-        carried[like] = about._carried
         taking = _cannot_take(about)
         adopting = taking or about.problem() or _cannot_give(about)
         if not adopting and (about.backend.pk, about.first.holder) not in holders:
@@ -243,6 +257,16 @@ def locked(some: Sequence[Foreign], by: Actor) -> dict[int, dict[str, str]]:
         told = {"adopt": adopting, "revoke": taking}
         found[about.first.pk] = {code: text for code, text in told.items() if text}
     return found
+
+
+def share_carried(some: Iterable[Foreign]) -> None:
+    """Work out what a backend carries once for each type of object, not for each grant."""
+    carried: dict[tuple[int, str], list[tuple[str, frozenset[str]]]] = {}
+    for about in some:
+        like = about.backend.pk, about.first.type
+        if like in carried:
+            about.__dict__["_carried"] = carried[like]
+        carried[like] = about._carried
 
 
 def _holders(some: Sequence[Foreign]) -> set[tuple[int, str]]:
@@ -290,8 +314,8 @@ def way(about: Foreign, by: Actor) -> list[Grantable]:
     holder = about.holder or rows.first()
     if holder is None or not about.privileges:
         return []
-    wish = GrantRequest(about.node, (holder,), about.privileges, origin=Origin.ADOPTED)
-    return [gift for gift in grants.gifts(wish, by, now=timezone.now()) if gift.node.id != about.node.id]
+    gifts = grants.gifts(_wish(about, holder), by, now=timezone.now())
+    return [gift for gift in gifts if gift.node.id != about.node.id]
 
 
 def _admit(about: Foreign, by: Actor) -> Principal:
@@ -404,34 +428,6 @@ def _orders(about: Foreign) -> list[ForeignOrder]:
     if not found:
         raise Conflict(gettext("Nothing is planned for it any more."))
     return list({row.pk: row for row in found.values()}.values())
-
-
-def ordered(rows: Iterable[BackendFinding]) -> dict[int, ForeignOrder]:
-    """The decisions about these findings that are still to be carried out, by finding.  One query."""
-    rows = list(rows)
-    waiting = ForeignOrder.objects.filter(
-        backend__in={row.backend_id for row in rows}, done__isnull=True
-    ).select_related("by")
-    by_right = {_key(finding, finding.right): finding for finding in waiting}
-    found = {row.pk: by_right.get(_key(row, row.what)) for row in rows}
-    return {pk: order for pk, order in found.items() if order is not None}
-
-
-def findings_of(orders: Iterable[ForeignOrder]) -> dict[int, int]:
-    """The finding that each decision is about, by their numbers.  One query."""
-    orders = list(orders)
-    rows = BackendFinding.objects.filter(
-        backend__in={order.backend_id for order in orders},
-        kind="foreign",
-        holder__in={order.holder for order in orders},
-    )
-    found = {_key(row, row.what): row.pk for row in rows} if orders else {}
-    mine = {order.pk: found.get(_key(order, order.right)) for order in orders}
-    return {pk: at for pk, at in mine.items() if at is not None}
-
-
-def _key(row: BackendFinding | ForeignOrder, what: str) -> tuple[object, ...]:
-    return row.backend_id, row.holder, row.grantor, row.type, tuple(row.path), what
 
 
 def _undecided(about: Foreign) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urlencode
 from zlib import crc32
 
-from django.db.models import Case, CharField, Count, F, Q, QuerySet, Value, When
+from django.db.models import QuerySet
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext as _
@@ -19,9 +18,9 @@ from django.utils.translation import gettext_noop as noop
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.keyset import keyset_page
 from authzsite.console.kit.display.lists import Pager, Toggle
-from authzsite.console.kit.display.parts import Action, Chip, Reason, State
-from authzsite.console.kit.http import number_in
+from authzsite.console.kit.display.parts import Action, Chip, Empty, Reason, State
 from authzsite.console.sync.backend_state import rights_of
+from authzsite.console.sync.drift.board_query import KINDS, BoardQuery
 from authzsite.console.sync.drift.stuck_reasons import cause
 from catalog.nodes import Node
 from catalog.queries import nodes
@@ -29,24 +28,10 @@ from policies.authority import Actor
 from policies.decisions.personal_role_names import is_personal
 from policies.models import BackendFinding, ForeignOrder
 from policies.sync import bypass_words
-from policies.sync.actions import foreign_rights
+from policies.sync.actions import foreign_orders, foreign_rights
 from policies.sync.findings import VANISHED
 
 SHOWN, NAMED = 50, 3
-ORDER = ("weight", "place", "holder", "what")
-WEIGHT = Case(
-    *[When(kind=kind, then=Value(at)) for at, kind in enumerate(("extra", "missing", "foreign", "unknown"))],
-    default=Value(9),
-)
-"""What wants a decision stands first, what nobody can change last."""
-KINDS = {
-    "missing": noop("Missing"),
-    "extra": noop("Extra"),
-    "foreign": noop("Foreign"),
-    "accepted": noop("Accepted"),
-    "unknown": noop("Unknown"),
-    "bypass": noop("Bypass"),
-}
 DEEDS = (
     ("adopt", noop("Adopt"), "mini"),
     ("revoke", noop("Revoke"), "mini"),
@@ -69,25 +54,39 @@ class DifferenceRow:
     acts: tuple[Action, ...] = ()
     doing: str = ""
     locks: tuple[Reason, ...] = ()
-
-
-def asked_for(rows: QuerySet[BackendFinding], asked: str) -> QuerySet[BackendFinding]:
-    """Those of one kind; what is accepted for now is a kind of its own, and an unknown kind is all."""
-    if asked not in KINDS:
-        return rows
-    accepted = Q(accepted_until__gt=timezone.now())
-    if asked == "accepted":
-        return rows.filter(accepted)
-    return rows.filter(kind=asked).exclude(accepted)
+    tick: int = 0
+    """The number to choose it by where it waits for a decision of the viewer."""
+    group: str = ""
+    """The holder or the object whose differences stand together."""
 
 
 @dataclass(frozen=True)
 class Board:
-    """A page of what differs, from behind the finding numbered `after`; `next` is where it goes on."""
+    """A page of what differs, in the order and with the filters that were asked for."""
 
+    query: BoardQuery
     lines: tuple[DifferenceRow, ...]
     toggles: tuple[Toggle, ...]
     pager: Pager | None
+
+    def context(self, empty: Empty, backends: Sequence[tuple[int, str]] = ()) -> dict[str, Any]:
+        """For the page; `empty` is said where nothing differs, `backends` are those to choose among."""
+        everything = Action(_("Show everything"), self.query.url(s="", q="", backend=""))
+        unmatched = Empty(
+            _("No difference matches"),
+            _("Drop the filter to see all that differs."),
+            actions=(everything,),
+            drawn=False,
+        )
+        return {
+            "board": self,
+            "board_backends": backends if len(backends) > 1 else (),
+            "toggles": self.toggles,
+            "findings": self.lines,
+            "pager": self.pager,
+            "nothing_differs": unmatched if self.query.narrows else empty,
+            "deciding": any(line.tick for line in self.lines),
+        }
 
 
 def board(
@@ -101,28 +100,27 @@ def board(
 ) -> Board:
     """One line a holder and an object; the rights of the same kind are told together.
 
-    `asked` is what the address asks for: `s` the kind, `from` the finding to go on behind.  `may`: whether
-    the asker decides about what is foreign among them.  `whole`: the backends whose own words they may see.
-    `by`: who would decide, to lock what would come to nothing.  At most eleven queries.
+    `asked` is the address, as `BoardQuery` reads it.  `may`: whether the asker decides about what is foreign
+    among them.  `whole`: the backends whose own words they may see.  `by`: who would decide, to lock what
+    would come to nothing.  At most eleven queries.
     """
-    kind = asked.get("s", "") if asked.get("s", "") in KINDS else ""
-    after = number_in(asked.get("from", ""))
-    wanted = asked_for(rows, kind).select_related("backend", "accepted_by").annotate(weight=WEIGHT)
-    shown = keyset_page(wanted, ORDER, after, SHOWN)
+    query = BoardQuery.of(asked)
+    wanted = query.in_order(rows).select_related("backend", "accepted_by")
+    shown = keyset_page(wanted, query.order, query.after, SHOWN)
     lines = _lines(shown.rows, may=may, whole=whole, by=by)
-    sheet = f"{csv}?{urlencode({'s': kind})}" if csv and kind else csv
-    pager = shown.pager(words.count(len(shown.rows), "difference"), lambda after: _url(kind, after), sheet)
-    return Board(tuple(lines), _toggles(rows, kind), pager if lines else None)
-
-
-def _url(kind: str, after: int) -> str:
-    return "?" + urlencode({"s": kind, **({"from": after} if after else {})})
+    if query.by in ("holder", "object"):
+        lines = [replace(line, group=getattr(line, query.by) or _("Not about one object")) for line in lines]
+    sheet = f"{csv}{query.url()}" if csv and query.narrows else csv
+    pager = shown.pager(
+        words.count(len(lines), "difference"), lambda after: query.url(**{"from": after}), sheet
+    )
+    return Board(query, tuple(lines), query.toggles(rows), pager if lines else None)
 
 
 def _lines(
     shown: Sequence[BackendFinding], *, may: bool, whole: Collection[int], by: Actor | None
 ) -> list[DifferenceRow]:
-    orders = foreign_rights.ordered(shown)
+    orders = foreign_orders.ordered(shown)
     keys = {row.securable_id for row in shown if row.securable_id}
     places = nodes(keys | set(roles_of(shown))) if shown else {}
     folds: dict[tuple[Any, ...], list[BackendFinding]] = {}
@@ -223,6 +221,7 @@ def _row(
     node = places.get(row.securable_id or 0)
     locked = locks.get(row.pk, {})
     return DifferenceRow(
+        tick=row.pk if may and _open(rows, orders) else 0,
         acts=tuple(_offered(row, order, locked, may=may)),
         locks=tuple(Reason(_lock_id(row, text), text) for text in dict.fromkeys(locked.values())),
         doing=_doing(row, order, whole=row.backend_id in whole),
@@ -367,20 +366,3 @@ def _state(row: BackendFinding, order: ForeignOrder | None) -> State | Chip:
     if kind == "foreign":
         return Chip("foreign", _("Foreign"))
     return State({"missing": "behind", "extra": "failed"}.get(kind, "unknown"), _(KINDS[kind]))
-
-
-def _toggles(rows: QuerySet[BackendFinding], asked: str) -> tuple[Toggle, ...]:
-    accepted = When(accepted_until__gt=timezone.now(), then=Value("accepted"))
-    told = Case(accepted, default=F("kind"), output_field=CharField())
-    counts = dict(rows.order_by().annotate(told=told).values_list("told").annotate(Count("pk")))
-    every = Toggle(_("All"), "?", not asked, words.number(sum(counts.values())))
-    if len(counts) < 2 and not asked:
-        return ()
-    return (
-        every,
-        *(
-            Toggle(_(word), "?" + urlencode({"s": kind}), asked == kind, words.number(counts.get(kind, 0)))
-            for kind, word in KINDS.items()
-            if kind in counts or kind == asked
-        ),
-    )

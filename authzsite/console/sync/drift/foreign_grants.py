@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, time, timedelta
 from typing import Any
@@ -31,7 +31,8 @@ from authzsite.console.sync.backend_state import rights_of
 from catalog.nodes import node
 from policies.authority import Actor
 from policies.errors import NotFound
-from policies.sync.actions import foreign_rights
+from policies.services.grants import Grantable
+from policies.sync.actions import foreign_orders, foreign_rights
 from policies.sync.actions.foreign_rights import Foreign
 
 LONGEST = timedelta(days=366)
@@ -49,15 +50,30 @@ class ForeignGrantAction:
     diff: Callable[[Foreign, Actor], tuple[DiffLine, ...]]
 
 
-def _what(about: Foreign) -> str:
+def rights_words(about: Foreign) -> str:
     return words.listed([terms.lower(word) for word in rights_of(about.rows, about.first.type)])
 
 
-def _on(about: Foreign) -> str:
+def place_of(about: Foreign) -> str:
     return about.first.place or about.backend.place
 
 
 def _adopting(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
+    return (*adopted(about), *(given_besides(gift, [about]) for gift in foreign_rights.way(about, by)))
+
+
+def given_besides(gift: Grantable, needed_for: Sequence[Foreign]) -> DiffLine:
+    """What adopting these gives their holder beside them."""
+    name = needed_for[0].first.holder
+    right = terms.lower(terms.right(gift.privilege, gift.node.type, gift.node.kind))
+    text = _("is also given %(told)s on %(name)s") % {"told": right, "name": gift.node.name}
+    objects = words.listed(list(dict.fromkeys(about.node.name for about in needed_for)), 3)
+    why = _("Without it %(name)s could not reach %(name2)s.") % {"name": name, "name2": objects}
+    return DiffLine("gain", name, text, why)
+
+
+def adopted(about: Foreign) -> tuple[DiffLine, ...]:
+    """What becomes of one foreign grant that is adopted, but for what is given beside it."""
     name, system = about.first.holder, about.backend.get_kind_display()
     rights = [terms.lower(terms.right(code, about.node.type, about.node.kind)) for code in about.privileges]
     lines = []
@@ -72,22 +88,16 @@ def _adopting(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
         "part": about.first.grantor or _("somebody"),
     }
     lines.append(DiffLine("same", name, gain, _("%(note)s Nobody is cut off in between.") % {"note": note}))
-    for gift in foreign_rights.way(about, by):
-        told = terms.lower(terms.right(gift.privilege, gift.node.type, gift.node.kind))
-        why = _("Without it %(name)s could not reach %(name2)s.") % {"name": name, "name2": about.node.name}
-        lines.append(
-            DiffLine(
-                "gain",
-                name,
-                _("is also given %(told)s on %(name)s") % {"told": told, "name": gift.node.name},
-                why,
-            )
-        )
     passed_on = any(right.endswith(foreign_rights.OPTION) for right in about.covered)
     if passed_on:
-        lines.append(DiffLine("lose", name, _("may no longer pass it on to others")))
+        values = {"rights": words.listed(rights), "name": about.node.name}
+        text = _("may no longer pass it on to others: %(rights)s on %(name)s") % values
+        lines.append(DiffLine("lose", name, text))
     if about.left:
-        kept = _("%(left)s stays foreign") % {"left": words.listed(about.left)}
+        kept = _("%(left)s on %(name)s stays foreign") % {
+            "left": words.listed(about.left),
+            "name": about.node.name,
+        }
         lines.append(DiffLine("stop", name, kept, _("No right here means exactly this.")))
     return tuple(lines)
 
@@ -104,7 +114,7 @@ def _revoking(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
         DiffLine(
             "lose",
             about.first.holder,
-            _("loses %(about)s on %(about2)s") % {"about": _what(about), "about2": _on(about)},
+            _("loses %(about)s on %(about2)s") % {"about": rights_words(about), "about2": place_of(about)},
             note,
         ),
     )
@@ -115,7 +125,7 @@ def _accepting(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
         DiffLine(
             "same",
             about.first.holder,
-            _("keeps %(about)s on %(about2)s") % {"about": _what(about), "about2": _on(about)},
+            _("keeps %(about)s on %(about2)s") % {"about": rights_words(about), "about2": place_of(about)},
             _("Nothing changes in the backend. After the date it waits for a decision again."),
         ),
     )
@@ -129,12 +139,12 @@ def _reopening(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
 def _retrying(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     goes = (
         _("is taken")
-        if not any(item.replaced for item in foreign_rights.ordered(about.rows).values())
+        if not any(item.replaced for item in foreign_orders.ordered(about.rows).values())
         else _("is replaced")
     )
     text = _("what was decided is tried again: %(about)s on %(about2)s %(goes)s") % {
-        "about": _what(about),
-        "about2": _on(about),
+        "about": rights_words(about),
+        "about2": place_of(about),
         "goes": goes,
     }
     return (DiffLine("change", about.first.holder, text, _("Nothing else changes.")),)
@@ -144,8 +154,8 @@ def _dropping(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     name, system = about.first.holder, about.backend.get_kind_display()
     giver = about.first.grantor or _("others")
     keeps = _("keeps %(about)s on %(about2)s, as %(giver)s gave it in %(system)s") % {
-        "about": _what(about),
-        "about2": _on(about),
+        "about": rights_words(about),
+        "about2": place_of(about),
         "giver": giver,
         "system": system,
     }
@@ -307,7 +317,7 @@ class ForeignGrantView(ObjectChangeView):
 
     def _named(self, text: StrOrPromise) -> str:
         about = self.foreign
-        return str(text).format(what=_what(about), who=about.first.holder, on=_on(about))
+        return str(text).format(what=rights_words(about), who=about.first.holder, on=place_of(about))
 
     def heading(self, form: ForeignGrantForm) -> str:
         return self._named(DEEDS[self.code].heading)
