@@ -16,12 +16,11 @@ from django.utils.translation import gettext, gettext_lazy
 from django.utils.translation import gettext_noop as noop
 
 from accounts.models import Principal
+from authzsite.console.history.question import NamedPerson, someone
 from authzsite.console.history.timeline import actor_words
 from authzsite.console.history.views import (
     EXPORT_HISTORY,
-    NamedPerson,
     not_yours_to_take,
-    someone,
     to_take_away,
 )
 from authzsite.console.kit.auth import login_required

@@ -11,7 +11,8 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
-from authzsite.console.history.views import Question, fields, read
+from authzsite.console.history.question import Question, read
+from authzsite.console.history.views import fields
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.lists import Pager

@@ -2,11 +2,12 @@
 
 from django.urls import path
 
-from authzsite.console.history import access_log, archive, integrity
+from authzsite.console.history import access_log, archive, integrity, query_box
 from authzsite.console.history import views as history_views
 
 urlpatterns = [
     path("history", history_views.history_list, name="history"),
+    path("history/terms", query_box.suggestions, name="history_terms"),
     path("history/looks", access_log.access_log_page, name="looks"),
     path("history/looks.csv", access_log.as_csv, name="looks_csv"),
     path("history/archive", archive.archive_page, name="history_archive"),

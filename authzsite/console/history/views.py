@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from datetime import timedelta
 from typing import Any
-from urllib.parse import urlencode
 
 from django.http import Http404, HttpResponse
 from django.http.response import HttpResponseBase
+from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils import timezone
 from django.utils.translation import gettext, gettext_lazy
 
 from accounts.models import Principal
-from authzsite.console.history import timeline
-from authzsite.console.history.kinds import KINDS, kinds_in
+from authzsite.console.history import query_box, timeline
+from authzsite.console.history.kinds import KINDS
+from authzsite.console.history.question import Question, read
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.charts import DayChart, by_day
@@ -24,7 +24,6 @@ from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty
 from authzsite.console.kit.error_pages import show
 from authzsite.console.kit.http import Request, asker_of, number_in
-from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, somebody, unknown_words
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.console.objects.access import ObjectAccess, get_past_object_or_404
@@ -34,129 +33,14 @@ from policies.decisions import duties
 from policies.decisions.lookups import counts
 from policies.record import history
 from policies.record.history import Filter, Sight
-from policies.record.revisions import moment_in
 from policies.services.grants import revision_now
 
+EVERYTHING = ("realm", "request", "kind", "person", "actor", "since", "until", "q", "revision")
 SHOWN = 50
 CHARTED = 60
 """So many days are drawn."""
-EVERYTHING = ("realm", "request", "kind", "person", "actor", "since", "until", "q", "revision")
 EXPORT_HISTORY = "export_history"
 NO_EXPORT = gettext_lazy("Only people with the duty to export the history can take it. Nothing was changed.")
-
-
-@dataclass(frozen=True)
-class Question:
-    """What the address asks the record for; `problems` name what it could not find.
-
-    `realm` is the name of one that was chosen to ask about, all of which is then the filter's object.
-    """
-
-    realm: str = ""
-    kind: str = ""
-    person: str = ""
-    actor: str = ""
-    since: str = ""
-    until: str = ""
-    text: str = ""
-    before: int | None = None
-    revision: int | None = None
-    filter: Filter = field(default_factory=Filter)
-    problems: dict[str, str] | None = None
-    doubts: dict[str, str] | None = None
-    """What is wrong with the names of people unless the record has something of theirs for the viewer."""
-
-    def doubted(self) -> Question:
-        """The same where nothing was found."""
-        return replace(self, problems={**(self.problems or {}), **(self.doubts or {})})
-
-    def url(self, **changed: object) -> str:
-        kept = {
-            "realm": self.realm,
-            "request": self.filter.request,
-            "kind": self.kind,
-            "person": self.person,
-            "actor": self.actor,
-            "since": self.since,
-            "until": self.until,
-            "q": self.text,
-            "revision": self.revision,
-            **changed,
-        }
-        if self.filter.object and not self.realm:
-            kept["object"] = self.filter.object.id
-        return "?" + urlencode({name: value for name, value in kept.items() if value})
-
-
-def read(request: Request, seen: Sight, object_: Node | None = None, realm: str = "") -> Question:
-    """The question in an address.  A person who is not found is a problem, never somebody else."""
-    kind, kinds = kinds_in(request.GET.get("kind", ""))
-    asked = Question(
-        realm=realm,
-        kind=kind,
-        person=request.GET.get("person", "").strip()[:255],
-        actor=request.GET.get("actor", "").strip()[:255],
-        before=number_in(request.GET.get("before", "")),
-        since=request.GET.get("since", "").strip()[:40],
-        until=request.GET.get("until", "").strip()[:40],
-        text=request.GET.get("q", "").strip()[:255],
-        revision=number_in(request.GET.get("revision", "")),
-        filter=Filter(object=object_, kinds=kinds, request=request.GET.get("request", "").strip()[:64]),
-        problems={},
-    )
-    return _with_times(_with_people(asked, seen))
-
-
-def _with_people(asked: Question, seen: Sight) -> Question:
-    found = {
-        name: someone(text, seen) for name, text in (("person", asked.person), ("actor", asked.actor)) if text
-    }
-    people = {name: one.principal for name, one in found.items()}
-    named = replace(asked.filter, person=people.get("person"), actor=people.get("actor"))
-    problems = {name: one.problem for name, one in found.items() if one.problem and not one.principal}
-    doubts = {name: one.problem for name, one in found.items() if one.problem and one.principal}
-    return replace(asked, filter=named, problems=problems, doubts=doubts)
-
-
-@dataclass(frozen=True)
-class NamedPerson:
-    """Whom a filter of the history names; a problem besides stands unless something is found."""
-
-    principal: Principal | None = None
-    problem: str = ""
-
-
-ABSENT = Principal(pk=0, pseudonym="nobody")
-"""Asked about in place of who is not there: of nobody there is no record."""
-
-
-def someone(text: str, seen: Sight) -> NamedPerson:
-    """Whom a filter of the history names, or why it does not say.
-
-    The record may name people whom the viewer cannot look up, such as who has left the realm.  They are
-    there for viewers who find something of theirs; to all others they are as absent as who is not there.
-    """
-    circle = VisiblePrincipals(seen.viewer)
-    if not seen.objects:
-        own = somebody(text, Principal.objects.filter(pk=seen.viewer.pk))
-        return NamedPerson(own, "" if own else unknown_words(text, circle.named(text)))
-    near = circle.meant(text)
-    if len(near) == 1:
-        return NamedPerson(near[0])
-    problem = unknown_words(text, near)
-    return NamedPerson(None if near else somebody(text) or ABSENT, problem)
-
-
-def _with_times(asked: Question) -> Question:
-    """From the beginning of a day, or a minute, to the end of another."""
-    since, until = moment_in(asked.since), moment_in(asked.until, whole=True)
-    problems = {
-        name: gettext("Write a day, or a day with a time.")
-        for name, text, found in (("since", asked.since, since), ("until", asked.until, until))
-        if text and found is None
-    }
-    told = replace(asked.filter, since=since, until=until, text=asked.text)
-    return replace(asked, filter=told, problems={**(asked.problems or {}), **problems})
 
 
 def shown(
@@ -228,6 +112,8 @@ def _nothing(asked: Question) -> Empty:
 @login_required
 def history_list(request: Request) -> HttpResponse:
     """Everything the viewer may know of, on the whole site or from one object down."""
+    if address := query_box.address_of(request):
+        return redirect(address)
     asker = asker_of(request)
     place = _object(request)
     node = place.node if place else None
@@ -277,6 +163,7 @@ def fields(asked: Question, realms: Sequence[Node]) -> dict[str, Any]:
         "realms": [realm.name for realm in realms],
         "asked": asked,
         "problems": asked.problems,
+        "chips": query_box.chips(asked),
     }
 
 

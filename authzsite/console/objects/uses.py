@@ -171,11 +171,14 @@ def _unused(heading: str) -> Empty:
 
 def _of_all(asked: UseQuery) -> dict[str, Any]:
     """People by objects, the most active first, as far as the viewer may know of them."""
-    users = use_counts.users(asked.rows, asked.circle.people().exclude(kind="group"))
+    visible = _visible(asked)
+    objects, more = visible[:OBJECTS], len(visible) > OBJECTS
+    # whose uses are all of objects that the viewer may not see would stand in an empty row
+    rows = asked.rows.filter(securable__in=[node.id for node in visible])
+    users = use_counts.users(rows, asked.circle.people().exclude(kind="group"))
     asked = replace(asked, after=asked.after if asked.after < len(users) else 0)
     shown = users[asked.after : asked.after + PEOPLE]
     people = {row.pk: row for row in Principal.objects.filter(pk__in=shown)}
-    objects, more = _objects(asked)
     picture = _map(asked, [people[key] for key in shown], objects, more) if shown and objects else None
     return {
         "heading": _("Who uses what in %(name)s") % {"name": asked.node.name},
@@ -193,13 +196,12 @@ def _nothing_shown(asked: UseQuery) -> Empty:
     return Empty(_("No use that you may see in these days"), hidden, level=2)
 
 
-def _objects(asked: UseQuery) -> tuple[list[Node], bool]:
-    """The most used objects that the viewer may see, and whether there are more than are shown."""
+def _visible(asked: UseQuery) -> list[Node]:
+    """Of the most used objects those that the viewer may see."""
     slice_, now = asked.place.slice, asked.place.now
     most_used = use_counts.most_used(asked.rows, LOOKED)
     places = nodes(most_used)
-    seen = [places[key] for key in most_used if key in places and ask.may_see(slice_, places[key], now=now)]
-    return seen[:OBJECTS], len(seen) > OBJECTS
+    return [places[key] for key in most_used if key in places and ask.may_see(slice_, places[key], now=now)]
 
 
 def _map(asked: UseQuery, people: Sequence[Principal], objects: Sequence[Node], more: bool) -> HeatMap:

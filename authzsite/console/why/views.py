@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
@@ -29,11 +29,10 @@ from authzsite.console.objects.access import ObjectAccess
 from authzsite.console.requests.links import ask, may_ask_for
 from authzsite.console.why.comparison import Comparing
 from authzsite.console.why.explanation import Words, group_labels, rules_in, verdict_text
+from authzsite.console.why.named_objects import visible_objects
 from catalog.nodes import Node
-from catalog.queries import find_all
 from lakewarden.law import dialects
 from lakewarden.law.explain import Explanation, Lack
-from lakewarden.law.objects import BadName, ObjectRef, split_name
 from policies.decisions import ask as decisions_ask
 from policies.decisions import duties, slices
 from policies.decisions.facts import is_service_admin
@@ -41,7 +40,6 @@ from policies.decisions.lookups.visible_objects import admitted, owners_along, r
 from policies.record import access_log
 from policies.services.grants import revision_now
 
-TYPES = ("metalake", "catalog", "schema", "table", "view", "fileset", "topic", "model", "function", "role")
 USUAL = (
     ("read", noop("Read")),
     ("write", noop("Write")),
@@ -78,28 +76,13 @@ class Question:
     @cached_property
     def places(self) -> list[Node]:
         """The objects of that name that the asker may see, whatever their kind."""
-        found = [node for node in find_all(list(self._refs())) if node]
-        now = timezone.now()
-        seen = {node.realm_id: slices.current(self.asker, node, now=now) for node in found}
-        return [node for node in found if decisions_ask.may_see(seen[node.realm_id], node, now=now)]
+        return visible_objects(self.asker, self.what, self.type, realms=self.realms)
 
     @property
     def full(self) -> str:
         """The name with its realm, where there is but one that can be meant."""
         here = [realm.name for realm in self.realms]
         return f"{here[0]}/{self.what}" if len(here) == 1 and "/" not in self.what else self.what
-
-    def _refs(self) -> Iterable[ObjectRef]:
-        realm, slash, name = self.what.partition("/")
-        types = (self.type,) if self.type in TYPES else TYPES
-        for prefix, rest in [(realm, name)] if slash else [(item.name, self.what) for item in self.realms]:
-            try:
-                path = split_name(rest) if rest else ()
-            except BadName:
-                continue
-            yield from (ObjectRef(type_, prefix, path) for type_ in types)
-        if not slash:
-            yield ObjectRef("metalake", self.what)
 
     @cached_property
     def circle(self) -> VisiblePrincipals:

@@ -85,7 +85,7 @@ def test_a_search_that_ends_early_says_how_far_it_came(
     while address:
         body = marek.get(address).content.decode()
         early += "Searched back to" in body
-        here = re.findall(r'<tr role="row" id="r(\d+)"', body)
+        here = re.findall(r'<tbody role="rowgroup" id="r(\d+)"', body)
         assert ('hx-trigger="load" hx-target="#changes"' in body) == ("Nothing found so far" in body)
         assert ("left to search" in body) == ("Searched back to" in body)
         shown += here
@@ -98,11 +98,11 @@ def test_a_search_that_ends_early_says_how_far_it_came(
 
 def test_going_on_before_what_is_not_there_begins_at_the_newest(shop: Node, signed_in: Enter) -> None:
     marek = signed_in("marek")
-    newest = re.findall(r'<tr role="row" id="r(\d+)"', marek.get("/history").content.decode())
+    newest = re.findall(r'<tbody role="rowgroup" id="r(\d+)"', marek.get("/history").content.decode())
     for far in ("9" * 9, "9" * 17):
         assert "No change matches" in words(marek, f"/history?q=nowhere&before={far}")
         body = marek.get(f"/history?before={far}").content.decode()
-        assert re.findall(r'<tr role="row" id="r(\d+)"', body) == newest
+        assert re.findall(r'<tbody role="rowgroup" id="r(\d+)"', body) == newest
 
 
 def test_a_search_whose_session_ended_says_so_in_its_place(shop: Node, client: Client) -> None:

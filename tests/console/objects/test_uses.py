@@ -149,6 +149,20 @@ def test_what_is_capped_says_so_and_goes_on(
     assert "People 3 to 3 of 3" in shown(olivia, f"/objects/{sales.id}/uses?after=2")
 
 
+def test_who_used_only_what_is_not_shown_has_no_empty_row(
+    used: Node, signed_in: Enter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sales, olivia = the("schema", "shop.sales"), signed_in("olivia")
+    under(sales, "table", "bills")
+    admit(used, "nils")
+    use(the("table", "shop.sales.bills"), "nils", 1)
+    assert "nils" in shown(olivia, f"/objects/{sales.id}/uses").split("<main")[1]
+    monkeypatch.setattr(pages, "LOOKED", 1)  # the orders alone, which Mia used more often
+    body = shown(olivia, f"/objects/{sales.id}/uses").split("<main")[1]
+    assert "Mia Meyer" in body
+    assert "nils" not in body
+
+
 def test_darker_is_more() -> None:
     levels = [heat_map.heat(many, 1000) for many in (1, 10, 100, 1000)]
     assert levels == sorted(levels)
