@@ -96,9 +96,7 @@ def test_a_page_past_the_end_leads_back(
     use(the("table", "shop.sales.orders"), "nils", 1)
     body = shown(signed_in("olivia"), f"/objects/{sales.id}/uses?after=40")
     assert "People 1 to 1 of 2" in body
-    monkeypatch.setattr(pages, "_objects", lambda asked: ([], False))
-    body = shown(signed_in("olivia"), f"/objects/{sales.id}/uses?after=1")
-    assert 'rel="prev"' in body  # though there is no picture
+    assert 'rel="prev"' in shown(signed_in("olivia"), f"/objects/{sales.id}/uses?after=1")
 
 
 def test_a_group_counts_those_who_are_in_it_now(used: Node, signed_in: Enter) -> None:
