@@ -226,7 +226,7 @@ WALKS = (
         "History: what was done about somebody",
         "olivia",
         "/history",
-        "textbox About whom: ana ⏎ > see granted Read on shop.sales.refunds",
+        "searchbox Search the history: person:ana ⏎ > see granted Read on shop.sales.refunds",
         busy=True,
     ),
     Walk(
