@@ -71,7 +71,7 @@ def step(page: Any, kind: str, name: str, *typed: str, hand: str = "keyboard") -
         return
     name, _, place = name.partition(" #")
     controls = page.get_by_role(kind, name=name)
-    if kind in ("textbox", "searchbox"):  # one that offers names while one types is a combobox, where there are scripts
+    if kind in ("textbox", "searchbox"):  # with scripts one that offers names is a combobox
         controls = controls.or_(page.get_by_role("combobox", name=name))
     control = controls.nth(int(place or 1) - 1)
     control.wait_for(state="attached")
