@@ -1,12 +1,13 @@
 #!/bin/sh
-# Chromium for the browser tests, Java for the Spark tests, MariaDB and acl for those of the sync: installed when we
-# are root on Debian and they are missing.  Elsewhere the tests that need them say what to install.
+# Chromium for the browser tests, Java for the Spark tests with the driver for MariaDB, MariaDB and acl for those of the
+# sync: installed when we are root on Debian and they are missing.  Elsewhere the tests that need them say what to install.
 set -u
 
 missing=""
 command -v chromium >/dev/null || missing="$missing chromium"
 command -v java >/dev/null || missing="$missing default-jre-headless"
 command -v mariadbd >/dev/null || missing="$missing mariadb-server"
+[ -e /usr/share/java/mariadb-java-client.jar ] || missing="$missing libmariadb-java"
 command -v setfacl >/dev/null || missing="$missing acl"
 [ -n "$missing" ] || exit 0
 if [ "$(id -u)" != 0 ] || ! command -v apt-get >/dev/null; then

@@ -24,6 +24,7 @@ from policies.sync.backends.mariadb.client import Session, escaped
 from policies.sync.backends.mariadb.dialect import quoted
 from policies.sync.backends.mariadb.names import PERSON, Identity
 from policies.sync.connections.destinations import network
+from tests.ports import free_port
 from tests.waiting import PATIENCE
 
 _numbers = count(1)
@@ -32,12 +33,13 @@ RIGHTS = "SELECT, INSERT, UPDATE, DELETE, CREATE, CREATE VIEW"
 
 
 class Server:
-    """One server on its own data folder and socket; nobody reaches it by network."""
+    """One server on its own data folder and socket; by network this machine alone reaches it."""
 
     def __init__(self) -> None:
         # a socket's path must be short, so it does not live below the tests' own folder
         self.home = Path(tempfile.mkdtemp(prefix="lw-mariadb-"))
         self.socket = self.home / "s"
+        self.port = free_port()
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
@@ -60,7 +62,8 @@ class Server:
                     *("mariadbd", "--no-defaults", *user, f"--datadir={data}", f"--socket={self.socket}"),
                     *(
                         f"--pid-file={self.home}/pid",
-                        "--skip-networking",
+                        f"--port={self.port}",
+                        "--bind-address=127.0.0.1",
                         "--innodb-flush-log-at-trx-commit=0",
                     ),
                 ],

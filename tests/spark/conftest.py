@@ -24,6 +24,7 @@ from lakewarden.testing import snapshot
 logging.getLogger("py4j").setLevel(logging.ERROR)
 
 DERBY = "org.apache.derby.jdbc.EmbeddedDriver"
+MARIADB_DRIVER = Path("/usr/share/java/mariadb-java-client.jar")
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -Xshare:auto"
 CATALOGS = {"spark_catalog": "demo/lake", "pg": "demo/pg"}
 WORLD = (
@@ -67,6 +68,7 @@ def plain(place: Path) -> Iterator[Any]:
     for name, value in {
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.driver.extraJavaOptions": f"{QUICK} -Dderby.system.home={place / 'derby'}",
+        "spark.driver.extraClassPath": str(MARIADB_DRIVER),
         "spark.hadoop.javax.jdo.option.ConnectionURL": "jdbc:derby:memory:hive;create=true",
         "spark.log.level": "OFF",
         "spark.sql.adaptive.enabled": "false",
