@@ -18,10 +18,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import Any, Protocol, Union
 
-from lakewarden import ranger_policies
+from lakewarden import ranger_policies, sentry_policies
 from lakewarden.client import Client
+from lakewarden.client.cache_settings import TEN_MINUTES
 from lakewarden.client.transport import NoRedirect, NotConfigured, Unavailable, received
 from lakewarden.law.principals import Principal
 
@@ -38,6 +40,8 @@ TYPES = (
     "securekey",
     "kerberosprincipal",
 )
+MOST_LETTERS = 10_000_000
+"""A longer policy file is not read."""
 ACTIONS = ("READ", "WRITE", "EXECUTE", "ADMIN")
 
 Config = Mapping[str, Union[str, int, float, bool, list]]  # type: ignore[type-arg]  # as TOML has it
@@ -54,7 +58,7 @@ class Configured:
     extension: str
     config: Config = field(default_factory=dict)
     refresh: float = 50.0
-    ttl: float = 60.0
+    ttl: float = TEN_MINUTES
 
 
 class Authorizer(Protocol):
@@ -229,5 +233,35 @@ class RangerServer:
         return content
 
 
+class Sentry:
+    """Reads a policy file of Apache Sentry: roles of groups, and privileges of roles.
+
+    `file` is its absolute path, `instance` the name of the CDAP in it.  It is read again with each fetch.
+    """
+
+    def __init__(self, config: Config) -> None:
+        if config.keys() != {"file", "instance"}:
+            raise BadConfiguration("sentry takes file and instance and nothing else")
+        self._file, self._instance = Path(str(config["file"])), str(config["instance"])
+        if not self._file.is_absolute() or not self._instance:
+            raise BadConfiguration("sentry needs the absolute path of a file, and the name of an instance")
+        try:
+            self._read()
+        except (OSError, ValueError) as error:
+            told = str(error) if isinstance(error, sentry_policies.NotUnderstood) else type(error).__name__
+            raise BadConfiguration(f"sentry: {self._file} cannot be read: {told}") from None
+
+    def privileges(self, principal: Principal, groups: Sequence[str]) -> Iterable[tuple[str, str]]:
+        """What the roles of these groups have; a name of somebody's own has nothing."""
+        return self._read().privileges(groups)
+
+    def _read(self) -> sentry_policies.PolicyFile:
+        with self._file.open(encoding="utf-8") as file:
+            text = file.read(MOST_LETTERS + 1)
+        if len(text) > MOST_LETTERS:
+            raise sentry_policies.NotUnderstood("it is too large")
+        return sentry_policies.read(text, self._instance)
+
+
 _opener = urllib.request.build_opener(NoRedirect)
-_BUILT_IN: dict[str, Any] = {"authzen": AuthZen, "ranger": Ranger}
+_BUILT_IN: dict[str, Any] = {"authzen": AuthZen, "ranger": Ranger, "sentry": Sentry}

@@ -36,7 +36,11 @@ def _configured(realm: str, table: Any) -> Configured:
         raise ValueError(f"{where} must name its extension")
     if unknown := sorted(table.keys() - KNOWN):
         raise ValueError(f"{where} has no {', '.join(unknown)}; its own properties stand in [{realm}.config]")
-    config, refresh, ttl = table.get("config", {}), table.get("refresh", 50), table.get("ttl", 60)
+    config, refresh, ttl = (
+        table.get("config", {}),
+        table.get("refresh", Configured.refresh),
+        table.get("ttl", Configured.ttl),
+    )
     numbers = all(isinstance(value, int | float) and value > 0 for value in (refresh, ttl))
     if not isinstance(config, dict) or not numbers:
         raise ValueError(f"{where}: refresh and ttl are seconds above zero, config is a table")

@@ -12,8 +12,7 @@ from __future__ import annotations
 import logging
 import threading
 import time
-from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, MutableMapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -26,7 +25,7 @@ from lakewarden.client.transport import BadCredentials, ConsoleError, MayNotAsk,
 from lakewarden.law.explain import Lack as Lacking
 from lakewarden.law.principals import Principal
 
-__all__ = ["BadSetting", "Cache", "Settings"]
+__all__ = ["BadSetting", "Cache", "Kept", "Settings"]
 
 log = logging.getLogger("lakewarden")
 
@@ -36,7 +35,9 @@ DATA = ("read", "write", "use", "execute")
 Key = tuple[str, Principal]
 
 
-class _Entry(NamedTuple):
+class Kept(NamedTuple):
+    """A snapshot, and when it was asked for."""
+
     snapshot: Snapshot
     asked: float
 
@@ -63,8 +64,9 @@ class _Silence:
 class Cache:
     """Answers like a Client, from snapshots; may be shared between threads.
 
-    Without `start` a snapshot that is due is refreshed by the question that finds it so; with it a thread of
-    its own refreshes all of them.
+    Snapshots are kept in a dictionary, or in `store`: another cache that is a mapping, which may drop what it
+    likes.  Without `start` a snapshot that is due is refreshed by the question that finds it so; with it a
+    thread of its own refreshes all of them.
     """
 
     def __init__(
@@ -73,9 +75,10 @@ class Cache:
         settings: Settings | None = None,
         *,
         clock: Callable[[], float] = time.time,
+        store: MutableMapping[Key, Kept] | None = None,
     ) -> None:
         self._client, self.settings, self._clock = client, settings or Settings(), clock
-        self._kept: OrderedDict[Key, _Entry] = OrderedDict()
+        self._kept: MutableMapping[Key, Kept] = {} if store is None else store
         self._wanted: set[Key] = set()
         self._floor: dict[Key, int] = {}
         self._silence = _Silence()
@@ -144,7 +147,18 @@ class Cache:
                 other_realm = isinstance(realm, str) and key[0] != realm
                 other_person = kind in ("user", "service") and str(key[1]) != name
                 if not other_realm and not other_person:
-                    del self._kept[key]
+                    self._kept.pop(key, None)
+
+    def revoked(self, subject: Subject, realm: str, name: str, privileges: Iterable[str]) -> None:
+        """Somebody lost privileges on what `privileges` calls `name`: forget what is kept of them.
+
+        Raises LookupError where nothing is kept of them on that object; then nothing is forgotten.
+        """
+        if name not in self.privileges(subject, realm):
+            raise LookupError(
+                f"nothing is kept of {subject} on {name}, so {', '.join(privileges)} is not taken"
+            )
+        self.happened({"realm": realm, "principal": str(subject)})
 
     def heard(self, realm: str, touched: Touched) -> None:
         """The console tells of changes in a realm: forget whom they concern, unless read since."""
@@ -154,7 +168,7 @@ class Cache:
             for key, entry in list(self._kept.items()):
                 concerned = touched.begins or touched.concerns(key[1].name)
                 if key[0] == realm and concerned and entry.snapshot.revision < touched.revision:
-                    del self._kept[key]
+                    self._kept.pop(key, None)
 
     def follow(self, transport: Transport) -> None:
         """Forget everything after each write over this line, so that own writes are seen at once."""
@@ -224,7 +238,7 @@ class Cache:
         with self._lock:
             entry = self._kept.get(key)
             if entry is not None:
-                self._kept.move_to_end(key)
+                self._to_the_end(key, entry)
         in_background = self._thread is not None and within >= self.settings.refresh
         longest = self.settings.ttl if in_background else within
         if entry is not None and _serves(entry, now, longest):
@@ -243,7 +257,7 @@ class Cache:
                 raise
             return entry.snapshot if entry else None
 
-    def _load(self, key: Key) -> _Entry:
+    def _load(self, key: Key) -> Kept:
         """Fetch one snapshot, whole, in one call.  Raises ConsoleError."""
         now = self._clock()
         with self._lock:
@@ -264,7 +278,7 @@ class Cache:
                 if self._silence.failed >= self.settings.failures:
                     self._cut_off()
             raise
-        return self._keep(key, _Entry(found, now), forgotten)
+        return self._keep(key, Kept(found, now), forgotten)
 
     def _cut_off(self) -> None:
         """Refuse everything until a refresh succeeds."""
@@ -274,7 +288,7 @@ class Cache:
             self._kept.clear()
             log.error("%s refreshes failed in a row: %s; %s", silence.failed, silence.why, _REFUSING)
 
-    def _keep(self, key: Key, entry: _Entry, forgotten: int) -> _Entry:
+    def _keep(self, key: Key, entry: Kept, forgotten: int) -> Kept:
         with self._lock:
             if self._silence.cut_off:
                 log.info("the console answers again")
@@ -285,12 +299,20 @@ class Cache:
             if forgotten != self._forgotten or entry.snapshot.revision < self._heard.get(realm, 0):
                 # what was fetched before somebody wrote may be older than the write
                 return entry
-            self._kept[key] = entry
-            self._kept.move_to_end(key)
-            size = sum(item.size for item in self._kept.values())
-            while size > self.settings.most and self._kept:
-                size -= self._kept.popitem(last=False)[1].size
+            self._to_the_end(key, entry)
+            kept = list(self._kept.items())
+            size = sum(item.size for _, item in kept)
+            for old, item in kept:
+                if size <= self.settings.most:
+                    break
+                size -= item.size
+                self._kept.pop(old, None)
         return entry
+
+    def _to_the_end(self, key: Key, entry: Kept) -> None:
+        """Put it where it is dropped last, when there is more than may be kept."""
+        self._kept.pop(key, None)
+        self._kept[key] = entry
 
     def _listen(self, realm: str) -> None:
         """Hear of the realm's changes from now on, beside the thread that refreshes."""
@@ -308,7 +330,7 @@ def is_data(action: str) -> bool:
     return action.lower() in DATA
 
 
-def _serves(entry: _Entry | None, now: float, longest: float) -> bool:
+def _serves(entry: Kept | None, now: float, longest: float) -> bool:
     return entry is not None and 0 <= now - entry.asked < longest and now < entry.snapshot.good_until
 
 

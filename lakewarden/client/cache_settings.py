@@ -17,6 +17,10 @@ MOST, FAILURES = PREFIX + "max.entries", PREFIX + "max.failed.refreshes"
 LISTEN = PREFIX + "listen"
 
 
+TEN_MINUTES = 600.0
+"""For so long may answers count that could not be asked for again, as in CDAP 4.3."""
+
+
 class BadSetting(ValueError):
     """A property has a value that cannot be meant."""
 
@@ -32,7 +36,7 @@ class Settings:
 
     enabled: bool = True
     refresh: float = 50.0
-    ttl: float = 60.0
+    ttl: float = TEN_MINUTES
     most: int = 100_000
     failures: int = 3
     listen: bool = True
@@ -74,7 +78,7 @@ class Settings:
         return cls(
             enabled=_flag(named.get(ENABLED, "true"), ENABLED),
             refresh=_whole(named.get(REFRESH, "50")),
-            ttl=_whole(named.get(TTL, "60")),
+            ttl=_whole(named.get(TTL, f"{TEN_MINUTES:g}")),
             most=_whole(named.get(MOST, "100000")),
             failures=_whole(named.get(FAILURES, "3")),
             listen=_flag(named.get(LISTEN, "true"), LISTEN),

@@ -134,6 +134,14 @@ def test_whatever_it_raises_is_a_no_once_what_is_kept_is_too_old(
     assert not may(cdap, "ana", "READ", "dataset:ns1.a")
 
 
+@pytest.mark.seed("S1-160")
+def test_what_was_told_counts_for_ten_minutes_unless_the_file_says_otherwise(roster: Path) -> None:
+    place = configuration(roster)
+    assert setting.read(str(place))["cdap"].ttl == 600
+    place = configuration(roster, ttl=30)
+    assert setting.read(str(place))["cdap"].ttl == 30
+
+
 def test_what_is_no_privilege_is_left_out(cdap: Node, roster: Path, caplog: pytest.LogCaptureFixture) -> None:
     roster.write_text(json.dumps({"user:ana": {"table:x": ["READ"], "dataset:ns1.a": ["FLY", "READ"]}}))
     assert may(cdap, "ana", "READ", "dataset:ns1.a")

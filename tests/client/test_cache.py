@@ -128,6 +128,71 @@ def test_it_maps_somebody_and_an_entity_to_actions_and_a_refresh_replaces_them(
     assert one.privileges("user:alice", "cdap") == {}
 
 
+@pytest.mark.seed("S2-025")
+def test_what_is_taken_of_nothing_kept_is_an_error_and_what_is_kept_is_forgotten(
+    cache: Make, realm: Node
+) -> None:
+    one = cache()
+    assert may(one, "alice", "read") and may(one, "bob", "read")
+    for who, name in (("carl", "dataset:ns1.one"), ("alice", "dataset:ns1.two")):
+        with pytest.raises(LookupError, match=f"nothing is kept of user:{who} on {name}"):
+            one.revoked(f"user:{who}", "cdap", name, ["READ"])
+    assert may(one, "alice", "read") and calls(one) == ["snapshot"] * 2
+    take(realm, "alice", "READ")
+    one.revoked("user:alice", "cdap", "dataset:ns1.one", ["READ"])
+    assert not may(one, "alice", "read") and may(one, "bob", "read")
+    assert calls(one) == ["snapshot"] * 3
+
+
+class Forgetful(dict[Any, Any]):
+    """A cache of another make: it keeps one entry, and says what it did."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.taken_in: list[str] = []
+
+    def __setitem__(self, key: Any, entry: Any) -> None:
+        self.clear()
+        self.taken_in.append(str(key[1]))
+        super().__setitem__(key, entry)
+
+
+@pytest.mark.seed("S2-029")
+def test_what_is_kept_may_lie_in_a_cache_of_another_make(site: Site, realm: Node, clock: Clock) -> None:
+    store, token = Forgetful(), tokens.create(admitted_service("container"), scopes=("check",))
+    one = Cache(Counted(site, token), Settings(), clock=clock, store=store)  # type: ignore[arg-type]
+    assert may(one, "alice", "write") and may(one, "alice", "read")
+    assert calls(one) == ["snapshot"]
+    assert not may(one, "bob", "write")
+    assert [str(who) for _, who in store] == ["user:bob"]
+    assert may(one, "alice", "write") and calls(one) == ["snapshot"] * 3
+    assert set(store.taken_in) == {"user:alice", "user:bob"}
+    store.clear()  # by itself, at any moment
+    take(realm, "alice", "WRITE")
+    assert not may(one, "alice", "write")
+    one.reset()
+    assert not store
+
+
+@pytest.mark.seed("S1-160")
+def test_it_goes_on_for_ten_minutes_unless_the_property_says_otherwise(
+    site: Site, cache: Make, clock: Clock
+) -> None:
+    assert Settings.of_properties({}) == Settings()
+    one, short = cache(failures=100), cache(failures=100, ttl=300)
+    assert may(one, "alice", "read") and may(short, "alice", "read")
+    site.stop()
+    clock.ahead += 301
+    assert may(one, "alice", "read")
+    with pytest.raises(Unavailable):
+        may(short, "alice", "read")
+    clock.ahead += 298
+    assert may(one, "alice", "read")
+    clock.ahead += 2
+    with pytest.raises(Unavailable):
+        may(one, "alice", "read")
+
+
 @pytest.mark.seed("S2-012", "S2-020", "S2-021", "S2-030", "S2-034", "S2-052", "S1-159")
 def test_a_change_elsewhere_counts_after_the_interval_at_the_latest(
     cache: Make, clock: Clock, realm: Node
