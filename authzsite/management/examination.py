@@ -144,7 +144,8 @@ def _people() -> Iterator[Finding]:
         yield Finding("site admins", WARNING, f"the account of {name} is disabled", advice)
     if not names:
         advice = "Name somebody in LAKEWARDEN_SERVICE_ADMINS, then run `manage.py invite NAME`."
-        yield Finding("site admins", WARNING, "nobody is named", advice)
+        text = "nobody is named, so nobody makes a metalake over /api (gravitino.authorization.serviceAdmins)"
+        yield Finding("site admins", WARNING, text, advice)
     elif not any_password() and not {"oidc", "proxy"} & set(settings.LAKEWARDEN_AUTHENTICATORS):
         yield Finding("site admins", WARNING, "nobody can sign in yet", "Run `manage.py invite NAME`.")
     else:

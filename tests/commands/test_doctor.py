@@ -81,6 +81,19 @@ def test_each_trouble_is_told_with_what_to_do(
     assert PASSWORD not in json.dumps(found) + out + err
 
 
+@pytest.mark.seed("S4-150")
+def test_a_site_without_service_admins_is_told_so(db: None, shell: Shell, settings: Any) -> None:
+    settings.LAKEWARDEN_SERVICE_ADMINS = frozenset()
+    _, found = examined(shell)
+    [item] = found["site admins"]
+    assert (item["state"], item["text"]) == (
+        "warning",
+        "nobody is named, so nobody makes a metalake over /api (gravitino.authorization.serviceAdmins)",
+    )
+    assert "LAKEWARDEN_SERVICE_ADMINS" in item["advice"]
+    assert shell("doctor --strict --quiet")[0] == 1
+
+
 def test_a_look_that_fails_hides_no_other(db: None, shell: Shell, monkeypatch: pytest.MonkeyPatch) -> None:
     def fails() -> Any:
         raise RuntimeError(PASSWORD)
