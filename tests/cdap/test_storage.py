@@ -1,4 +1,4 @@
-"""What lies in storage keeps its own permissions; CDAP's privileges count where it is reached through CDAP."""
+"""What lies in storage keeps its own permissions; privileges count where it is reached through CDAP."""
 
 from __future__ import annotations
 

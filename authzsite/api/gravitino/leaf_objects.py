@@ -28,12 +28,15 @@ from authzsite.api.gravitino.bodies import (
 )
 from authzsite.api.gravitino.call import Call, Handler, Route
 from authzsite.api.gravitino.columns import COLUMN
-from authzsite.api.gravitino.errors import Problem, illegal
+from authzsite.api.gravitino.errors import Problem, illegal, not_found, unreachable, unsupported
 from authzsite.api.gravitino.wire import Audit, Later, Wire, audit_of, described, with_details
 from authzsite.api.gravitino.wire import listed as identifiers
 from catalog.models import Detail
 from catalog.nodes import Node
+from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Rejected
 from policies.decisions.lookups import visible_objects
+from policies.sync.backends.files.tree import Entry
+from policies.sync.discovery import fileset_files
 
 Show = Callable[[str, Detail, Audit], Wire]
 SCHEMA = "metalakes/{metalake}/catalogs/{catalog}/schemas/{schema}"
@@ -223,8 +226,36 @@ def location(call: Call) -> Wire:
 
 
 def files(call: Call) -> Wire:
-    """No storage is read from here."""
-    return {"files": []}
+    """What lies in the fileset's folder or in `sub_path` below it, where its catalog is a connected tree."""
+    path = call.query.get("sub_path", "")
+    below = tuple(name for name in path.split("/") if name)
+    if {".", ".."}.intersection(below) or "\0" in path:
+        raise illegal("A path does not lead out of its fileset")
+    if call.query.get("location_name", UNNAMED) != UNNAMED:
+        raise unsupported("Only the files of a fileset's own folder are listed here")
+    try:
+        entries = fileset_files.listed(call.node, below)
+    except Gone as error:
+        raise not_found(f"Fileset {call.node.name} has no folder {path or '/'}: {error}") from None
+    except (Rejected, Misconfigured) as error:
+        raise unsupported(f"The files of {call.node.name} cannot be listed from here: {error}") from None
+    except BackendError as error:
+        raise unreachable(f"The files of {call.node.name} cannot be listed now: {error}") from None
+    folder = "/".join(("/fileset", *call.node.path, *below))
+    return {"files": [_file(entry, folder) for entry in entries]}
+
+
+def _file(entry: Entry, folder: str) -> Wire:
+    # a name that is no text is shown with marks in the place of what is none
+    name = entry.name.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
+    changed = int(entry.modified * 1000)
+    return {
+        "name": name,
+        "isDir": entry.folder,
+        "size": entry.size,
+        "lastModified": changed,
+        "path": folder,
+    }
 
 
 # functions

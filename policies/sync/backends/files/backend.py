@@ -19,7 +19,7 @@ from policies.sync.backends.files.apply import give, take, take_foreign
 from policies.sync.backends.files.mark import Ours
 from policies.sync.backends.files.observe import Seen, look
 from policies.sync.backends.files.places import Places
-from policies.sync.backends.files.tree import Tree
+from policies.sync.backends.files.tree import Entry, Path, Tree
 
 OBJECTS = {"catalog": "catalog", "schema": "schema", "fileset": "fileset", "table": "table"}
 CARRIED = {
@@ -44,6 +44,9 @@ WHAT = Field(
     required=False,
     choices=(("filesets", "Filesets"), ("tables", "Tables")),
 )
+
+MOST_LISTED = 10_000
+"""A folder with more files and folders is not listed."""
 
 _PERSON, _NUMBER = "person:", "account:"
 
@@ -89,6 +92,28 @@ class Files:
     def close(self) -> None:
         """Let go of what is held."""
         self._tree.close()
+
+    def listing(self, path: tuple[str, ...], below: Path, known: str) -> list[Entry]:
+        """The files and folders in the folder of an object, or in one below it, by their names.
+
+        `known` is the id of the object's folder, where one was seen.  Raises Gone where there is no such
+        folder or it is another by now, Rejected where it holds more than MOST_LISTED.
+        """
+        place = self._places.of(self._places.holds, path)
+        folder = (*place.folder, *below)
+        with self._tree.top(place.folder) as top:
+            if known and self._tree.id_of(top) != known:
+                raise Gone("the folder is not the one that was registered")
+        if any(folder[: len(other)] == other for other in place.skip):
+            raise Gone("that folder is another object's")
+        found: list[Entry] = []
+        with self._tree.top(folder) as node:
+            for entry in self._tree.entries(node):
+                if (*folder, entry.name) not in place.skip:
+                    found.append(entry)
+                if len(found) > MOST_LISTED:
+                    raise Rejected(f"the folder holds more than {MOST_LISTED} files: ask for a folder in it")
+        return sorted(found, key=lambda entry: entry.name)
 
     # what was seen, by the keys of people
 

@@ -37,6 +37,16 @@ class Node:
     handle: Any = None
 
 
+@dataclass(frozen=True)
+class Entry:
+    """A file or folder in a folder: its own name, bytes, and seconds since 1970 when it was changed last."""
+
+    name: str
+    folder: bool
+    size: int
+    modified: float
+
+
 @dataclass
 class Troubles:
     """What went wrong on a walk; what is gone by now is no trouble."""
@@ -79,6 +89,9 @@ class Tree(Protocol):
 
     def folders(self, node: Node) -> Iterator[Node]:
         """The folders in a folder, each to be used before the next is asked for."""
+
+    def entries(self, node: Node) -> Iterator[Entry]:
+        """The files and folders in a folder; links and what is mounted there are left out."""
 
     def below(self, node: Node, skip: Collection[Path], troubles: Troubles) -> Iterator[Node]:
         """All files and folders in a folder, a folder before what it holds; in constant memory.

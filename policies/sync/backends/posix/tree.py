@@ -22,7 +22,7 @@ from lakewarden.backends.errors import BackendError, Gone, Misconfigured, Reject
 from lakewarden.law.locations import normal
 from policies.sync.backends.files.acl import Acl, Name
 from policies.sync.backends.files.mark_store import TRUSTED, Kept
-from policies.sync.backends.files.tree import Node, Path, Troubles
+from policies.sync.backends.files.tree import Entry, Node, Path, Troubles
 from policies.sync.backends.shared.supervised import comes_further
 
 ACCESS, HANDED_DOWN = "system.posix_acl_access", "system.posix_acl_default"
@@ -133,6 +133,19 @@ class PosixTree:
             for entry in entries:
                 if entry.is_dir(follow_symlinks=False):
                     yield Node((*node.path, entry.name), True, "", "", node.access, None, None)
+
+    def entries(self, node: Node) -> Iterator[Entry]:
+        device, mounts = os.fstat(node.handle).st_dev, self._mounts()
+        with telling(), os.scandir(node.handle) as entries:
+            for entry in entries:
+                comes_further()
+                with suppress(FileNotFoundError):  # gone since it was read
+                    found = entry.stat(follow_symlinks=False)
+                    folder = stat.S_ISDIR(found.st_mode)
+                    mounted = found.st_dev != device or (*node.path, entry.name) in mounts
+                    if (folder or stat.S_ISREG(found.st_mode)) and not mounted:
+                        size = 0 if folder else found.st_size
+                        yield Entry(entry.name, folder, size, found.st_mtime)
 
     def below(self, node: Node, skip: Collection[Path], troubles: Troubles) -> Iterator[Node]:
         walk = _Walk(os.fstat(node.handle).st_dev, {*self._mounts()}, skip, troubles)

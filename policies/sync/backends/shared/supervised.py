@@ -90,6 +90,10 @@ class Supervised:
         except NotAnswering as error:
             return [Finding(ok=False, text=str(error), blocks=True)]
 
+    def listing(self, *asked: Any) -> Any:
+        lists: Callable[..., Any] = self._inner.listing  # type: ignore[attr-defined]
+        return self._waited_for(lambda: lists(*asked))
+
     def close(self) -> None:
         if self._place not in _left_behind:
             self._inner.close()

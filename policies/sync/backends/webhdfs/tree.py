@@ -15,7 +15,7 @@ from lakewarden.backends.network import Network
 from lakewarden.law.locations import normal
 from policies.sync.backends.files.acl import Acl, Name
 from policies.sync.backends.files.mark_store import Kept
-from policies.sync.backends.files.tree import Node, Path, Troubles
+from policies.sync.backends.files.tree import Entry, Node, Path, Troubles
 from policies.sync.backends.shared.rest import Address, Refused, Rest
 
 _NAMES = re.compile(r"[A-Za-z_][A-Za-z0-9._-]*")
@@ -92,6 +92,13 @@ class HdfsTree:
             if status.get("type") == "DIRECTORY":
                 path = (*node.path, str(status["pathSuffix"]))
                 yield Node(path, True, "", "", node.access, None, None)
+
+    def entries(self, node: Node) -> Iterator[Entry]:
+        for status in self._listed(node.path):
+            if status.get("type") in ("FILE", "DIRECTORY"):
+                folder = status["type"] == "DIRECTORY"
+                size, modified = int(status.get("length", 0)), int(status.get("modificationTime", 0)) / 1000
+                yield Entry(str(status["pathSuffix"]), folder, 0 if folder else size, modified)
 
     def below(self, node: Node, skip: Collection[Path], troubles: Troubles) -> Iterator[Node]:
         try:
