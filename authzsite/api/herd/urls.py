@@ -3,6 +3,17 @@
 from django.urls import path, re_path
 
 from authzsite.api.herd.authorizations import Authorization, Authorizations, OfNamespace, OfUser
+from authzsite.api.herd.business_objects.definitions import (
+    Definition,
+    Definitions,
+    DefinitionsOfNamespace,
+)
+from authzsite.api.herd.business_objects.formats import Format, Formats, FormatsOfDefinition
+from authzsite.api.herd.business_objects.storage_policies import (
+    StoragePolicies,
+    StoragePolicy,
+    StoragePolicyKeys,
+)
 from authzsite.api.herd.call import NotHere
 from authzsite.api.herd.current_user import CurrentUser
 from authzsite.api.herd.data import Data, DataRegistrations, DataStatus
@@ -32,7 +43,29 @@ _DATA = (
     r"/businessObjectDataVersions/(?P<version>[^/]+)"
 )
 
+_DEFINITIONS, _FORMATS = f"{BASE}/businessObjectDefinitions", f"{BASE}/businessObjectFormats"
+_OF_DEFINITION = "namespaces/(?P<namespace>[^/]+)/businessObjectDefinitionNames/(?P<definition>[^/]+)"
+_USAGE = "businessObjectFormatUsages/(?P<usage>[^/]+)"
+_FORMAT_VERSION = r"businessObjectFormatVersions/(?P<format_version>[^/]+)"
+_POLICIES = f"{BASE}/storagePolicies"
+
 urlpatterns = [
+    path(_DEFINITIONS, Definitions.as_view()),
+    path(
+        f"{_DEFINITIONS}/namespaces/<path:namespace>/businessObjectDefinitionNames/<path:name>",
+        Definition.as_view(),
+    ),
+    path(f"{_DEFINITIONS}/namespaces/<path:namespace>", DefinitionsOfNamespace.as_view()),
+    path(_FORMATS, Formats.as_view()),
+    re_path(rf"^{_FORMATS}/{_FORMAT}$", Format.as_view(http_method_names=["get"])),
+    re_path(
+        rf"^{_FORMATS}/{_FORMAT}/{_FORMAT_VERSION}$", Format.as_view(http_method_names=["put", "delete"])
+    ),
+    re_path(rf"^{_FORMATS}/{_OF_DEFINITION}$", FormatsOfDefinition.as_view()),
+    re_path(rf"^{_FORMATS}/{_OF_DEFINITION}/{_USAGE}$", FormatsOfDefinition.as_view()),
+    path(_POLICIES, StoragePolicies.as_view()),
+    path(f"{_POLICIES}/namespaces/<path:namespace>/storagePolicyNames/<path:name>", StoragePolicy.as_view()),
+    path(f"{_POLICIES}/namespaces/<path:namespace>", StoragePolicyKeys.as_view()),
     path(_ENTRIES, Authorizations.as_view()),
     path(f"{_ENTRIES}/userIds/<path:user_id>/namespaces/<path:namespace>", Authorization.as_view()),
     path(f"{_ENTRIES}/userIds/<path:user_id>", OfUser.as_view()),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from catalog.models import Securable
-from catalog.nodes import Node, node
+from catalog.nodes import Node, node, number
 from lakewarden.backends.errors import Misconfigured
 from policies.models import Backend
 from policies.sync.backends.files.tree import Entry
@@ -18,11 +18,10 @@ def listed(fileset: Node, below: Sequence[str]) -> list[Entry]:
     Raises BackendError: Gone where the folder is not there, or is not the one that was registered;
     Misconfigured where the catalog is not connected to a tree of files.
     """
-    level = next(level.key for level in fileset.levels if level.type == "catalog")
-    row = Backend.objects.filter(catalog=level).first()
-    if row is None:
+    catalog = node(next(number(level) for level in fileset.levels if level.type == "catalog"))
+    row = Backend.objects.filter(catalog=catalog.id).first() if catalog else None
+    if catalog is None or row is None:
         raise Misconfigured("its catalog is not connected to a tree of files")
-    catalog = node(level)
     known = Securable.objects.values_list("external_id", flat=True).get(pk=fileset.id)
     with opened(row, catalog) as tree:
         lists = getattr(tree, "listing", None)

@@ -8,14 +8,22 @@ from lakewarden.law.dialects.herd.actions import ACTIONS, SYNONYMS
 from lakewarden.law.dialects.herd.operations import MAY_GRANT, OPERATIONS, OWNER, READ, VARIANTS
 from lakewarden.law.dialects.herd.permissions import PERMISSIONS, ROLES
 
+BUSINESS_OBJECTS = (
+    "business_object_def",
+    "business_object_format",
+    "business_object_data",
+    "storage_policy",
+)
+"""What of the data stands in a namespace; whoever may read there sees it."""
+
 DIALECT = Dialect(
     code="herd",
     root_type="herd",
     children={
         "herd": ("namespace", "role"),
-        "namespace": ("job_definition", "business_object_data", "data_notification"),
+        "namespace": ("job_definition", *BUSINESS_OBJECTS, "data_notification"),
         "job_definition": (),
-        "business_object_data": (),
+        **dict.fromkeys(BUSINESS_OBJECTS, ()),
         "data_notification": (),
         "role": (),
     },
@@ -27,7 +35,7 @@ DIALECT = Dialect(
         "readable_namespace": Listing("namespace", READ, {"herd": "Namespace.getNamespaces"}),
         "governed": Listing("namespace", MAY_GRANT, {"herd": "Namespace.getNamespaces"}),
         "job_definition": Listing("job_definition", READ, {"namespace": "READ"}),
-        "business_object_data": Listing("business_object_data", READ, {"namespace": "READ"}),
+        **{type: Listing(type, READ, {"namespace": "READ"}) for type in BUSINESS_OBJECTS},
         "data_notification": Listing("data_notification", READ, {"namespace": "READ"}),
         "role": Listing("role", OWNER, {"herd": "Namespace.getNamespaces"}),
     },
