@@ -208,7 +208,7 @@ def _gather(
 SEARCHED = (
     *("catalog", "schema", "table", "view", "topic", "fileset", "model", "function", "role"),
     *("namespace", "job_definition", "business_object_data", "data_notification"),
-    *("business_object_def", "business_object_format", "storage_policy"),
+    *("data_definition", "business_object_format", "storage_policy"),
     *("application", "program", "dataset", "stream", "artifact", "dataset_type", "dataset_module"),
     *("securekey", "kerberosprincipal"),
 )

@@ -20,7 +20,7 @@ from policies.events import OBJECT_ALTERED, OBJECT_DROPPED, OBJECT_REGISTERED
 from policies.services import object_details, objects
 from policies.services.objects import NewObject
 
-TYPE, FORMAT_TYPE = "business_object_def", "business_object_format"
+TYPE, FORMAT_TYPE = "data_definition", "business_object_format"
 MOST_ATTRIBUTES = 100
 
 

@@ -9,7 +9,7 @@ from lakewarden.law.dialects.herd.operations import MAY_GRANT, OPERATIONS, OWNER
 from lakewarden.law.dialects.herd.permissions import PERMISSIONS, ROLES
 
 BUSINESS_OBJECTS = (
-    "business_object_def",
+    "data_definition",
     "business_object_format",
     "business_object_data",
     "storage_policy",
