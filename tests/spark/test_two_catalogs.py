@@ -72,7 +72,7 @@ def mysql(mariadb_server: Any) -> Iterator[MariaSite]:
 
 @dataclass
 class Engine:
-    """Spark with both catalogs, guarded for whoever runs a job."""
+    """Spark with both catalogs, guarded for the person whose job it runs."""
 
     session: Any
     lake: Lake

@@ -27,5 +27,5 @@ def listed(fileset: Node, below: Sequence[str]) -> list[Entry]:
         lists = getattr(tree, "listing", None)
         if lists is None:
             raise Misconfigured("its catalog is not connected to a tree of files")
-        found: list[Entry] = lists(fileset.path[len(catalog.path) :], tuple(below), known)
-    return found
+        entries: list[Entry] = lists(fileset.path[len(catalog.path) :], tuple(below), known)
+    return entries

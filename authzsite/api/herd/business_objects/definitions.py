@@ -51,13 +51,13 @@ def repr_of(value: Any) -> str:
 def existing(office: Office, permission: str, code: str, name: str) -> Node:
     """The definition, for callers who have the permission.  Raises Problem."""
     namespace, wanted = office.need(permission, code), named(name)
-    found = office.within(namespace, TYPE, wanted) if namespace else None
-    if found is None:
+    definition = office.within(namespace, TYPE, wanted) if namespace else None
+    if definition is None:
         where = checks.namespace(code)
         raise Problem(
             404, f'Business object definition with name "{wanted}" doesn\'t exist for namespace "{where}".'
         )
-    return found
+    return definition
 
 
 def wire(definition: Node) -> dict[str, Any]:
@@ -111,8 +111,8 @@ class Definitions(HerdCall):
 def _keys(codes: dict[int, str]) -> list[dict[str, Any]]:
     """The keys of all definitions in these namespaces, in order.  One query."""
     rows = Placement.objects.open().filter(type=TYPE, parent__in=codes)
-    found = sorted((codes[parent], name) for parent, name in rows.values_list("parent", "name"))
-    return [{"namespace": code, "businessObjectDefinitionName": name} for code, name in found]
+    keys = sorted((codes[parent], name) for parent, name in rows.values_list("parent", "name"))
+    return [{"namespace": code, "businessObjectDefinitionName": name} for code, name in keys]
 
 
 class DefinitionsOfNamespace(HerdCall):
@@ -140,7 +140,7 @@ class Definition(HerdCall):
     def put(self, request: Request, namespace: str, name: str) -> HttpResponse:
         with self.changing(OBJECT_ALTERED) as office:
             definition = existing(office, "WRITE", namespace, name)
-            said = kept(self.read(shapes.DEFINITION_UPDATE), "description", "displayName", "attributes")
+            described = kept(self.read(shapes.DEFINITION_UPDATE), "description", "displayName", "attributes")
             before = Detail.objects.get(pk=definition.id).content
             fixed = {field: before[field] for field in ("dataProviderName", "createdByUserId")}
             object_details.describe(
@@ -150,7 +150,7 @@ class Definition(HerdCall):
                     "BusinessObjectDefinition.updateBusinessObjectDefinition", _namespace(office, definition)
                 ),
                 what="description",
-                content={**said, **fixed},
+                content={**described, **fixed},
             )
         return self.respond(shapes.DEFINITION, wire(definition))
 

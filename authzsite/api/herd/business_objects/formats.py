@@ -195,9 +195,9 @@ class FormatsOfDefinition(HerdCall):
 
     def get(self, request: Request, namespace: str, definition: str, usage: str = "") -> HttpResponse:
         office = self.looking()
-        found = definitions.existing(office, "READ", namespace, definition)
-        place = nodes([found.lineage[-2]])[found.lineage[-2]]
-        rows = below(place, TYPE).filter(name__istartswith=f"{found.name}/").values_list("name", flat=True)
+        stored = definitions.existing(office, "READ", namespace, definition)
+        place = nodes([stored.lineage[-2]])[stored.lineage[-2]]
+        rows = below(place, TYPE).filter(name__istartswith=f"{stored.name}/").values_list("name", flat=True)
         parts = [name.split("/") for name in rows]
         keys = [
             FormatKey(stands_in, used, file_type, int(version))

@@ -43,10 +43,10 @@ def content_of(body: dict[str, Any]) -> dict[str, Any]:
     rule["ruleType"] = _one_of(rule["ruleType"], "storage policy rule type", RULES)
     kind = _one_of(transition["transitionType"], "storage policy transition type", TRANSITIONS)
     storage = checks.named(filter_["storageName"], "A storage name", "Storage name")
-    said = [name for name in FIELDS if (filter_[name] or "").strip()]
-    names = {name: checks.named(filter_[name], *FIELDS[name]) for name in said}
+    given = [name for name in FIELDS if (filter_[name] or "").strip()]
+    names = {name: checks.named(filter_[name], *FIELDS[name]) for name in given}
     code = checks.namespace(filter_["namespace"]) if (filter_["namespace"] or "").strip() else ""
-    found = {
+    policy = {
         "storagePolicyRule": rule,
         "storagePolicyFilter": {
             **({"namespace": code} if code else {}),
@@ -57,9 +57,9 @@ def content_of(body: dict[str, Any]) -> dict[str, Any]:
         "storagePolicyTransition": {"transitionType": kind},
         "status": _one_of(body["status"] or "ENABLED", "storage policy status", STATUSES),
     }
-    if "\0" in repr_of(found):
+    if "\0" in repr_of(policy):
         raise Problem(400, "A storage policy has no NUL.")
-    return found
+    return policy
 
 
 def _one_of(value: str | None, what: str, known: tuple[str, ...]) -> str:
@@ -73,8 +73,8 @@ def _one_of(value: str | None, what: str, known: tuple[str, ...]) -> str:
 
 def filter_namespace(content: dict[str, Any]) -> str:
     """The namespace of the data; empty for those of all."""
-    said = content.get("storagePolicyFilter") or {}
-    return str(said.get("namespace") or "").strip()
+    about = content.get("storagePolicyFilter") or {}
+    return str(about.get("namespace") or "").strip()
 
 
 def need_on_data(office: Office, permission: str, code: str) -> None:

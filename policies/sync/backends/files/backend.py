@@ -106,14 +106,14 @@ class Files:
                 raise Gone("the folder is not the one that was registered")
         if any(folder[: len(other)] == other for other in place.skip):
             raise Gone("that folder is another object's")
-        found: list[Entry] = []
+        entries: list[Entry] = []
         with self._tree.top(folder) as node:
             for entry in self._tree.entries(node):
                 if (*folder, entry.name) not in place.skip:
-                    found.append(entry)
-                if len(found) > MOST_LISTED:
+                    entries.append(entry)
+                if len(entries) > MOST_LISTED:
                     raise Rejected(f"the folder holds more than {MOST_LISTED} files: ask for a folder in it")
-        return sorted(found, key=lambda entry: entry.name)
+        return sorted(entries, key=lambda entry: entry.name)
 
     # what was seen, by the keys of people
 

@@ -140,12 +140,12 @@ class PosixTree:
             for entry in entries:
                 comes_further()
                 with suppress(FileNotFoundError):  # gone since it was read
-                    found = entry.stat(follow_symlinks=False)
-                    folder = stat.S_ISDIR(found.st_mode)
-                    mounted = found.st_dev != device or (*node.path, entry.name) in mounts
-                    if (folder or stat.S_ISREG(found.st_mode)) and not mounted:
-                        size = 0 if folder else found.st_size
-                        yield Entry(entry.name, folder, size, found.st_mtime)
+                    status = entry.stat(follow_symlinks=False)
+                    folder = stat.S_ISDIR(status.st_mode)
+                    mounted = status.st_dev != device or (*node.path, entry.name) in mounts
+                    if (folder or stat.S_ISREG(status.st_mode)) and not mounted:
+                        size = 0 if folder else status.st_size
+                        yield Entry(entry.name, folder, size, status.st_mtime)
 
     def below(self, node: Node, skip: Collection[Path], troubles: Troubles) -> Iterator[Node]:
         walk = _Walk(os.fstat(node.handle).st_dev, {*self._mounts()}, skip, troubles)
