@@ -104,13 +104,13 @@ def reaching_below() -> Iterator[None]:
 @contextmanager
 def user_ids(condition: str) -> Iterator[None]:
     """Wildcard user ids that speak of others than they should."""
-    from policies.decisions import facts  # Django must be set up
+    from policies.decisions.fact_rows import statement  # Django must be set up
 
-    assert SUFFIX in facts._STATEMENT
-    facts._statement.cache_clear()
-    with mock.patch.object(facts, "_STATEMENT", facts._STATEMENT.replace(SUFFIX, condition)):
+    assert SUFFIX in statement._STATEMENT
+    statement.statement_of.cache_clear()
+    with mock.patch.object(statement, "_STATEMENT", statement._STATEMENT.replace(SUFFIX, condition)):
         yield
-    facts._statement.cache_clear()
+    statement.statement_of.cache_clear()
 
 
 def mutants() -> Iterator[Mutant]:
