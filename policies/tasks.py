@@ -165,8 +165,8 @@ def hold_facts() -> None:
     """Hold every fact against its seal, and tell who runs the site of those that have no good one."""
     unsealed.sweep()
     rows_put_back.take_seals()
-    touches_put_back.mend()
     realms_put_back.mend()
+    touches_put_back.mend()
 
 
 @shared_task(name="policies.tasks.hold_ended_facts")
@@ -180,8 +180,8 @@ def hold_ended_facts() -> None:
     since = _looked_at if known else None
     unsealed.take_seals_of_ended(since=since)
     rows_put_back.take_seals(since=since)
-    touches_put_back.mend(since=since)
     realms_put_back.mend(since=since)
+    touches_put_back.mend(since=since)  # by the realms of objects
     _looked_at = until
 
 

@@ -14,6 +14,7 @@ from itertools import islice
 from django.db.models import Max, Min
 
 from accounts.record import Fact
+from accounts.seals import is_fact_sealed
 from policies.authority import SYSTEM, of_system
 from policies.decisions.cache_versions import touched_by
 from policies.decisions.seals import opened_again, unsealed
@@ -39,7 +40,7 @@ class _Due:
 
     def take(self, facts: list[Fact]) -> None:
         realms = touches.realms_by_fact(facts)
-        for fact in facts:
+        for fact in filter(is_fact_sealed, facts):
             last = max(fact.opened, fact.closed or 0)
             for key in touched_by(fact):
                 self.anywhere[key] = max(self.anywhere.get(key, 0), last)

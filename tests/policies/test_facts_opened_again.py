@@ -25,6 +25,7 @@ from lakewarden.client.changes import EVERYBODY
 from policies import tasks
 from policies.decisions import ask, duties, slices, touched
 from policies.decisions.seals import opened_again, unsealed
+from policies.events import FACTS_SET_RIGHT
 from policies.models import Assignment, Event, Grant, GroupDuty, Notice, Ownership, UnsealedFact, UserDuty
 from policies.record.verify import verify
 from policies.services import members, roles, seals
@@ -277,6 +278,13 @@ def is_told(code: str) -> None:
     assert not UnsealedFact.objects.exists()
 
 
+def test_a_forged_fact_says_of_nobody_that_they_were_touched(world: World) -> None:
+    tasks.hold_ended_facts()
+    past_triggers("UPDATE policies_grant SET closed = 1000000 WHERE privilege = 'SELECT_TABLE'")
+    tasks.hold_ended_facts()
+    assert not Event.objects.filter(kind=FACTS_SET_RIGHT).exists()
+
+
 REALM_TOUCHES = {
     "those of the realm alone": ("UPDATE policies_realmtouch SET realm = 0 WHERE key = '{key}'",),
     "all to before": (
@@ -313,5 +321,6 @@ def test_a_role_that_was_moved_past_the_console_takes_its_denial_along_for_a_min
         ask.ask(zoe, "read", world.orders)
     tasks.hold_ended_facts()
     assert not ask.ask(zoe, "read", world.orders)
-    assert Event.objects.latest("pk").data["facts"] == f"object:{denial.id}"
+    [event] = Event.objects.filter(kind=FACTS_SET_RIGHT)
+    assert event.data["facts"] == f"object:{denial.id}"
     is_told(f"securable:{denial.id}")
