@@ -8,14 +8,21 @@ function items(tree) {
 }
 function level(item) { return Number(item.getAttribute("aria-level")); }
 
+// What an item unfolds may be on another page: then its twist is a link like any other.
+function under(tree, item) { return tree.querySelectorAll(`[data-under="${item.id}"]`); }
+function unfoldsHere(tree, item) {
+  return item.querySelector(":scope > [role=group]") || !item.id || under(tree, item).length > 0;
+}
+
 function toggle(tree, item, open) {
+  if (!unfoldsHere(tree, item)) { item.querySelector("a.twist")?.click(); return; }
   item.setAttribute("aria-expanded", open);
   const group = item.querySelector(":scope > [role=group]");
   if (group) {
     group.hidden = !open;
     if (open) item.querySelector(".twist")?.dispatchEvent(new Event("unfold", { bubbles: true }));
   } else {
-    for (const under of tree.querySelectorAll(`[data-under="${item.id}"]`)) under.hidden = !open;
+    for (const row of under(tree, item)) row.hidden = !open;
     const twist = item.querySelector("button.twist");
     if (twist) twist.setAttribute("aria-expanded", open);
   }
@@ -71,7 +78,7 @@ for (const tree of document.querySelectorAll("[role=tree], [role=treegrid]")) {
   });
   tree.addEventListener("click", event => {
     const item = event.target.closest(".twist")?.closest("[aria-expanded]");
-    if (!item || !item.matches(ITEMS)) return;
+    if (!item || !item.matches(ITEMS) || !unfoldsHere(tree, item)) return;
     event.preventDefault();
     toggle(tree, item, item.getAttribute("aria-expanded") !== "true");
   });

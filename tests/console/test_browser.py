@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from accounts.models import User
+from authzsite.console.objects import access_table
 from catalog.nodes import Node
 from policies.decisions import ask
 from policies.models import Grant
@@ -306,6 +307,21 @@ def test_groups_unfold_to_people(visit: Callable[..., Any]) -> None:
     plain.goto(f"/objects/{orders().id}")
     plain.get_by_label("Unfold analysts").click()
     plain.get_by_text("as analysts").wait_for()
+
+
+def test_a_group_far_down_unfolds_on_a_page_of_its_own(
+    visit: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(access_table, "READY", 0)
+    page = visit("olivia")
+    page.goto(f"/objects/{orders().id}")
+    assert page.get_by_text("as analysts").count() == 0
+    page.get_by_label("Unfold analysts").click()
+    page.get_by_text("as analysts").wait_for()
+    page.goto(f"/objects/{orders().id}")
+    page.get_by_role("row", name="Unfold analysts").focus()
+    page.keyboard.press("ArrowRight")
+    page.get_by_text("as analysts").wait_for()
 
 
 @pytest.mark.parametrize("cookie", ["lakewarden_session", None], ids=["session", "all"])

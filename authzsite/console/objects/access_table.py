@@ -26,6 +26,8 @@ from policies.decisions.lookups.access import Path as Way
 from policies.sync.status import StatusQuestion
 
 SHOWN, INSIDE, MEMBERS = 50, 12, 100
+READY = 10
+"""So many groups of a page have their people ready to unfold; the others unfold on a page of their own."""
 SOON = timedelta(days=14)
 
 
@@ -177,7 +179,7 @@ class AccessTable:
         open_ = bool(self.asked.group or self.asked.text)
         yield self._group(access, people, open_=open_)
         group = access.principal
-        limit = MEMBERS if self.asked.group else INSIDE
+        limit = self._ready_in(group)
         for at, one in enumerate(people[:limit]):
             last = at == limit - 1 and len(people) > limit
             row = replace(self._member(group, one), under=f"g{group.pk}", folded=not open_)
@@ -193,6 +195,17 @@ class AccessTable:
                     % {"number": left, "group": group.label},
                 )
             yield row
+
+    def _ready_in(self, group: Principal) -> int:
+        """How many of its people have a line under a group."""
+        if self.asked.group:
+            return MEMBERS
+        return INSIDE if self.asked.text or group.pk in self._ready else 0
+
+    @cached_property
+    def _ready(self) -> set[int]:
+        groups = [item.principal.pk for item in self.page if item.principal.kind == Principal.Kind.GROUP]
+        return set(groups[:READY])
 
     def _line(self, access: Access) -> AccessRow:
         opened = min((path.rule.opened for path in access.paths if path.rule.opened), default=0)
@@ -260,11 +273,11 @@ class AccessTable:
     @cached_property
     def _told(self) -> list[Access]:
         """Those who have a line on the page, each once."""
-        limit = MEMBERS if self.asked.group else INSIDE
         people = {
             item.pk: item
             for access in self.page
-            for item in (access.principal, *self.map.in_group(access.principal)[:limit])
+            for group in (access.principal,)
+            for item in (group, *self.map.in_group(group)[: self._ready_in(group)])
         }
         return list(map(self.map.access_of, people.values()))
 
