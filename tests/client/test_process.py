@@ -43,7 +43,9 @@ class Process:
             "ALLOWED_HOSTS": "127.0.0.1",
         }
         command = [sys.executable, "-m", "gunicorn", "authzsite.wsgi", "--bind", f"127.0.0.1:{self.port}"]
-        self._running = subprocess.Popen([*command, "--log-level", "error"], env=environment)
+        # the first call imports all routes, which takes longer on a busy machine than gunicorn would wait
+        command += ["--timeout", f"{PATIENCE:.0f}", "--log-level", "error"]
+        self._running = subprocess.Popen(command, env=environment)
         until = time.monotonic() + PATIENCE
         while time.monotonic() < until and self._running.poll() is None:
             with suppress(OSError), socket.create_connection(("127.0.0.1", self.port), timeout=1):
