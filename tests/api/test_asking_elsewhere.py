@@ -17,6 +17,7 @@ from policies.services import members, objects, realms, roles
 from policies.services.objects import NewObject
 from tests.admitted import admitted_service
 from tests.api.world import BY, EVALUATION, EVALUATIONS, Caller, Shop, question, token, user
+from tests.kept import kept
 from tests.policies.test_seals import past_triggers
 
 SEARCH = "/access/v1/search"
@@ -75,8 +76,7 @@ WAYS: tuple[Ask, ...] = (
 )
 
 
-@pytest.fixture
-def zebra(shop: Shop) -> Node:
+def make_zebra(shop: Shop) -> Node:
     """Another realm, in which user clerk reads a table, and which admits nobody else."""
     realm = realms.create("gravitino", "zebra", owner=user("zebraowner"), **BY)
     members.add(realm, user("clerk"), **BY)
@@ -91,6 +91,9 @@ def zebra(shop: Shop) -> Node:
         [place] = objects.register(place, [NewObject(type_, name)], owner=user("zebraowner"), **BY)
         roles.add_privileges(reader, place, [roles.Privilege(code)], **BY)
     return realm
+
+
+zebra = kept(make_zebra, on="shop")
 
 
 @pytest.fixture

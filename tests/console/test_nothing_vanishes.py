@@ -13,6 +13,7 @@ from django.test import Client
 from accounts.people import ensure, make_account
 from catalog.nodes import Node
 from tests.factories import a_person, the
+from tests.kept import kept
 
 
 @dataclass
@@ -93,8 +94,7 @@ LOCKED = (
 )
 
 
-@pytest.fixture
-def numbers(shop: Node) -> dict[str, int]:
+def make_numbers(shop: Node) -> dict[str, int]:
     make_account("mia")
     return {
         "orders": the("table", "shop.sales.orders").id,
@@ -104,6 +104,9 @@ def numbers(shop: Node) -> dict[str, int]:
         "analysts": ensure("group", "analysts").pk,
         "mia": a_person("mia").pk,
     }
+
+
+numbers = kept(make_numbers, on="shop")
 
 
 @pytest.mark.parametrize("one", LOCKED, ids=[f"{item.control}, {item.room}, {item.who}" for item in LOCKED])

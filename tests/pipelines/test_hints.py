@@ -24,6 +24,7 @@ from policies.services.roles import Privilege
 from tests.bulk import put
 from tests.factories import AUTHORITY, a_role, acting, the
 from tests.factories import BY as OPERATED
+from tests.kept import kept
 from tests.pipelines.worlds import a_lake
 from tests.policies.conftest import shop
 from tests.policies.superuser import past_triggers
@@ -65,11 +66,13 @@ def all_of(root: Node, by: Actor, *, kind: str = "", dismissed: bool = False) ->
     return hints.HintList((root,), by, dismissed).page(1_000, kind=kind)
 
 
-@pytest.fixture
-def unused(shop: Node) -> Hint:
+def make_unused(shop: Node) -> Hint:
     """Nobody uses what role sales_read gives on schema sales, which Olivia owns."""
     grant = Grant.objects.open().get(role__placements__name="sales_read", privilege="SELECT_TABLE")
     return a_hint(shop, grant)
+
+
+unused = kept(make_unused, on="shop")
 
 
 def test_it_says_its_ground_and_what_mends_it(unused: Hint) -> None:

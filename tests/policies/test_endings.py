@@ -17,14 +17,17 @@ from policies.models import Notice
 from policies.services import grants, roles
 from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, a_role, acting, the
+from tests.kept import kept
 
 DAY = timedelta(days=1)
 
 
-@pytest.fixture
-def staff(shop: Node) -> None:
+def make_staff(shop: Node) -> None:
     for name in ("olivia", "mia", "ana", "marek"):
         people.make_account(name)
+
+
+staff = kept(make_staff, on="shop")
 
 
 def given(name: str = "ana", days: float = 30) -> None:

@@ -30,12 +30,12 @@ from policies.record.verify import verify
 from policies.services import erasure, grants, members
 from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, acting, an_account, the
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 
 
-@pytest.fixture
-def xaver(shop: Node) -> Principal:
+def make_xaver(shop: Node) -> Principal:
     """Somebody with an unmistakable name who was given much and holds nothing any more."""
     person = an_account("xaver.unmistakable", display_name="Xaver Unmistakable").principal
     assert person is not None
@@ -47,6 +47,9 @@ def xaver(shop: Node) -> Principal:
     synced(shop)
     members.remove(shop, person, by=BY, authority=AUTHORITY)
     return person
+
+
+xaver = kept(make_xaver, on="shop")
 
 
 def synced(shop: Node) -> None:

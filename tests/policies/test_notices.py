@@ -21,6 +21,7 @@ from policies.requests import notifications
 from policies.sentences import Right, say
 from policies.services import accounts, erasure, members
 from tests.factories import AUTHORITY, BY, a_person, an_account, rewritten
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 
@@ -35,11 +36,13 @@ def kinds_of_tests(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(notices.KINDS, QUIET, Kind(QUIET, "of what tests do quietly", mail=False))
 
 
-@pytest.fixture
-def staff(shop: Node) -> None:
+def make_staff(shop: Node) -> None:
     for name in ("olivia", "mia", "carl"):
         account = an_account(name, display_name=f"{name.title()} Lake")
         User.objects.filter(pk=account.pk).update(email=f"{name}@lake.example")
+
+
+staff = kept(make_staff, on="shop")
 
 
 def named(*texts: str) -> list[Principal]:

@@ -21,15 +21,18 @@ from policies.record.verify import verify
 from policies.services import accounts
 from policies.services import tokens as services
 from tests.factories import AUTHORITY, BY, acting
+from tests.kept import kept
 
 pytestmark = pytest.mark.django_db
 DAY = timedelta(days=1)
 
 
-@pytest.fixture
-def ana(shop: Node) -> Principal:
+def make_ana(shop: Node) -> Principal:
     people.make_account("ana")
     return people.ensure("user", "ana")
+
+
+ana = kept(make_ana, on="shop")
 
 
 def by(person: Principal) -> Actor:

@@ -17,13 +17,13 @@ from policies.services import grants
 from policies.services.grants import GrantRequest
 from tests.api.world import Caller, token
 from tests.factories import acting, the
+from tests.kept import kept
 from tests.reviews.world import can_sign_in, person
 
 BASE = "/authz/v1/reviews"
 
 
-@pytest.fixture
-def given(shop: Node) -> Node:
+def make_given(shop: Node) -> Node:
     can_sign_in("marek", "olivia", "ana", "mia", "carl")
     for name in ("ana", "mia"):
         wish = GrantRequest(
@@ -31,6 +31,9 @@ def given(shop: Node) -> Node:
         )
         grants.add(wish, by=acting("olivia"))
     return shop
+
+
+given = kept(make_given, on="shop")
 
 
 def caller(name: str) -> Caller:

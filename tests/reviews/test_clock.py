@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import pytest
 from django.utils import timezone
 
 from accounts.models import User
@@ -15,16 +14,19 @@ from policies.reviews.campaign_plans import Stage
 from policies.services import duties, grants
 from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, acting, owned, the
+from tests.kept import kept
 from tests.reviews.world import a_review, can_sign_in, decides, person, rows
 
 
-@pytest.fixture
-def given(shop: Node) -> Node:
+def make_given(shop: Node) -> Node:
     can_sign_in("marek", "olivia", "ana", "mia", "carl")
     for name in ("ana", "mia"):
         wish = GrantRequest(the("table", "shop.sales.orders"), (person(name),), ("SELECT_TABLE",))
         grants.add(wish, by=acting("olivia"))
     return shop
+
+
+given = kept(make_given, on="shop")
 
 
 def told(kind: str) -> list[str]:

@@ -15,11 +15,11 @@ from policies.reviews import completion, management
 from policies.services import grants, objects, roles
 from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, acting, admit, owned, the
+from tests.kept import kept
 from tests.reviews.world import a_review, acts, can_sign_in, decides, person, rows
 
 
-@pytest.fixture
-def given(shop: Node) -> Node:
+def make_given(shop: Node) -> Node:
     can_sign_in("marek", "olivia", "ana", "mia", "carl")
     admit(shop, "tom")
     orders = the("table", "shop.sales.orders")
@@ -29,6 +29,9 @@ def given(shop: Node) -> Node:
     grants.add(GrantRequest(the("catalog", "shop"), (person("tom"),), catalog), by=acting("marek"))
     grants.add(GrantRequest(orders, (person("tom"),), both), by=acting("olivia"))
     return shop
+
+
+given = kept(make_given, on="shop")
 
 
 def can(name: str, action: str, table: str = "shop.sales.orders") -> bool:

@@ -19,6 +19,7 @@ from policies.reviews.decisions import Verdict
 from policies.services import grants
 from policies.services.grants import GrantRequest
 from tests.factories import a_person, acting, the
+from tests.kept import kept
 from tests.policies.conftest import make_shop
 from tests.reviews.world import a_review, acts, can_sign_in, decides, person, rows
 
@@ -31,10 +32,12 @@ def give(*names: str, privileges: tuple[str, ...] = ("SELECT_TABLE",)) -> None:
         grants.add(GrantRequest(the("table", ORDERS), (person(name),), privileges), by=acting("olivia"))
 
 
-@pytest.fixture
-def given(shop: Node) -> Node:
+def make_given(shop: Node) -> Node:
     give("ana", "mia")
     return shop
+
+
+given = kept(make_given, on="shop")
 
 
 def by_people(*names: str) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from policies.separation.sides import Side
 from policies.services import accounts, grants, members, roles, separation
 from policies.services.grants import GrantRequest
 from tests.factories import AUTHORITY, BY, a_person, a_role, a_use, acting, admit, the
+from tests.kept import kept
 from tests.reviews.world import a_review, acts, can_sign_in, person, rows
 
 ORDERS = "shop.sales.orders"
@@ -31,14 +32,16 @@ def give(name: str, *privileges: str, **more: Any) -> None:
     grants.add(wish, by=acting("olivia"))
 
 
-@pytest.fixture
-def given(shop: Node) -> Node:
+def make_given(shop: Node) -> Node:
     can_sign_in("marek", "olivia", "ana", "mia", "carl")
     etl = people.ensure("service", "etl")
     members.add(shop, etl, by=BY, authority=AUTHORITY)
     give("ana")
     give("service:etl", "SELECT_TABLE", "MODIFY_TABLE")
     return shop
+
+
+given = kept(make_given, on="shop")
 
 
 def test_of_people_what_they_hold_and_own(given: Node) -> None:

@@ -10,18 +10,21 @@ from django.test import Client
 
 from catalog.nodes import Node
 from tests.factories import owned, the, under
+from tests.kept import kept
 from tests.markup import markup
 
 Enter = Callable[[str], Client]
 
 
-@pytest.fixture
-def shelf(shop: Node) -> Node:
+def make_shelf(shop: Node) -> Node:
     names = [f"{letter}{at:02}" for letter in "aBrZ" for at in range(20)] + ["_first", "éclair", "1st"]
     sales = the("schema", "shop.sales")
     under(sales, "table", *names)
     owned(the("table", "shop.sales.a03"), "olivia")
     return sales
+
+
+shelf = kept(make_shelf, on="shop")
 
 
 def names_on(client: Client, address: str) -> list[str]:

@@ -19,6 +19,7 @@ from catalog.nodes import Node
 from policies.models import Change, Event, Grant, Hint
 from tests.console.insights.test_pages import reviewing, run, text
 from tests.factories import a_use, the
+from tests.kept import kept
 from tests.pipelines.test_hints import a_hint
 from tests.policies.superuser import past_triggers
 
@@ -29,13 +30,15 @@ DATA: dict[str, Any] = {
 }
 
 
-@pytest.fixture
-def unused(shop: Node) -> Hint:
+def make_unused(shop: Node) -> Hint:
     """Nobody uses what role sales_read gives on schema sales: only Marek read it, by another way."""
     people.make_account("olivia")
     a_use("marek", the("table", "shop.sales.orders"), days=40, by="etl")
     run(shop, "unused_grants")
     return Hint.objects.get(kind="unused_grant", privilege="SELECT_TABLE")
+
+
+unused = kept(make_unused, on="shop")
 
 
 def test_hints_are_told_with_ground_revision_and_age(

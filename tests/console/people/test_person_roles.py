@@ -17,6 +17,7 @@ from tests.console.people.test_groups import undo_on
 from tests.console.settings.test_owners_and_members import posted
 from tests.console.test_forms import can_read
 from tests.factories import a_person, a_role, admit, the
+from tests.kept import kept
 
 Enter = Callable[[str], Client]
 
@@ -30,14 +31,16 @@ def held_by(name: str, kind: str = "user") -> set[str]:
     return {item for item in ("browse", "opens", "reads") if the("role", item).id in rows}
 
 
-@pytest.fixture
-def newcomer(shop: Node) -> Node:
+def make_newcomer(shop: Node) -> Node:
     """Noah has just joined; one role opens schema sales, another reads its tables: it takes both."""
     admit(shop, "noah", "ines", "group:interns")
     a_person("ines", "interns")
     a_role(shop, "opens", "allow USE_SCHEMA on schema shop.sales")
     a_role(shop, "reads", "allow SELECT_TABLE on schema shop.sales")
     return shop
+
+
+newcomer = kept(make_newcomer, on="shop")
 
 
 def roles(*names: str) -> list[int]:

@@ -15,12 +15,12 @@ from policies.record import revisions
 from policies.services import grants
 from policies.services.grants import GrantRequest
 from tests.factories import a_person, a_role, acting, owned, the, under
+from tests.kept import kept
 
 TEXTS = ("", "or", "shop.sales", "sales.ord", "ORD", "zzz", "%", "100%_", "\0")
 
 
-@pytest.fixture
-def busy(shop: Node) -> Node:
+def make_busy(shop: Node) -> Node:
     """Ana owns some tables, was given others, is denied one, and a grant on the stock leads nowhere."""
     tables = under(the("schema", "shop.sales"), "table", *(f"t_{at}" for at in range(7)), "100%_sure")
     for table in tables[:4]:
@@ -29,6 +29,9 @@ def busy(shop: Node) -> Node:
     a_role(shop, "mixed", "deny SELECT_TABLE on table shop.sales.t_1", held_by=("ana",))
     a_role(shop, "lost", "allow SELECT_TABLE on table shop.stock.items", held_by=("ana",))
     return shop
+
+
+busy = kept(make_busy, on="shop")
 
 
 def walked(viewer: str, person: str, text: str, how: str) -> list[int]:

@@ -15,6 +15,7 @@ from policies.services.roles import Privilege
 from tests.console.people.test_groups import undo_on
 from tests.console.test_forms import can_read, hidden
 from tests.factories import a_role, owned, the, under
+from tests.kept import kept
 from tests.markup import markup
 
 Enter = Callable[[str], Client]
@@ -36,10 +37,12 @@ def saved(client: Client, address: str, **form: str) -> object:
     return client.post(address, {**{name: hidden(body, name) for name in names}, "step": "save", **form})
 
 
-@pytest.fixture
-def crew(shop: Node) -> Node:
+def make_crew(shop: Node) -> Node:
     """A role that lets Ana into schema sales, and gives nothing in it yet."""
     return a_role(shop, "crew", "allow USE_SCHEMA on schema shop.sales", held_by=("ana",))
+
+
+crew = kept(make_crew, on="shop")
 
 
 def test_privileges_are_set_on_all_that_a_filter_finds_in_one_change(crew: Node, signed_in: Enter) -> None:
