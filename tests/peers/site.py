@@ -24,6 +24,7 @@ ADMIN = "peer_admin"
 """The account that this side comes as; over there it may make metalakes, and owns those it makes."""
 SERVE = """
 import sys, django; django.setup()
+from concurrent.futures import ThreadPoolExecutor
 from django.core.servers.basehttp import ThreadedWSGIServer, WSGIRequestHandler
 from django.core.wsgi import get_wsgi_application
 class Quiet(WSGIRequestHandler):
@@ -32,8 +33,12 @@ class Quiet(WSGIRequestHandler):
     def get_environ(self):
         # as the site's own server tells it: an escaped slash is part of a name
         return {**super().get_environ(), "RAW_URI": self.path}
-server = ThreadedWSGIServer(("127.0.0.1", 0), Quiet)
-server.daemon_threads = True
+class Server(ThreadedWSGIServer):
+    # as the site's own: a thread that answered keeps its connection to the database for the next caller
+    threads = ThreadPoolExecutor(64)
+    def process_request(self, *call): self.threads.submit(self.process_request_thread, *call)
+    def _close_connections(self): pass
+server = Server(("127.0.0.1", 0), Quiet)
 server.set_app(get_wsgi_application())
 print(server.server_port, flush=True)
 server.serve_forever()
