@@ -10,5 +10,5 @@ urlpatterns = [
 
 handler400 = "authzsite.api.error_answers.bad_request"
 handler403 = "authzsite.console.kit.error_pages.forbidden"
-handler404 = "authzsite.console.kit.error_pages.not_found"
+handler404 = "authzsite.api.error_answers.not_found"
 handler500 = "authzsite.api.error_answers.server_error"

@@ -18,10 +18,17 @@ from authzsite.console.kit.http import Request
 
 TEXT = "This request could not be read, or it names a host that this site does not answer for."
 
+NOT_HERE = "There is no such call here."
+
 
 def bad_request(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
     """The 400 for a foreign host name, a suspicious header and the like."""
     return in_form(request, 400, TEXT) or error_pages.bad_request(cast("Request", request), exception)
+
+
+def not_found(request: HttpRequest, exception: Exception | None = None) -> HttpResponse:
+    """The 404 for a path that no call matches, as one with an end of line in a name."""
+    return in_form(request, 404, NOT_HERE) or error_pages.not_found(cast("Request", request), exception)
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
