@@ -107,3 +107,13 @@ def test_what_is_no_call_is_a_problem_and_not_a_page(path: str, method: str) -> 
     response = getattr(Client(enforce_csrf_checks=True), method)(path, headers={"X-Request-ID": "r7"})
     assert (response.status_code, response["Content-Type"]) == (404, "application/problem+json")
     assert (response.json()["status"], response["X-Request-ID"]) == (404, "r7")
+
+
+@pytest.mark.parametrize("path", ["request-rules", "explain", "access"])
+@pytest.mark.parametrize("type_", ["%00", "table%00", "nothing"])
+def test_a_type_that_no_object_has_is_a_problem(shop: Shop, path: str, type_: str) -> None:
+    answer = Caller(token("user", "marek")).get(
+        f"{BASE}{path}?resource=demo/shop.sales&action=read&type={type_}"
+    )
+    assert answer.status_code in (400, 404)
+    assert answer["Content-Type"] == "application/problem+json"

@@ -103,7 +103,7 @@ def the_object(asked: Asked) -> Node | None:
     """The object that `resource` names, if there is one."""
     type_, id_ = reference(asked)
     try:
-        refs = spelled([ObjectRef.parse(type_, id_)]) if holdable(id_) else []
+        refs = spelled([ObjectRef.parse(type_, id_)]) if holdable(type_ + id_) else []
     except BadName:
         return None
     return find_all(refs)[0] if refs else None
