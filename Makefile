@@ -1,10 +1,13 @@
 .DEFAULT_GOAL := help
-.PHONY: help setup run test test-slow real pyspark35 quick check format drawing words messages settings sbom licenses audit bench seeds mutants wheel system clean
+.PHONY: help setup run test test-slow torture real pyspark35 quick check format drawing words messages settings sbom licenses audit bench seeds mutants wheel system clean
 
 PYTHON := .venv/bin/python
 TEST_ARGS ?=
 # many tests wait for a server, a browser or Java: four workers keep two cores busy
 WORKERS ?= 4
+ROUNDS ?= 25
+SEED ?= 1
+MINUTES ?= 30
 # what a test starts is compiled once, also where the environment says that nothing is to be kept
 export PYTHONDONTWRITEBYTECODE :=
 
@@ -34,6 +37,9 @@ test: .venv/ready-dev system ## the tests that must pass on each change; TEST_AR
 test-slow: .venv/ready-dev system ## crash rounds, large worlds, an older Spark, a Connect server
 	@-scripts/pyspark35.sh
 	@exec $(PYTHON) -m pytest -m slow $(TEST_ARGS)
+
+torture: .venv/ready-dev ## docs/reliability.md: rounds of faults while rights change; ROUNDS=25 SEED=1 MINUTES=30
+	@exec $(PYTHON) -m tests.torture.run --rounds $(ROUNDS) --seed $(SEED) --minutes $(MINUTES) --report docs/reliability.md
 
 # the servers one after another, so that memory stays bounded
 real: .venv/ready-dev system ## docs/real.md: the tests against real servers of others; ONLY=hdfs for one

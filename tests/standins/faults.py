@@ -57,7 +57,11 @@ class Proxy:
             if self.mode == "refuse":
                 near.close()
                 continue
-            line = _Line(self, near, "pass" if self.old_only else self.mode)
+            try:
+                line = _Line(self, near, "pass" if self.old_only else self.mode)
+            except OSError:  # nobody listens there now
+                near.close()
+                continue
             self._open[line] = None
             threading.Thread(target=line.run, daemon=True).start()
 

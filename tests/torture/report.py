@@ -1,0 +1,78 @@
+"""docs/reliability.md, written by the run that it tells of."""
+
+# ruff: noqa: E501 -- a row of a table in Markdown is one line
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+TEXT = """\
+# Reliability
+
+`make torture` writes this page. It starts a site of its own with two of everything (web servers of two processes each, workers, workers for what is urgent, beats), its PostgreSQL and Redis, and a PostgreSQL that it governs. Round by round two programs change rights through two web servers, 3 changes each, while one or two faults hit the site; the seed chooses. Meanwhile a prober asks both web servers about every person and table, and reads the governed database's own catalog. [ADR 0054](adr/0054-a-site-is-tortured.md) tells what is held against what.
+
+## The last run
+
+| | |
+|---|---|
+| Day | {day} |
+| Seed | {seed} |
+| Rounds | {rounds} in {minutes:.0f} minutes, on {cores} cores shared with other work |
+| Changes acknowledged | {acknowledged} |
+| Changes without an answer, or answered with an error | {unanswered} |
+| Acknowledged changes lost | {lost} |
+| Rounds after which pages, answers and the database did not come to say the same | {differing} |
+| Readings of the whole record, and of all facts against it | {verified}, {broken} broken |
+| Answers of the prober's: decisions, rights in the catalog | {decisions:,}, {catalog:,} |
+| Answers against what had been acknowledged | {wrong} |
+| Seconds of a round, with its recovery: half of them, nearly all (95%), longest | {median:.1f}, {nearly:.1f}, {longest:.1f} |
+
+## What was done to it
+
+| Fault | Rounds |
+|---|---|
+{faults}
+
+{disk}Clocks are not moved: the processes of a site share the machine's, and a library that bends time for one process is not part of this repository.
+
+## Again
+
+```
+make torture ROUNDS=25 SEED=1
+```
+
+It ends after 30 minutes, however many rounds were asked for; `MINUTES=120` gives it longer. Whatever must not be ends it with status 1 and one line each.
+"""
+
+
+def write(place: Path, torture: Any, seconds: float, seed: int) -> None:
+    """The page, from what a run saw."""
+    figures, prober = torture.figures, torture.prober
+    settled = sorted(figures.settled)
+    place.write_text(
+        TEXT.format(
+            day=datetime.now(UTC).date().isoformat(),
+            seed=seed,
+            rounds=figures.rounds,
+            minutes=seconds / 60,
+            cores=os.cpu_count(),
+            acknowledged=figures.acknowledged,
+            unanswered=figures.unanswered,
+            lost=len(figures.lost),
+            differing=len(figures.differing),
+            verified=figures.verified,
+            broken=len(figures.broken),
+            decisions=prober.asked["decisions"],
+            catalog=prober.asked["catalog"],
+            wrong=len(prober.wrong),
+            median=median(settled),
+            nearly=settled[int(len(settled) * 0.95)],
+            longest=settled[-1],
+            faults="\n".join(f"| {name} | {many} |" for name, many in sorted(figures.faults.items())),
+            disk="" if torture.site.has_disk else "No disk was filled: only root can make one of its own. ",
+        )
+    )
