@@ -13,7 +13,7 @@ from django.test import Client
 from authzsite.api.v1 import urls
 from authzsite.api.v1.openapi import document
 from tests.api.described import fits
-from tests.api.world import Caller, Shop, token
+from tests.api.world import Caller, Shop, question, token
 
 BASE = "/authz/v1/"
 
@@ -109,11 +109,21 @@ def test_what_is_no_call_is_a_problem_and_not_a_page(path: str, method: str) -> 
     assert (response.json()["status"], response["X-Request-ID"]) == (404, "r7")
 
 
-@pytest.mark.parametrize("path", ["request-rules", "explain", "access"])
+@pytest.mark.parametrize(("path", "status"), [("request-rules", 404), ("explain", 200), ("access", 403)])
 @pytest.mark.parametrize("type_", ["%00", "table%00", "nothing"])
-def test_a_type_that_no_object_has_is_a_problem(shop: Shop, path: str, type_: str) -> None:
+def test_a_type_that_no_database_can_hold_is_one_that_no_object_has(
+    shop: Shop, path: str, status: int, type_: str
+) -> None:
     answer = Caller(token("user", "marek")).get(
         f"{BASE}{path}?resource=demo/shop.sales&action=read&type={type_}"
     )
-    assert answer.status_code in (400, 404)
-    assert answer["Content-Type"] == "application/problem+json"
+    assert answer.status_code == status
+
+
+@pytest.mark.parametrize("text", ["\0", "\ud800"])
+@pytest.mark.parametrize("part", ["subject", "resource"])
+def test_nor_is_a_question_about_such_a_type_a_failure(shop: Shop, part: str, text: str) -> None:
+    asked = question("user:marek", "read", f"table:{ORDERS}")
+    asked[part]["type"] = text
+    answer = Caller(token("user", "marek")).send("/access/v1/evaluation", asked)
+    assert answer.status_code in (200, 400, 403)

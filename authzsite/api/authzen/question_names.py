@@ -104,7 +104,7 @@ def _subjects(asker: Principal, asked: Sequence[Entity]) -> list[Principal | Non
 
 
 def _known(pairs: set[tuple[str, str]]) -> dict[tuple[str, str], Principal]:
-    asked = [(str(kind), name) for kind, name in pairs if storable(name)]
+    asked = [(str(kind), name) for kind, name in pairs if storable(kind + name)]
     if not asked:
         return {}
     # written out, because building a query costs more than asking it
@@ -129,7 +129,7 @@ def _refs(asked: Sequence[Entity]) -> list[ObjectRef | None]:
 
 def _ref(resource: Entity) -> ObjectRef | None:
     try:
-        return ObjectRef.parse(resource.type, resource.id) if storable(resource.id) else None
+        return ObjectRef.parse(resource.type, resource.id) if storable(resource.type + resource.id) else None
     except BadName:
         return None
 
