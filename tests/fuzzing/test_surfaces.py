@@ -111,9 +111,9 @@ def visitors(numbers: dict[str, int], settings: Any) -> dict[str, Client]:
     return clients
 
 
-def all_forms(numbers: dict[str, int], clients: dict[str, Client]) -> list[Form]:
+def all_forms(numbers: dict[str, int], clients: dict[str, Client], pages: slice) -> list[Form]:
     found = []
-    for _, who, place in ROOMS:
+    for _, who, place in ROOMS[pages]:
         address = place.format(**numbers)
         answer = clients[who].get(address)
         if answer.status_code == 200:
@@ -122,10 +122,10 @@ def all_forms(numbers: dict[str, int], clients: dict[str, Client]) -> list[Form]
 
 
 def test_no_form_fails(numbers: dict[str, int], visitors: dict[str, Client]) -> None:
-    run("forms", submitted(all_forms(numbers, visitors)), visitors, FEW, 1)
+    run("forms", submitted(all_forms(numbers, visitors, slice(None, None, 12))), visitors, FEW, 1)
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(3600)
 def test_no_form_fails_of_thousands(numbers: dict[str, int], visitors: dict[str, Client]) -> None:
-    run("forms", submitted(all_forms(numbers, visitors)), visitors, MANY, 2)
+    run("forms", submitted(all_forms(numbers, visitors, slice(None))), visitors, MANY, 2)
