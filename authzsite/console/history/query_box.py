@@ -116,6 +116,8 @@ class FilterChip:
     label: str
     value: str
     without: str
+    typed: bool = True
+    """Whether the value is in somebody's own words."""
 
 
 def chips(asked: Question) -> list[FilterChip]:
@@ -133,7 +135,9 @@ def chips(asked: Question) -> list[FilterChip]:
         "q": (_("Words"), asked.text),
     }
     return [
-        FilterChip(label, value, asked.url(**{name: ""})) for name, (label, value) in values.items() if value
+        FilterChip(label, value, asked.url(**{name: ""}), typed=name != "kind")
+        for name, (label, value) in values.items()
+        if value
     ]
 
 
