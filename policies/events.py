@@ -28,6 +28,7 @@ RECORD_RESTORED = event(
     "said that entries {first} to {last} of the record were lost when its database was restored from a copy",
 )
 FACTS_SEALED = event("facts.sealed", "sealed {many} that bore no good seal, as the record has them: {facts}")
+FACTS_FOUND = event("facts.found", "found {many} written past the console: {facts}")
 NAMES_CONFIRMED = event("facts.names", "answered for {many} written past the console: {facts}")
 FACTS_SET_RIGHT = event("facts.set_right", "set right {many} that were written past the console: {facts}")
 MODE_SET = event("realm.mode", "set authorization of {object} to {mode}")

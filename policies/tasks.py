@@ -17,7 +17,15 @@ from policies.emergency import access as emergency_access
 from policies.lifecycle import expirations
 from policies.models import Backend, Review
 from policies.notices import delivery
-from policies.record import checkpoints, realms_put_back, rows_put_back, touches_put_back, verifications
+from policies.record import (
+    checkpoints,
+    found_facts,
+    realms_put_back,
+    rows_put_back,
+    touches_put_back,
+    verifications,
+)
+from policies.record.deleted_facts import deleted_facts
 from policies.record.exports import feeds
 from policies.record.outbox import due_backends, queue_of
 from policies.requests import escalation, provisioning
@@ -167,21 +175,25 @@ def hold_facts() -> None:
     rows_put_back.take_seals()
     realms_put_back.mend()
     touches_put_back.mend()
+    found_facts.put_on_record()
 
 
 @shared_task(name="policies.tasks.hold_ended_facts")
 def hold_ended_facts() -> None:
-    """Find what ended and was put back past the console, since this process last looked: facts, duties, and
-    what the directory said, and what makes kept answers stale."""
+    """Find what was written past the console since this process last looked, and what ended and was put back:
+    facts, duties, what the directory said, and what makes kept answers stale."""
     global _looked_at
     until = opened_again.first_running()
     # numbers that went back are those of another server: what was looked at was another database
     known = _looked_at is not None and _looked_at <= until
     since = _looked_at if known else None
     unsealed.take_seals_of_ended(since=since)
+    unsealed.hold_late(since)
+    deleted_facts.keep()
     rows_put_back.take_seals(since=since)
     realms_put_back.mend(since=since)
     touches_put_back.mend(since=since)  # by the realms of objects
+    found_facts.put_on_record()
     _looked_at = until
 
 

@@ -71,6 +71,7 @@ class Loaded:
     past: bool = False
     fetched_until: dict[int, float] = field(default_factory=dict)
     doubted: set[str] = field(default_factory=set)
+    lost: set[str] = field(default_factory=set)
     shared: dict[int, RoleFacts] = field(default_factory=dict)
     """What is held of roles, of the same snapshot as the rest."""
 
@@ -113,8 +114,8 @@ class Loaded:
             else:
                 self.unsealed.append(row)
         self._admit()
-        if self.unsealed or self.left:
-            self.close({key_of_row(row) for row in self.unsealed})
+        if self.unsealed or self.left or self.lost:
+            self.close({key_of_row(row) for row in self.unsealed} | self.lost)
 
     def _sort(self, row: SealedRow) -> None:
         window = row.window
@@ -137,6 +138,10 @@ class Loaded:
                     self.members.add(row.one)
             case "group":
                 self.groups[row.one].append((row.other, row.text, window))
+            case "role" if row.text is None:
+                self.lost.add(principal_key(row.one))
+            case "lost":
+                self.lost.add(row.text)
             case "role":
                 self.roles[row.one].append((row.other, row.text, window))
             case "grant" | "direct":

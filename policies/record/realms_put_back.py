@@ -47,7 +47,7 @@ def mend(*, since: int | None = None) -> int:
             log.error("%s objects were moved past the console: %s", len(rows), names)
             draft = make_event(FACTS_SET_RIGHT, None, many=f"{len(rows)} objects", facts=names)
             current.say(draft, by=of_system("their places say so"))
-    unsealed.keep_set_right(found)
+    unsealed.keep_found(found)
     return len(rows)
 
 

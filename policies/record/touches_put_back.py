@@ -100,4 +100,4 @@ def _set_right(wrong: list[str], realms: list[tuple[int, str]]) -> None:
         draft = make_event(FACTS_SET_RIGHT, None, many=f"{len(wrong)} touches", facts=named)
         current.say(draft, by=of_system("the facts say so"))
         touches.touch_within(realms, current.revision)
-    unsealed.keep_set_right(found)
+    unsealed.keep_found(found)

@@ -438,5 +438,7 @@ def _forget_mended() -> None:
     models = {str(model._meta.model_name): model for model in sealed_models()}
     for row in UnsealedFact.objects.all():
         held = models[row.model]._default_manager.filter(pk=row.row).first() if row.model in models else None
-        if held is None or is_row_sealed(held):
+        # of a row that is gone nobody wrote it last
+        is_gone = row.model in models and held is None and not row.writer
+        if not is_gone and (held is None or is_row_sealed(held)):
             row.delete()

@@ -23,7 +23,7 @@ from accounts.seals import is_fact_sealed
 from catalog.nodes import Node
 from lakewarden.client.changes import EVERYBODY
 from policies import tasks
-from policies.decisions import ask, duties, slices, touched
+from policies.decisions import ask, duties, slices, snapshots, touched
 from policies.decisions.seals import opened_again, unsealed
 from policies.events import FACTS_SET_RIGHT
 from policies.models import Assignment, Event, Grant, GroupDuty, Notice, Ownership, UnsealedFact, UserDuty
@@ -163,6 +163,23 @@ def test_nothing_is_decided_on_a_fact_that_was_opened_again(world: World, case: 
     assert case.model.objects.get(pk=fact.pk).closed
 
 
+def test_who_was_given_a_yes_by_it_meanwhile_is_told_and_gets_a_new_snapshot(world: World) -> None:
+    tasks.hold_ended_facts()
+    revive(world, CASES["a role that was held"])
+    zoe, given = world.people["zoe"], touched.last_revision()
+    assert snapshots.hold(zoe, world.shop, now=timezone.now()).slice.rules
+    tasks.hold_ended_facts()
+    assert touched.since(world.shop.realm_id, given).keys == (EVERYBODY,)
+    held = snapshots.hold(zoe, world.shop, now=timezone.now()).slice
+    assert held.revision > given and not held.rules
+    found = touched.last_revision()
+    tasks.hold_ended_facts()
+    tasks.hold_facts()
+    assert touched.last_revision() == found, "it is put on record once"
+    seals.set_right()
+    assert verify()
+
+
 def test_it_is_told_and_keeps_the_backends_of_its_realm_alone(world: World, client: Client) -> None:
     revive(world, CASES["a role that was held"])
     assert unsealed.sweep(world.shop.realm_id + 1) == 0
@@ -261,7 +278,7 @@ def test_touches_that_are_put_back_keep_an_old_answer_alive_for_a_minute(world: 
     past_triggers(how)
     tasks.hold_ended_facts()
     assert not ask.ask(zoe, "read", world.orders)
-    assert f"touch of p:{zoe.pk}" in Event.objects.latest("pk").data["facts"]
+    assert f"touch of p:{zoe.pk}" in Event.objects.filter(kind=FACTS_SET_RIGHT).latest("pk").data["facts"]
     is_told(f"touch of principal:{zoe.pk}")
 
 
@@ -283,6 +300,14 @@ def test_a_forged_fact_says_of_nobody_that_they_were_touched(world: World) -> No
     past_triggers("UPDATE policies_grant SET closed = 1000000 WHERE privilege = 'SELECT_TABLE'")
     tasks.hold_ended_facts()
     assert not Event.objects.filter(kind=FACTS_SET_RIGHT).exists()
+    assert {row.model for row in UnsealedFact.objects.all()} == {"grant"}
+
+
+def test_a_role_without_a_place_gives_its_holders_nothing_at_once(world: World) -> None:
+    denial = a_role(world.shop, "no", "deny SELECT_TABLE on table shop.sales.orders", held_by=("zoe",))
+    assert not world.may("zoe")
+    past_triggers(f"UPDATE catalog_placement SET closed = 1000000 WHERE securable_id = {denial.id}")
+    assert not world.may("zoe") and world.may("ana")
 
 
 REALM_TOUCHES = {

@@ -132,3 +132,14 @@ def test_an_auditor_still_reads_what_was_asked_for_in_vain_in_their_realm(
     caller.get("/api/metalakes/demo/catalogs/no_such_catalog")
     assert "no_such_catalog" in body(signed_in("dora").get("/history/looks"))
     assert "no_such_catalog" not in body(signed_in("zebra_owner").get("/history/looks"))
+
+
+def test_no_picture_names_the_group_of_a_realm_one_is_not_in(site: dict[str, int], signed_in: Enter) -> None:
+    """Erik reads in demo, and is in a group of the other realm, which its pictures of ways could name."""
+    members.join_group(ensure("group", "zebra_team"), ensure("user", "erik"), by=BY, authority=AUTHORITY)
+    erik, olivia = ensure("user", "erik").pk, signed_in("olivia")
+    asked = "/why?who=user:erik&what=shop.sales.orders&type=table&action=read"
+    for address in (asked, f"/people/{erik}", f"/people/{erik}/then", f"/people/{erik}/history"):
+        told = body(olivia.get(address))
+        assert HIDDEN not in told and "zelda" not in told, address
+    assert "<svg" in body(olivia.get(asked))

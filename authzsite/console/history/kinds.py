@@ -105,6 +105,7 @@ KINDS: tuple[tuple[str, StrOrPromise, tuple[str, ...]], ...] = (
             "history.archived",
             "record.restored",
             "facts.sealed",
+            "facts.found",
             "facts.names",
             "facts.set_right",
         ),

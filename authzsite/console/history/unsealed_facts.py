@@ -55,6 +55,9 @@ def _row(unsealed_fact: UnsealedFact) -> UnsealedFactRow:
     says = ", ".join(
         f"{name} {value}" for name, value in unsealed_fact.content.items() if value not in (None, "")
     )
+    if not unsealed_fact.writer:
+        deleted = _("It is gone: a session of the database deleted it. Which one is not known.")
+        return UnsealedFactRow(str(unsealed_fact), says, deleted, unsealed_fact.found)
     when = words.moment(unsealed_fact.written) if unsealed_fact.written else _("when is not known")
     by = _("a session of the database, in its transaction %(writer)s; %(when)s. ") % {
         "writer": unsealed_fact.writer,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 
 from policies.decisions import role_facts
-from policies.decisions.fact_rows import leavers, principal_rows
+from policies.decisions.fact_rows import leavers, lost_facts, principal_rows
 
 _STATEMENT = """
 WITH asked AS (SELECT unnest(%(principals)s::bigint[]) AS id),
@@ -64,7 +64,7 @@ SELECT 'group', m.member_id, m.group_id, p.name, NULL, m.valid_from, m.valid_unt
 UNION ALL
 SELECT 'role', a.holder_id, a.role_id, n.name, NULL, a.valid_from, a.valid_until, a.opened, a.id, NULL,
        a.closed, a.seal, a.origin, NULL, NULL
-  FROM assignment a JOIN catalog_placement n ON n.securable_id = a.role_id AND {n}
+  FROM assignment a {named} catalog_placement n ON n.securable_id = a.role_id AND {n}
 UNION ALL
 SELECT 'grant', g.role_id, g.securable_id, g.privilege, g.effect,
        g.valid_from, g.valid_until, g.opened, g.id, g.pattern,
@@ -90,7 +90,7 @@ SELECT 'owner', o.owner_id, o.securable_id, NULL, NULL, o.valid_from, o.valid_un
        o.closed, o.seal, o.origin, NULL, NULL
   FROM policies_ownership o JOIN holders ON holders.id = o.owner_id
   JOIN catalog_securable s ON s.id = o.securable_id AND s.realm_id = %(realm)s
- WHERE {o}{on_o}{asked}{left}{names}
+ WHERE {o}{on_o}{asked}{left}{lost}{names}
 """
 
 
@@ -114,6 +114,9 @@ def statement_of(*, past: bool, narrowed: bool, sharing: bool = False) -> str:
         "roles": "unheld roles" if sharing else "roles",
         "asked": role_facts.TOLD.format(nothing=nothing) if sharing else "",
         "left": "" if past else leavers.STATEMENT.format(nothing=nothing),
+        "lost": "" if past else lost_facts.STATEMENT.format(nothing=nothing),
+        # a role that stands nowhere now lost its place past the console, and may have denied something
+        "named": "JOIN" if past else "LEFT JOIN",
     }
     parts["names"] = principal_rows.STATEMENT
     parts |= {f"on_{alias}": on(alias) for alias in "gdo"} | {alias: true(alias) for alias in "macgdnot"}

@@ -7,7 +7,7 @@ transaction, and its time where the server keeps those (`track_commit_timestamp`
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from django.apps import apps
@@ -24,7 +24,7 @@ from accounts.record import Fact, fact_columns
 from accounts.seals import is_fact_sealed, is_sealed
 from catalog.models import Mode, Placement
 from policies import notices
-from policies.decisions.cache_versions import principal_key, touched_by
+from policies.decisions.cache_versions import principal_key, realm_key, touched_by
 from policies.decisions.seals import duty_seals, opened_again
 from policies.decisions.seals.sealed_rows import MODELS, SealedRow, key_of_row
 from policies.models import Assignment, Grant, GroupDuty, Ownership, RealmMember, UnsealedFact, UserDuty
@@ -89,7 +89,7 @@ def sweep(realm: int | None = None) -> int:
     for model in fact_models():
         doubted = [(str(model._meta.model_name), pk) for pk in _unsealed_of(_open(model, realm))]
         rows = model._default_manager.in_bulk([pk for _, pk in doubted])
-        keep([(name, pk, next(iter(touched_by(rows[pk])), "")) for name, pk in doubted if pk in rows], realm)
+        keep([(name, pk, key_of(rows[pk])) for name, pk in doubted if pk in rows], realm)
         found += len(doubted)
     return found + _sweep_names(realm)
 
@@ -108,16 +108,38 @@ def take_seals_of_ended(realm: int | None = None, *, since: int | None = None) -
         if since is not None:
             asked = opened_again.written_since(asked, since)
         rows = list(opened_again.among(asked))
-        by_realm: dict[int | None, list[Doubted]] = {}
-        for row in rows:
-            doubted = (str(model._meta.model_name), row.pk, next(iter(touched_by(row)), ""))
-            by_realm.setdefault(_realm_of(row), []).append(doubted)
-        for of, some in by_realm.items():
-            keep(some, of)
+        _keep_by_realm(rows)
         if rows:
             model.objects.open().filter(pk__in=[row.pk for row in rows]).update(seal=None)
         found += len(rows)
     return found
+
+
+def hold_late(since: int | None) -> int:
+    """Hold the facts against their seals that this transaction or a later one wrote, closed ones too, which
+    nobody meets who decides; all that are open, if it is None.  How many have no good one."""
+    found = 0
+    for model in fact_models():
+        rows = model.objects.order_by()
+        late = rows.open() if since is None else opened_again.written_since(rows, since)
+        doubted = [row for row in late.iterator(chunk_size=CHUNK) if not is_fact_sealed(row)]
+        _keep_by_realm(doubted)
+        found += len(doubted)
+    return found
+
+
+def _keep_by_realm(rows: Iterable[Fact]) -> None:
+    by_realm: dict[int | None, list[Doubted]] = {}
+    for row in rows:
+        doubted = (str(row._meta.model_name), row.pk, key_of(row))
+        by_realm.setdefault(_realm_of(row), []).append(doubted)
+    for realm, some in by_realm.items():
+        keep(some, realm)
+
+
+def key_of(row: Fact) -> str:
+    """Whose answers a fact could change that was written past the console."""
+    return next(iter(touched_by(row)), "")
 
 
 def _realm_of(row: Fact) -> int | None:
@@ -228,6 +250,24 @@ def _found(name: str, pk: int, key: str, realm: int | None) -> UnsealedFact | No
     )
 
 
+def keep_gone(facts: Iterable[Fact], realms: Mapping[Fact, int]) -> None:
+    """Tell of facts that are not there any more, each as the record says it was.
+
+    Where an object stood says which denials reached it, so of its realm nobody's are known.
+    """
+    keep_found(
+        UnsealedFact(
+            model=str(fact._meta.model_name),
+            row=fact.pk,
+            key=realm_key(realms.get(fact, NO_REALM)) if isinstance(fact, Placement) else key_of(fact),
+            realm=realms.get(fact),
+            content=fact_values(fact) | {"opened": fact.opened},
+            found=timezone.now(),
+        )
+        for fact in facts
+    )
+
+
 def finding(name: str, number: int, rows: QuerySet[Any]) -> UnsealedFact:
     """What is to be told of a row that is no fact, as it is before it is set right; one that is gone, too."""
     table = rows.model._meta.db_table
@@ -239,13 +279,14 @@ def finding(name: str, number: int, rows: QuerySet[Any]) -> UnsealedFact:
     )
 
 
-def keep_set_right(found: Iterable[UnsealedFact]) -> None:
-    """Tell of what was put back past the console and is set right already; it stands until an operator has
-    looked.  No answer and no backend waits for that."""
+def keep_found(found: Iterable[UnsealedFact]) -> None:
+    """Write down what is not known yet of what was found, and tell; it stands until it is set right, or an
+    operator has looked at what is set right already."""
     known = set(UnsealedFact.objects.values_list("model", "row"))
     new = [row for row in found if (row.model, row.row) not in known]
     UnsealedFact.objects.bulk_create(new, ignore_conflicts=True, batch_size=1000)
     if new:
+        log.error("%s rows were written past the console: %s", len(new), ", ".join(map(str, new[:100])))
         _tell(None, len(new))
 
 
