@@ -4,7 +4,8 @@
 `… simulate demo unassign_role role=readers principal=user:ana --replay 90`, `… connect-server --realm demo`.
 
 Leaves with 0 when all are yes or it is done, 1 when something is refused, 2 when there is no answer.
-A plan leaves with 3 where it adds or changes something, with 4 where it removes something.
+A plan leaves with 3 where it adds or changes something, with 4 where it removes something; applying leaves
+with 5 where another person has to approve it first.
 """
 
 from __future__ import annotations
@@ -179,8 +180,14 @@ def _plan(asked: argparse.Namespace) -> str:
 
 def _apply(asked: argparse.Namespace) -> str:
     done = Client(timeout=TIMEOUT).apply_policies(_text_of(asked.file), asked.plan, asked.reason)
-    steps = sum(done[name]["count"] for name in ("adds", "changes", "removals"))
-    return f"{steps:,} steps applied to {done['realm']}"
+    try:
+        text = json.dumps(done) if asked.json else _plain(policy_files.applied(done))
+        waits = done["waits_for"] is not None
+    except (AttributeError, KeyError, TypeError):
+        raise Unavailable("the console answered something else than what it applied") from None
+    if waits:
+        raise ToDo(text, policy_files.WAITS)
+    return text
 
 
 def _text_of(path: str) -> str:
@@ -294,10 +301,13 @@ def _add_policies(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     plan.add_argument("--replay", type=int, metavar="DAYS", help="which uses would have been refused")
     plan.add_argument("--json", action="store_true", help="the whole plan as JSON")
     plan.set_defaults(do=_plan)
-    apply = commands.add_parser("apply", help="carry out the plan that was seen")
+    apply = commands.add_parser(
+        "apply", help="carry out the plan that was seen: leaves with 5 where it waits for approval"
+    )
     apply.add_argument("file", metavar="FILE", help="the file that was planned")
     apply.add_argument("--plan", required=True, metavar="DIGEST", help="as `plan` printed it")
     apply.add_argument("--reason", default="", help="why, such as the commit and its author")
+    apply.add_argument("--json", action="store_true", help="what was applied, or what it waits for, as JSON")
     apply.set_defaults(do=_apply)
 
 

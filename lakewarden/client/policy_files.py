@@ -11,6 +11,8 @@ from lakewarden.client.transport import Transport, Unavailable
 POLICIES = "/authz/v1/policies"
 NOTHING, CHANGES, REMOVALS = 0, 3, 4
 """How a plan leaves, for pipelines: nothing to do, something to add or change, something to remove."""
+WAITS = 5
+"""How applying leaves where another person has to approve the plan first."""
 
 
 def export(line: Transport, realm: str, *, objects: bool = True) -> str:
@@ -28,7 +30,9 @@ def plan(line: Transport, file: str, *, replay_days: Optional[int] = None) -> di
 
 
 def apply(line: Transport, file: str, plan: str, reason: str = "") -> dict[str, Any]:
-    """Apply a file as it was planned.  Raises Conflicting when the world moved since, ConsoleError."""
+    """Apply a file as it was planned, or ask for its approval: then nothing was done, and `waits_for` says
+    whom it waits for.  Raises Conflicting when the world moved since, ConsoleError.
+    """
     return line.post(f"{POLICIES}/apply", {"file": file, "plan": plan, "reason": reason})
 
 
@@ -54,6 +58,17 @@ def leaves(planned: Mapping[str, Any]) -> int:
     return CHANGES if planned["adds"]["count"] or planned["changes"]["count"] else NOTHING
 
 
+def applied(done: Mapping[str, Any]) -> str:
+    """What came of applying, in a line.  Raises KeyError, TypeError for what is no such answer."""
+    waits = done["waits_for"]
+    if waits is None:
+        steps = sum(done[name]["count"] for name in ("adds", "changes", "removals"))
+        return f"{steps:,} steps applied to {done['realm']}"
+    who = " or ".join(waits["deciders"]) or "somebody who may grant in the realm (nobody can yet)"
+    asked = f"request {waits['request']}, page {waits['page']}, until {waits['lapses_at']}"
+    return f"nothing applied: the plan waits for approval by {who} ({asked}); then apply it again"
+
+
 def lines(planned: Mapping[str, Any]) -> Iterator[str]:
     """A plan for a terminal, removals last and loudest.  Raises KeyError, TypeError for what is none."""
     for word, name in (("add", "adds"), ("change", "changes"), ("REMOVE", "removals")):
@@ -71,4 +86,6 @@ def lines(planned: Mapping[str, Any]) -> Iterator[str]:
         refused = f"{replay['refused']['count']:,} reported uses would be refused"
         yield f"{refused}; the reports of {replay['days']} days cover {covered}"
         yield from refused_uses(replay)
+    if planned.get("needs_approval"):
+        yield "another person has to approve it: apply asks for that"
     yield f"plan {planned['plan']}"

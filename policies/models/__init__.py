@@ -13,6 +13,7 @@ from policies.models.pipelines import Figure, Hint, PipelineRun
 from policies.models.record import AccessRecord, AccessRepeat, Change, Counter, Event, RealmTouch, Touch
 from policies.models.requests import (
     AccessRequest,
+    PlannedFile,
     RequestFollow,
     RequestPart,
     RequestRule,
@@ -69,6 +70,7 @@ __all__ = [
     "Ownership",
     "Peer",
     "PipelineRun",
+    "PlannedFile",
     "RealmMember",
     "RealmTouch",
     "RequestFollow",

@@ -11,7 +11,7 @@ from typing import Any
 
 from accounts.fact_content import content, plain
 from accounts.seals import is_newest, is_sealed, seal
-from policies.models.requests import AccessRequest, RequestPart
+from policies.models.requests import AccessRequest, PlannedFile, RequestPart
 
 
 def seal_of(request: AccessRequest, part: RequestPart) -> bytes:
@@ -44,5 +44,7 @@ def _content_of(request: AccessRequest, part: RequestPart) -> bytes:
     asked += (plain(request.starts), plain(request.until), request.zone)
     what = (part.number, part.kind, part.type, part.name, part.securable_id, sorted(part.needed.items()))
     given = (part.given, part.role_id, part.lasts, plain(part.until))
-    who = (part.decided_by_id, part.decided_for_id)
+    who: tuple[Any, ...] = (part.decided_by_id, part.decided_for_id)
+    if part.kind == RequestPart.Kind.PLAN:
+        who += PlannedFile.objects.values_list("plan", "revision").filter(request=request.pk).first() or ()
     return content("approval", part.pk, request.pk, part.edition or None, *asked, *what, *given, *who)

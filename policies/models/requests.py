@@ -194,7 +194,8 @@ class RequestWant(models.Model):
 
 
 class RequestPart(models.Model):
-    """One decision that a request needs: privileges on one object, a role, or membership of the realm.
+    """One decision that a request needs: privileges on one object, a role, membership of the realm, or the
+    plan of a policy file.
 
     `needed` has, for each privilege (for "" otherwise), the numbers of the wants that need it.  `places` are
     the keys of the object and all above it (see `decision_places`), `addressed` those of them whose
@@ -206,6 +207,7 @@ class RequestPart(models.Model):
         PRIVILEGE = "privilege", "privileges"
         MEMBERSHIP = "membership", "membership"
         ROLE = "role", "role"
+        PLAN = "plan", "plan"
 
     request = models.ForeignKey(AccessRequest, models.CASCADE, related_name="parts")
     number = models.IntegerField()
@@ -255,6 +257,28 @@ class RequestPart(models.Model):
         return self.state in GRANTED and all(not code or code in self.given for code in codes)
 
 
+class PlannedFile(models.Model):
+    """The plan of a policy file that a request is about, as its author saw it; never changed.
+
+    `plan` is its digest, `revision` that of the last change of access it was worked out at, `steps` what it
+    does, each as an action and a sentence.
+    """
+
+    request = models.OneToOneField(
+        AccessRequest, models.CASCADE, primary_key=True, related_name="planned_file"
+    )
+    plan = models.CharField(max_length=64)
+    revision = models.BigIntegerField()
+    file = models.TextField()
+    steps = models.JSONField()
+
+    class Meta:
+        indexes = [models.Index(fields=["plan"], name="planned_files_by_plan")]
+
+    def __str__(self) -> str:
+        return f"plan of request {self.request_id}"
+
+
 class RequestStep(models.Model):
     """One thing that was done to a request; never changed.  `part` is its number, None for all of it."""
 
@@ -296,7 +320,13 @@ class RequestRule(models.Model):
     """What a request for an object, and for everything inside, must say; None inherits from the parent.
 
     `ticket` is a form such as `DATA-#`: `#` stands for digits, `@` for capital letters; empty: none needed.
+    `plan_approval`, of a realm alone, says which plans of policy files another person has to approve.
     """
+
+    class PlanApproval(models.TextChoices):
+        NEVER = "never", "never"
+        REMOVALS = "removals", "when a plan removes or changes something"
+        ALWAYS = "always", "always"
 
     securable = models.OneToOneField(Securable, models.CASCADE, primary_key=True, related_name="request_rule")
     min_reason = models.PositiveSmallIntegerField(null=True)
@@ -305,6 +335,7 @@ class RequestRule(models.Model):
     lapse_hours = models.PositiveIntegerField(null=True)
     longest_days = models.PositiveIntegerField(null=True)
     """No access for longer than so many days; 0 for no limit."""
+    plan_approval = models.CharField(max_length=8, null=True, choices=PlanApproval)  # noqa: DJ001 - as above
 
     def __str__(self) -> str:
         return f"rule of requests for {self.securable_id}"

@@ -111,6 +111,7 @@ class PolicyFile:
     owns: frozenset[str]
     registers_objects: bool
     statements: frozenset[Statement]
+    text: str
 
 
 _Fast = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
@@ -165,6 +166,7 @@ def read(text: str) -> PolicyFile:
         frozenset(value.get("owns", ())),
         value.get("registers_objects", False),
         frozenset(_statements(value)),
+        text,
     )
 
 

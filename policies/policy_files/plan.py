@@ -8,37 +8,28 @@ from __future__ import annotations
 import hashlib
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
-from django.db.models import Max, Q
 from django.utils.translation import gettext
 
-from accounts import people
 from accounts.models import Principal
 from catalog.nodes import Node
-from catalog.resolve import find_all, spelled
 from lakewarden.law import dialects
 from lakewarden.law.dialects.cdap.authorizable import BadEntity, parse
 from lakewarden.law.facts import Level
-from lakewarden.law.objects import BadName, ObjectRef
+from lakewarden.law.objects import BadName
 from lakewarden.law.principals import BadPrincipal
 from lakewarden.law.principals import Principal as PrincipalName
-from policies.authority import Actor
-from policies.errors import Conflict, Invalid
-from policies.events import POLICY_APPLIED
-from policies.models import Change as Revision
+from policies.errors import Invalid
 from policies.policy_files import statements as kinds
 from policies.policy_files.document import EVERYTHING, PolicyFile
 from policies.policy_files.statements import RealmStatements, Statement, of_realm, reference_of
-from policies.record.change import change
-from policies.record.event_drafts import make_event
-from policies.services import entities, objects, patterns, realm_of, roles
-from policies.services.objects import NewObject
+from policies.requests.plan_approvals import last_change_of_access
+from policies.services import patterns
 from policies.simulation import changes as proposals
-from policies.simulation.carrying_out import authority_to_make, carry_out
 from policies.simulation.changes import Change, Target, Window
 
 ADD, CHANGE, REMOVE = "add", "change", "remove"
@@ -87,9 +78,7 @@ class Plan:
                 gettext("This file is written for the law %(law)s; %(realm)s has %(its_law)s.")
                 % {"law": file.law, "realm": root.name, "its_law": root.kind}
             )
-        # the last change that could matter to the realm: its own, or of no realm, such as of a group
-        rows = Revision.objects.filter(Q(realm=root.realm_id) | Q(realm__isnull=True))
-        self.revision = rows.aggregate(last=Max("revision"))["last"] or 0
+        self.revision = last_change_of_access(root.realm_id)
         self.present = of_realm(root)
         self._resolve()
         self.steps = sorted(self._steps(), key=lambda step: (step.action, step.key))
@@ -118,10 +107,10 @@ class Plan:
 
         Removals come first, as one role may not allow and deny the same.
         """
-        names = _Names(self.root, self.present, self.file.statements)
+        names = Names(self.root, self.present, self.file.statements)
         ordered = [*self.removals, *self.changes, *self.adds]
         known = [step for step in ordered if step.key.kind != kinds.OBJECT and names.knows(step.key)]
-        return [change for step in known for change in _changes(step, names)]
+        return [change for step in known for change in changes_of(step, names)]
 
     # what the file says, held against what is so
 
@@ -132,7 +121,7 @@ class Plan:
         law = dialects.get(self.root.kind)
         for statement in sorted(self.file.statements):
             if statement.who:
-                _principal_name(statement.who)
+                principal_name(statement.who)
             target = statement.target
             if statement.kind == kinds.OBJECT:
                 root = self.root
@@ -213,7 +202,7 @@ def _by_key(some: Iterable[Statement]) -> dict[Statement, set[Statement]]:
     return groups
 
 
-def _principal_name(text: str) -> PrincipalName:
+def principal_name(text: str) -> PrincipalName:
     kind, _, name = text.partition(":")
     if kind == Principal.Kind.PATTERN and name:
         return PrincipalName(kind, name)
@@ -223,7 +212,7 @@ def _principal_name(text: str) -> PrincipalName:
         raise Invalid(f"{str(problem).capitalize()}.") from None
 
 
-class _Names:
+class Names:
     """Objects, roles and principals by the names that statements have for them.  Three queries."""
 
     def __init__(self, root: Node, present: RealmStatements, stated: Iterable[Statement]) -> None:
@@ -236,7 +225,7 @@ class _Names:
                 key, root.realm_id, root.kind, (root.levels[0], Level("role", key)), (root.name, name)
             )
         names = {item.who for item in every if item.who}
-        parsed = {text: _principal_name(text) for text in names}
+        parsed = {text: principal_name(text) for text in names}
         rows = Principal.objects.filter(name__in={name.name for name in parsed.values()})
         there = {(row.kind, row.name): row for row in rows}
         self.people = {
@@ -256,7 +245,7 @@ class _Names:
         return Target(self.present.targets[key.target])
 
 
-def _changes(step: Step, names: _Names) -> Iterator[Change]:
+def changes_of(step: Step, names: Names) -> Iterator[Change]:
     """The changes of a step; what goes in one window and stays in another is given again."""
     key, removes = step.key, step.action != ADD
     given = step.after if removes else tuple(item for item in step.after if item not in step.before)
@@ -295,98 +284,3 @@ def _window(statement: Statement) -> Window:
 
 def _moment(text: str) -> datetime | None:
     return datetime.fromisoformat(text) if text else None
-
-
-def apply(root: Node, file: PolicyFile, *, seen: str, by: Actor, reason: str = "") -> Plan:
-    """Carry out the plan that was seen, as one change; each step with the right to it.
-
-    Raises Conflict when it is another plan by now, Refused, Invalid.
-    """
-    with change(POLICY_APPLIED, realm=realm_of(root), by=by, reason=reason) as current:
-        plan = Plan(root, file)
-        if plan.digest != seen:
-            raise Conflict(
-                gettext("This is not the plan that was seen: the realm or the file changed. Plan again.")
-            )
-        if not plan.steps:
-            return plan
-        counts = {"adds": len(plan.adds), "changes": len(plan.changes), "removals": len(plan.removals)}
-        authority = authority_to_make(root, by)
-        current.say(make_event(POLICY_APPLIED, root, **counts), by=authority)
-        _create(plan, by)
-        _carry_out(plan, by)
-    return plan
-
-
-def _create(plan: Plan, by: Actor) -> None:
-    """Make the members, objects and roles that are new, parents first."""
-    new: Mapping[str, list[Step]] = defaultdict(list)
-    for step in plan.adds:
-        if step.key.kind in CREATED:
-            new[step.key.kind].append(step)
-    for step in new[kinds.MEMBER]:
-        name = _principal_name(step.key.who)
-        joins = proposals.AddMember(_ensure(name))
-        carry_out([joins], plan.root, by=by)
-    for step in sorted(new[kinds.OBJECT], key=lambda step: _depth(plan.root, step.key.target)):
-        _register(plan.root, step.key.target, step.after[0].code, by)
-    for step in new[kinds.ROLE]:
-        authority = authority_to_make(plan.root, by, roles.operation(plan.root, "create"))
-        roles.create(plan.root, step.key.role, by=by, authority=authority, owner=by.decides_as)
-
-
-def _ensure(name: PrincipalName) -> Principal:
-    try:
-        return people.ensure(name.kind, name.name)
-    except people.BadName as problem:
-        raise Invalid(f"{str(problem).capitalize()}.") from None
-
-
-def _depth(root: Node, target: str) -> tuple[int, int, str]:
-    """What stands higher comes before what stands in it."""
-    path = reference_of(root, target).path
-    return len(path), path[-1].count(":"), target
-
-
-def _register(root: Node, target: str, kind: str, by: Actor) -> None:
-    if dialects.get(root.kind).by_text:
-        entities.create(root, patterns.named(root, target), by=by)
-        return
-    ref = reference_of(root, target)
-    type_, path = ref.type, ref.path
-    scope = _parent(root, type_, path[:-1])
-    parent = scope
-    if type_ == "schema" and ":" in path[-1]:
-        parent = _parent(root, type_, (*path[:-1], path[-1].rpartition(":")[0]), schema=True)
-    authority = authority_to_make(parent, by, f"create_{type_}")
-    properties = {"type": kind} if kind else {}
-    new = NewObject(type_, path[-1], properties=properties)
-    objects.register(parent, [new], by=by, authority=authority, scope=scope, owner=by.decides_as)
-
-
-def _parent(root: Node, type_: str, path: tuple[str, ...], *, schema: bool = False) -> Node:
-    if not path:
-        return root
-    types = dialects.get(root.kind).type_path(type_, len(path) + (0 if schema else 1)) or ()
-    above = "schema" if schema else next(iter(types[-2:-1]), "")
-    [node] = find_all(spelled([ObjectRef(above, root.name, path)]))
-    if node is None:
-        raise Invalid(
-            gettext("There is nothing that %(type)s %(path)s could stand in.")
-            % {"type": type_, "path": ".".join(path)}
-        )
-    return node
-
-
-def _carry_out(plan: Plan, by: Actor) -> None:
-    """Say of what is there by now what the file says; what goes goes last."""
-    for step in plan.steps:
-        for statement in step.after:
-            if statement.who:
-                _ensure(_principal_name(statement.who))
-    names = _Names(plan.root, of_realm(plan.root), plan.file.statements)
-    created = [step for step in plan.adds if step.key.kind not in CREATED]
-    last = {kinds.ROLE: 1, kinds.MEMBER: 2}
-    removals = sorted(plan.removals, key=lambda step: last.get(step.key.kind, 0))
-    for step in (*plan.changes, *created, *removals):
-        carry_out(list(_changes(step, names)), plan.root, by=by)

@@ -70,9 +70,10 @@ class Consideration:
 
 
 def consider(seen: VisibleRequest) -> Consideration:
-    """All of that, for somebody who may decide; empty for anybody else."""
-    if not seen.mandates:
-        return Consideration((), (), (), (), (), (), (), (), None)
+    """All of that, for somebody who may decide; empty for anybody else.  A plan says itself what it does."""
+    if not seen.mandates or seen.planned is not None:
+        earlier = tuple(_earlier(seen)) if seen.mandates else ()
+        return Consideration((), earlier, (), (), (), (), (), (), None)
     there = decision_places.of_rows(seen.parts, seen.request.holder.kind)
     places = [(part, place) for part in seen.parts if (place := there[part.pk]) is not None]
     request, found = seen.request, places

@@ -25,6 +25,7 @@ from policies.requests import (
     notifications,
     outcomes,
     parties,
+    plan_approvals,
     role_proposals,
 )
 from policies.requests.approval_seals import seal_approval
@@ -234,6 +235,10 @@ def _check_yes(request: AccessRequest, yes: Yes, held: Sequence[Mandate], now: d
         raise Invalid(gettext("Nothing is given for longer than ten years; leave the end out for none."))
     if shorter is not None and asked is not None and shorter > asked:
         raise Invalid(gettext("It can be given for less long than was asked, not for longer."))
+    if any(item.part.kind == Kind.PLAN for item in held):
+        if yes.lasts or yes.until or yes.role:
+            raise Invalid(gettext("A plan is approved as it is, or refused."))
+        plan_approvals.check_approvable(request)
     for item in held:
         given = yes.give.get(item.part.number)
         if given is not None and (not given or not set(given) <= set(item.part.privileges)):

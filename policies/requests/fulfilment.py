@@ -44,6 +44,8 @@ def carry(current: ChangeInProgress, request: AccessRequest, by: Actor, decided:
             RequestWant.objects.filter(pk=want.pk).update(due=request.starts)
             continue
         mine = [part for part in parts if want.number in part.wants]
+        if any(part.kind == RequestPart.Kind.PLAN for part in mine):
+            continue  # its author applies it, by the right of their own
         held = _mandates(current, request, mine, by, decided)
         if held is None:
             RequestWant.objects.filter(pk=want.pk).update(due=None)

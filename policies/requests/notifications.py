@@ -36,6 +36,7 @@ GRANT = sentence("want.grant", "give access to {name}")
 READ, WRITE = sentence("want.read", "read {name}"), sentence("want.write", "write {name}")
 USE, HOLD = sentence("want.use", "use {type} {name}"), sentence("want.hold", "hold {type} {name}")
 CREATE = sentence("want.create", "create {type} in {name}")
+PLAN = sentence("want.plan", "apply a policy file to {name}")
 OTHER = sentence("want.other", "{action} {type} {name}")
 
 
@@ -155,5 +156,5 @@ def said_of(want: RequestWant) -> Said:
     verb, _, made = want.action.partition("_")
     if verb == "create" and made:
         return say(CREATE, type=Type(made), name=name)
-    code = {"use": USE, "hold": HOLD}.get(want.action, OTHER)
+    code = {"use": USE, "hold": HOLD, "apply_policy_file": PLAN}.get(want.action, OTHER)
     return say(code, action=want.action.replace("_", " "), type=Type(want.type), name=name)

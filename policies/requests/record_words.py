@@ -18,13 +18,14 @@ from policies.requests.steps import ALL, SENTENCES
 from policies.sentences import Said, Type, Word, filled, joined, read_back, say, sentence
 
 RIGHTS = sentence("part.rights", "{rights} on {type} {name}")
+PLAN = sentence("part.plan", "the plan of a policy file for {name}")
 ROLE, MEMBERSHIP = sentence("part.role", "role {name}"), sentence("part.membership", "membership of {name}")
 ONLY = sentence("given.only", "only {rights}")
 FOR, UNTIL = sentence("given.for", "{what} for {lasts}"), sentence("given.until", "{what} until {until}")
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\dT[\d:.+]+")
 _ITEMS = (
     *(wants.READ, wants.WRITE, wants.GRANT, wants.USE, wants.HOLD, wants.CREATE),
-    *(RIGHTS, ROLE, MEMBERSHIP, wants.OTHER),
+    *(wants.PLAN, PLAN, RIGHTS, ROLE, MEMBERSHIP, wants.OTHER),
 )
 
 
@@ -34,6 +35,8 @@ def part_said(part: RequestPart) -> Said:
         return say(MEMBERSHIP, name=part.name)
     if part.kind == RequestPart.Kind.ROLE:
         return say(ROLE, name=part.name)
+    if part.kind == RequestPart.Kind.PLAN:
+        return say(PLAN, name=part.name)
     return say(RIGHTS, rights=_labels(part.privileges), type=Type(part.type), name=part.name)
 
 

@@ -29,13 +29,17 @@ MOST_REASON, MOST_HOURS = 2000, 24 * 366
 
 @dataclass(frozen=True)
 class Rules:
-    """What is asked of a request here.  `longest_days` 0 is any time; `ticket` "" needs none."""
+    """What is asked of a request here.  `longest_days` 0 is any time; `ticket` "" needs none.
+
+    `plan_approval` says which plans of policy files another person has to approve.
+    """
 
     min_reason: int = 10
     ticket: str = ""
     escalate_hours: int = 72
     lapse_hours: int = 336
     longest_days: int = 0
+    plan_approval: str = RequestRule.PlanApproval.NEVER
 
     def check(self, reason: str, ticket: str) -> None:
         """Raise Invalid when a request's reason or ticket is not what is asked for."""
@@ -95,7 +99,7 @@ def rules_along(places: Sequence[Node]) -> Rules:
     return found
 
 
-NAMES = ("min_reason", "ticket", "escalate_hours", "lapse_hours", "longest_days")
+NAMES = ("min_reason", "ticket", "escalate_hours", "lapse_hours", "longest_days", "plan_approval")
 
 
 def strictest(several: Sequence[Rules]) -> Rules:
@@ -124,15 +128,17 @@ def set_rule(
     escalate_hours: int | None = None,
     lapse_hours: int | None = None,
     longest_days: int | None = None,
+    plan_approval: str | None = None,
     reason: str = "",
 ) -> bool:
     """Say what requests for an object and all below it need; None leaves it to what is said above.
 
     False when nothing changes.  Raises Refused without the right to grant on it, Invalid.
     """
-    wanted = (min_reason, ticket, escalate_hours, lapse_hours, longest_days)
+    wanted = (min_reason, ticket, escalate_hours, lapse_hours, longest_days, plan_approval)
     values = dict(zip(NAMES, wanted, strict=True))
     _check(min_reason, ticket, escalate_hours, lapse_hours, longest_days)
+    _check_plan_approval(node, plan_approval)
     with change(RULE_SET, realm=realm_of(node), by=by, reason=reason) as current:
         authority = may(
             by,
@@ -172,6 +178,16 @@ def _check(
             gettext("The form of a ticket has at most %(most)s letters, such as DATA-#.")
             % {"most": LONGEST_TICKET}
         )
+
+
+def _check_plan_approval(node: Node, wanted: str | None) -> None:
+    known = RequestRule.PlanApproval.values
+    if wanted is not None and wanted not in known:
+        raise Invalid(
+            gettext("Plans need approval %(known)s.") % {"known": ", ".join(known)}, "plan_approval"
+        )
+    if wanted is not None and node.id != node.root_id:
+        raise Invalid(gettext("Which plans need approval is said of a realm as a whole."), "plan_approval")
 
 
 def _within(what: str, value: int | None, least: int, most: int) -> None:

@@ -19,7 +19,7 @@ from policies.decisions.approvers import APPROVE, Approver
 from policies.decisions.lookups import resolve_path
 from policies.decisions.lookups.visible_objects import realms_of
 from policies.errors import NotFound
-from policies.models import AccessRequest, RequestPart, RequestStep, RequestWant
+from policies.models import AccessRequest, PlannedFile, RequestPart, RequestStep, RequestWant
 from policies.models.requests import STILL_OPEN, WAITING
 from policies.requests import decision_places, mandates, parties
 from policies.requests.decisions import no_such
@@ -69,6 +69,12 @@ class VisibleRequest:
         asked = {item.part for item in found if item.move == "escalated"} if self.concerned else set()
         hidden = {part.number for part in self.parts if part.number in asked and not self._known(part)}
         return [item for item in found if item.move != "escalated" or item.part not in hidden]
+
+    @cached_property
+    def planned(self) -> PlannedFile | None:
+        """The plan of a policy file, where the request is for its approval."""
+        of_plan = any(part.kind == RequestPart.Kind.PLAN for part in self.parts)
+        return PlannedFile.objects.get(request=self.request) if of_plan else None
 
     @property
     def mine(self) -> bool:

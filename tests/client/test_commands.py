@@ -153,3 +153,34 @@ def test_simulate_says_who_loses_what_and_leaves_with_1_where_a_use_would_be_ref
     assert typed("simulate", "demo", "--file", str(tmp_path / "changes.json"))[0] == 2
     assert typed("simulate", "demo")[0] == 2
     assert typed("simulate", "demo", "burn")[0] == 2
+
+
+STEPS = {name: {"count": 1, "results": []} for name in ("adds", "changes", "removals")}
+WAITS = {"request": 7, "page": "/requests/7", "deciders": ["user:gil"], "lapses_at": "2030-01-01T00:00:00Z"}
+
+
+@pytest.mark.parametrize(
+    ("body", "code", "told"),
+    [
+        ({**STEPS, "realm": "demo", "waits_for": None}, 0, "3 steps applied to demo"),
+        ({"realm": "demo", "waits_for": WAITS}, 5, "waits for approval by user:gil (request 7"),
+        ({"realm": "demo", "waits_for": {**WAITS, "deciders": []}}, 5, "nobody can yet"),
+        ({"realm": "demo"}, 2, "something else"),
+        ({"realm": "demo", "waits_for": 7}, 2, "something else"),
+    ],
+)
+def test_apply_leaves_with_5_where_the_plan_waits_for_approval(
+    console: Peer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    body: object,
+    code: int,
+    told: str,
+) -> None:
+    monkeypatch.setenv("LAKEWARDEN_URL", console.url)
+    monkeypatch.setenv("LAKEWARDEN_TOKEN", TOKEN)
+    (tmp_path / "access.yaml").write_text("format: 1")
+    console.scripts = [answer(body)]
+    assert main(["apply", str(tmp_path / "access.yaml"), "--plan", "d1ge57"]) == code
+    assert told in "".join(capsys.readouterr())

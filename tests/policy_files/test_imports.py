@@ -12,8 +12,9 @@ from lakewarden.__main__ import main
 from policies.authority import OPERATOR
 from policies.errors import Invalid
 from policies.policy_files import document, imports
+from policies.policy_files.applying import apply
 from policies.policy_files.imports import Draft
-from policies.policy_files.plan import Plan, apply
+from policies.policy_files.plan import Plan
 from tests.factories import a_metalake
 
 

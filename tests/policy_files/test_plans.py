@@ -11,7 +11,8 @@ from policies.authority import OPERATOR
 from policies.errors import Conflict, Invalid, Refused
 from policies.models import Change
 from policies.policy_files import document
-from policies.policy_files.plan import Plan, apply
+from policies.policy_files.applying import apply
+from policies.policy_files.plan import Plan
 from policies.services import roles
 from policies.services.roles import Privilege
 from tests.factories import AUTHORITY, BY, a_role, a_shop, acting, admit, owned, the

@@ -11,7 +11,8 @@ from accounts import people
 from catalog.nodes import Node
 from policies.authority import OPERATOR
 from policies.policy_files import document
-from policies.policy_files.plan import Plan, apply
+from policies.policy_files.applying import apply
+from policies.policy_files.plan import Plan
 from policies.policy_files.statements import of_realm
 from policies.services import realms
 from tests.factories import AUTHORITY, BY

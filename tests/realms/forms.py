@@ -227,6 +227,7 @@ SAVE_NOTHING = {
 OF_ONES_OWN = {
     *("sign_in", "sign_out", "resume", "preferences", "welcome"),
     *("again", "oidc_begin", "second_factor", "second_step"),
+    "request_apply",  # an approved plan, by its author alone: tests/console/requests/test_plans.py
 }
 """There is nothing of anybody else's to change."""
 _OPERATIONS = {"rate": {**WHY, "rate": "7"}, "share": {**WHY, "share": "11"}}

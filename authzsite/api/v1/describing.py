@@ -80,11 +80,17 @@ def described(
     query: Sequence[str] = (),
     body: Any = None,
     status: int = 200,
+    also: Sequence[int] = (),
     others: Mapping[int, str] | None = None,
     media: str = "application/json",
 ) -> Callable[[F], F]:
-    """What a method of a call does: its answer, its body, its parameters; `!` marks those that it needs."""
-    responses: dict[Any, Any] = {(status, media): OpenApiResponse(answer, "the answer")}
+    """What a method of a call does: its answer, its body, its parameters; `!` marks those that it needs.
+
+    `also` are other codes that the same answer leaves with.
+    """
+    responses: dict[Any, Any] = {
+        (code, media): OpenApiResponse(answer, "the answer") for code in (status, *also)
+    }
     responses |= {code: OpenApiResponse(None, text) for code, text in (others or {}).items()}
     responses |= {(code, "application/problem+json"): PROBLEM for code in (400, 401, 403)}
     return extend_schema(

@@ -14,7 +14,18 @@ from authzsite.api.surface import Forbidden, respond
 from authzsite.api.v1 import named
 from authzsite.api.v1.call import Call
 from authzsite.api.v1.describing import described
-from authzsite.api.v1.fields import Answer, AnyObject, Body, Flag, Listed, OptionalText, Text, Whole
+from authzsite.api.v1.fields import (
+    Answer,
+    AnyObject,
+    Body,
+    Flag,
+    Listed,
+    Moment,
+    OptionalText,
+    PrincipalName,
+    Text,
+    Whole,
+)
 from authzsite.api.v1.simulate import (
     ReplaySerializer,
     ReplayWish,
@@ -24,12 +35,18 @@ from authzsite.api.v1.simulate import (
 )
 from catalog.nodes import Node
 from policies.data_views.visibility import governed
+from policies.errors import Invalid, NotFound
+from policies.models import PlannedFile
 from policies.policy_files import document, imports
+from policies.policy_files.applying import apply_or_ask, needs_approval
 from policies.policy_files.document import PolicyFile
 from policies.policy_files.effects import Effects
-from policies.policy_files.plan import Plan, Step, apply
+from policies.policy_files.plan import ADD, CHANGE, REMOVE, Plan, Step
 from policies.policy_files.statements import of_realm
+from policies.requests import notifications, visibility
+from policies.requests.visibility import VisibleRequest
 
+ACTIONS = {ADD: "adds", CHANGE: "changes", REMOVE: "removals"}
 LISTED = 1000
 """So many steps of each kind are listed; how many there are stands beside them."""
 NOT_YOURS = "it takes the right to see all access in the realm: its owner's, or a duty for the whole realm"
@@ -91,6 +108,36 @@ class PlanSerializer(Answer):
     removals = StepsSerializer()
     totals = TotalsSerializer(allow_null=True)
     replay = ReplaySerializer(allow_null=True)
+    needs_approval = Flag(help_text="whether another person has to approve it before it is applied")
+
+
+class WaitsSerializer(Answer):
+    """The request for approval; `deciders` may approve it, as far as the caller may know."""
+
+    request = Whole()
+    page = Text(help_text="where it is decided, below the address of the console")
+    deciders = Listed(child=PrincipalName())
+    lapses_at = Moment()
+
+
+class AppliedSerializer(Answer):
+    """What was applied; where another person has to approve it first nothing was, and `waits_for` says whom
+    it waits for.  The same call applies it once it is approved."""
+
+    realm = Text()
+    plan = Text()
+    revision = Whole(allow_null=True)
+    adds = StepsSerializer(allow_null=True)
+    changes = StepsSerializer(allow_null=True)
+    removals = StepsSerializer(allow_null=True)
+    waits_for = WaitsSerializer(allow_null=True)
+
+
+class RequestedPlanSerializer(PlanSerializer):
+    """The plan that a request is about; `current` while it can be approved and applied."""
+
+    file = Text()
+    current = Flag()
 
 
 class Policies(Call):
@@ -158,18 +205,89 @@ class ApplyPolicies(Call):
     http_method_names = ["post"]
 
     @described(
-        "Apply a policy file as it was planned, as one change",
+        "Apply a policy file as it was planned, as one change, or ask another person to approve it",
         "manage",
-        PlanSerializer,
+        AppliedSerializer,
         body=ApplyWish,
+        also=(202,),
         others={409: "the realm or the file changed since; nothing was done"},
     )
     def post(self, request: Request) -> HttpResponse:
         caller, body = self.require_scope("manage"), ApplyWish.read(request)
         file: PolicyFile = document.read(body["file"])
         top = _governed(file.realm, caller.principal)
-        plan = apply(top, file, seen=body["plan"], by=caller.actor(), reason=body["reason"])
-        return respond(_plan(plan, None))
+        done = apply_or_ask(top, file, seen=body["plan"], by=caller.actor(), reason=body["reason"])
+        if done.waits is None:
+            return respond({**_applied(done.plan), "waits_for": None})
+        nothing = dict.fromkeys(("revision", "adds", "changes", "removals"))
+        waits = _waits(visibility.get(done.waits.pk, caller.principal))
+        return respond({**_applied(done.plan), **nothing, "waits_for": waits}, 202)
+
+
+class RequestedPlan(Call):
+    http_method_names = ["get"]
+
+    @described(
+        "The plan of a policy file that a request is about, with what it would do to people and its replay",
+        "manage or audit",
+        RequestedPlanSerializer,
+        others={404: "no such request, or it is not for you to see, or about no plan"},
+    )
+    def get(self, request: Request, id: int) -> HttpResponse:
+        if not self.caller.covers("audit"):
+            self.require_scope("manage")
+        seen = visibility.get(id, self.caller.principal)
+        planned = seen.planned
+        if planned is None:
+            raise NotFound(f"request {id} is about no plan")
+        top = _governed(seen.request.realm_name, self.caller.principal)
+        return respond(_requested(planned, top))
+
+
+def _requested(planned: PlannedFile, top: Node) -> dict[str, Any]:
+    """The plan as it was asked for; what it would do to people while it is the same plan still."""
+    plan = _same(planned, top)
+    effects = Effects(plan) if plan is not None else None
+    by_action = {word: [text for action, text in planned.steps if action == word] for word in ACTIONS}
+    listed = {
+        name: {"count": len(by_action[word]), "results": by_action[word][:LISTED]}
+        for word, name in ACTIONS.items()
+    }
+    return {
+        "realm": top.name,
+        "revision": planned.revision,
+        "plan": planned.plan,
+        **listed,
+        **_effects(effects),
+        "needs_approval": plan is not None and needs_approval(plan),
+        "file": planned.file,
+        "current": plan is not None,
+    }
+
+
+def _same(planned: PlannedFile, top: Node) -> Plan | None:
+    """The plan, worked out again; None when it is another by now."""
+    try:
+        plan = Plan(top, document.read(planned.file))
+    except Invalid:
+        return None
+    return plan if plan.digest == planned.plan else None
+
+
+def _applied(plan: Plan) -> dict[str, Any]:
+    steps = {"adds": plan.adds, "changes": plan.changes, "removals": plan.removals}
+    named = {name: _steps(some) for name, some in steps.items()}
+    return {"realm": plan.root.name, "plan": plan.digest, "revision": plan.revision, **named}
+
+
+def _waits(seen: VisibleRequest) -> dict[str, Any]:
+    deciders = seen.deciders(seen.parts[0]) or ()
+    return {
+        "request": seen.request.pk,
+        "page": notifications.link(seen.request),
+        "deciders": [str(decider.principal) for decider in deciders],
+        "lapses_at": seen.request.lapses_at.isoformat(),
+    }
 
 
 def _governed(name: str, caller: Principal) -> Node:
@@ -181,14 +299,12 @@ def _governed(name: str, caller: Principal) -> Node:
 
 
 def _plan(plan: Plan, effects: Effects | None) -> dict[str, Any]:
+    return {**_applied(plan), **_effects(effects), "needs_approval": needs_approval(plan)}
+
+
+def _effects(effects: Effects | None) -> dict[str, Any]:
     worked_out = effects if effects is not None and not effects.left_out else None
     return {
-        "realm": plan.root.name,
-        "revision": plan.revision,
-        "plan": plan.digest,
-        "adds": _steps(plan.adds),
-        "changes": _steps(plan.changes),
-        "removals": _steps(plan.removals),
         "totals": TotalsSerializer(worked_out.difference.totals).data if worked_out else None,
         "replay": replay_answer(worked_out.replay) if worked_out else None,
     }

@@ -25,6 +25,7 @@ from authzsite.api.v1.fields import (
     Text,
     Whole,
 )
+from policies.models import RequestPart, RequestRule
 from policies.requests import provisioning
 from policies.requests.decision_context import Consideration
 from policies.requests.submission import Asking
@@ -162,6 +163,12 @@ class Rules(Body):
     escalate_hours = Whole(**MAYBE)
     lapse_hours = Whole(**MAYBE)
     longest_days = Whole(**MAYBE)
+    plan_approval = serializers.ChoiceField(
+        RequestRule.PlanApproval.values,
+        required=False,
+        allow_null=True,
+        help_text="of a realm: which plans of policy files another person approves; left out, it stays",
+    )
 
 
 class NewSubstitute(Body):
@@ -218,7 +225,7 @@ class RequestPartSerializer(Answer):
     """One decision that a request needs."""
 
     number = Whole(source="part.number")
-    kind = serializers.ChoiceField(["privilege", "membership", "role"], source="part.kind")
+    kind = serializers.ChoiceField(RequestPart.Kind.values, source="part.kind")
     object = NamedObject(source="part")
     privileges = Listed(source="part.privileges", child=Text())
     status = Text(source="part.state")

@@ -46,7 +46,10 @@ class RequestRules(Call):
     def put(self, request: Request) -> HttpResponse:
         self.require_scope("manage")
         node = self._node(request)
-        rules.set_rule(node, by=self.caller.actor(), **Rules.read(request))
+        own, sent = rules.own(node), Rules.read(request)
+        # a caller who does not know of approvals must not switch them off
+        kept = {"plan_approval": own.plan_approval} if own is not None else {}
+        rules.set_rule(node, by=self.caller.actor(), **{**kept, **sent})
         return respond(_rules(node))
 
     def _node(self, request: Request) -> Node:

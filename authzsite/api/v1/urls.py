@@ -64,6 +64,7 @@ urlpatterns = [
     path("authz/v1/requests/<int:id>/refuse", requests.Refuse.as_view(), name="request_refuse"),
     path("authz/v1/requests/<int:id>/ask_back", requests.AskBack.as_view(), name="request_ask_back"),
     path("authz/v1/requests/<int:id>/answer", requests.AnswerQuestion.as_view(), name="request_answer"),
+    path("authz/v1/requests/<int:id>/plan", policies.RequestedPlan.as_view(), name="request_plan"),
     path("authz/v1/requests/<int:id>/withdraw", requests.Withdraw.as_view(), name="request_withdraw"),
     path("authz/v1/emergencies", emergencies.Emergencies.as_view(), name="emergencies"),
     path("authz/v1/emergencies/<int:id>", emergencies.OneEmergency.as_view(), name="emergency"),

@@ -142,6 +142,8 @@ def words_of(kind: str, type_: str, name: str, privileges: Sequence[str], law: s
         return _("Membership of %(name)s") % {"name": name}
     if kind == "role":
         return _("Role %(name)s") % {"name": name}
+    if kind == "plan":
+        return _("The plan of a policy file for %(name)s") % {"name": name}
     return terms.rights_on(privileges, type_, name, law)
 
 

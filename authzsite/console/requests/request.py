@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 from django import forms
 from django.http import Http404, HttpResponse
@@ -13,7 +13,6 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit.auth import login_required
-from authzsite.console.kit.change_view import ChangeView
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import (
     Action,
@@ -31,11 +30,11 @@ from authzsite.console.kit.http import Request, asker_of
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.console.requests import rows as requests_rows
-from policies.authority import Actor
-from policies.errors import Conflict, NotFound
+from authzsite.console.requests.plan_section import section_of
+from policies.errors import NotFound
 from policies.models import RequestPart, RequestStep, RequestWant
 from policies.models.requests import GRANTED, WAITING
-from policies.requests import outcomes, provisioning, rules, submission, visibility
+from policies.requests import outcomes, provisioning, rules, visibility
 from policies.requests.provisioning import BackendProgress
 from policies.requests.visibility import VisibleRequest
 from policies.services.grants import revision_now
@@ -54,11 +53,19 @@ SAID = {
     "lapsed": gettext_lazy("Nobody decided in time, so it lapsed"),
     "escalated": gettext_lazy("Nobody had decided, so the next level was asked"),
     "given": gettext_lazy("It was given"),
+    "applied": gettext_lazy("%(who)s applied it"),
     "reopened": gettext_lazy("An approval was opened again"),
     "proved": gettext_lazy("It was read back"),
     "stuck": gettext_lazy("Something stands in the way"),
 }
-MARKS = {"approved": "gain", "approved_less": "gain", "given": "gain", "refused": "lose", "proved": "gain"}
+MARKS = {
+    "approved": "gain",
+    "approved_less": "gain",
+    "given": "gain",
+    "applied": "gain",
+    "refused": "lose",
+    "proved": "gain",
+}
 
 
 @dataclass(frozen=True)
@@ -143,6 +150,8 @@ def shown(
         "timeline": _timeline(seen),
         "answer": AnswerForm() if seen.mine and row.state == "asked_back" else None,
         "withdraw": WithdrawForm() if seen.mine and row.open else None,
+        "planned": section_of(seen),
+        "applying": ConsoleForm(),
         "id": row.pk,
         **more,
     }
@@ -167,7 +176,7 @@ def _actions(seen: VisibleRequest) -> Iterable[Action]:
     if seen.may_decide:
         yield Action(_("Decide"), reverse("console:request_decide", args=[seen.request.pk]), "primary")
     wanted = [(want.type, want.name, want.action) for want in seen.wants]
-    if seen.mine and not seen.request.open:
+    if seen.mine and not seen.request.open and seen.planned is None:
         from authzsite.console.requests.links import ask
 
         yield Action(_("Ask again"), ask(wanted, seen.request.holder))
@@ -179,8 +188,9 @@ def facts(seen: VisibleRequest) -> Facts:
         Fact(_("State"), state=requests_rows.state_of(row)),
         Fact(_("Asked by"), row.asker.label, note=words.moment(row.asked_at, within=True)),
         Fact(_("For"), terms.principal_name(row.holder)),
-        Fact(_("How long"), requests_rows.lasts_words(row), note=_from(seen)),
     ]
+    if seen.planned is None:
+        told_.append(Fact(_("How long"), requests_rows.lasts_words(row), note=_from(seen)))
     if row.ticket:
         told_.append(Fact(_("Ticket"), row.ticket))
     if row.open:
@@ -355,67 +365,3 @@ def _moment(step: RequestStep, parts: dict[int, str]) -> Moment:
     text = f"{str(SAID.get(step.move, step.move)) % {'who': who}}{what}"
     url = f"{reverse('console:history')}?revision={step.revision}"
     return Moment(text, words.moment(step.at), MARKS.get(step.move, ""), step.text, url)
-
-
-# What who asked can do
-
-
-class OwnRequestView(ChangeView):
-    """What somebody does with a request of their own, on its page."""
-
-    object: VisibleRequest
-    form_name: ClassVar[str]
-
-    def get_object(self) -> VisibleRequest:
-        seen = seen_by(self.request, self.kwargs["id"])
-        if not seen.mine:
-            raise Http404
-        return seen
-
-    def form_refused(self, form: Any, problem: Exception) -> HttpResponse:
-        self.object = self.get_object()  # as it stands now
-        self.notes.append(self.note_of(form, problem))
-        return self.show(form, 409 if isinstance(problem, Conflict) else 422)
-
-    def may_undo(self) -> bool:
-        return False
-
-    def get_success_url(self) -> str:
-        return reverse("console:request", args=[self.object.request.pk])
-
-    def show(self, form: Any, status: int = 200) -> HttpResponse:
-        return shown(self.request, self.object, self.notes, status=status, **{self.form_name: form})
-
-
-class WithdrawView(OwnRequestView):
-    """Take it back."""
-
-    form_class = WithdrawForm
-    form_name = "withdraw"
-    not_saved = gettext_lazy("Not taken back.")
-
-    def save(self, form: WithdrawForm, actor: Actor) -> None:
-        submission.withdraw(self.object.request.pk, by=actor, reason=form.cleaned_data["reason"])
-
-    def note_of(self, form: WithdrawForm, problem: Exception) -> Note:
-        return Note("bad", self.not_saved, str(problem))
-
-    def success_message(self, form: WithdrawForm) -> str:
-        return _("Request %(pk)s is taken back") % {"pk": self.object.request.pk}
-
-
-class AnswerView(OwnRequestView):
-    """Answer what was asked back."""
-
-    form_class = AnswerForm
-    form_name = "answer"
-    not_saved = gettext_lazy("Not sent.")
-
-    def save(self, form: AnswerForm, actor: Actor) -> None:
-        submission.answer(self.object.request.pk, form.cleaned_data["answer"], by=actor)
-
-    def note_of(self, form: AnswerForm, problem: Exception) -> Note:
-        return Note("bad", self.not_saved, _("%(problem)s What you wrote is kept.") % {"problem": problem})
-
-    def success_message(self, form: AnswerForm) -> str:
-        return _("Your answer is sent; it waits for a decision again")

@@ -17,6 +17,7 @@ from policies.models import AccessRequest, RequestPart, RequestWant
 from policies.models.requests import GRANTED, WAITING
 from policies.requests import durations
 from policies.requests.needs import HOLD
+from policies.requests.plan_approvals import APPLY
 
 KINDS = {
     "asked": "behind",
@@ -32,6 +33,7 @@ VERBS = {
     "use": pgettext_lazy("to do", "use"),
     "grant": pgettext_lazy("to do", "give access to"),
     HOLD: pgettext_lazy("to do", "hold role"),
+    APPLY: pgettext_lazy("to do", "apply a policy file to"),
 }
 NAMED = 3
 """More objects than this are counted."""
@@ -142,6 +144,8 @@ class RequestRow:
 
 def wanted(request: AccessRequest) -> str:
     """read orders for 30 days; read orders for group analysts until Fri 27 Nov, 18:00"""
+    if any(want.action == APPLY for want in request.wants.all()):
+        return wants_words(list(request.wants.all()))
     return gettext("%(wants)s%(whom)s %(lasts)s") % {
         "wants": wants_words(list(request.wants.all())),
         "whom": for_words(request),

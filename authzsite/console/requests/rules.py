@@ -76,6 +76,10 @@ class RuleNumberField(RuleField, WholeNumberField):
         return COUNTED[self.unit](value) if value else _("no limit")
 
 
+INHERITED = tuple(name for name in NAMES if name != "plan_approval")
+"""What an object may say for itself; the rest is said of a realm as a whole."""
+
+
 class RulesForm(ConsoleForm):
     """What is said here; `inherited` is what is said above."""
 
@@ -99,22 +103,36 @@ class RulesForm(ConsoleForm):
     longest_days = RuleNumberField(
         gettext_lazy("Access lasts at most"), "days", gettext_lazy("0: as long as anybody likes.")
     )
+    plan_approval = forms.ChoiceField(
+        label=gettext_lazy("Plans of policy files need the approval of another person"),
+        required=False,
+        choices=(
+            ("", gettext_lazy("never")),
+            ("removals", gettext_lazy("when a plan removes or changes something")),
+            ("always", gettext_lazy("always")),
+        ),
+        help_text=gettext_lazy("Of somebody who may grant in the whole realm, or has the duty to approve."),
+        widget=forms.Select(attrs={"class": "input"}),
+    )
     no_ticket = forms.BooleanField(required=False)
 
-    def __init__(self, data: Any = None, *, inherited: Rules, **kwargs: Any) -> None:
+    def __init__(self, data: Any = None, *, inherited: Rules, of_realm: bool, **kwargs: Any) -> None:
         super().__init__(data, **kwargs)
-        for name in NAMES:
+        if not of_realm:
+            del self.fields["plan_approval"]
+        for name in INHERITED:
             field = self.fields[name]
             field.inherit(field.words(getattr(inherited, name)))
 
     @property
     def rule_fields(self) -> list[Any]:
-        return [self[name] for name in NAMES]
+        return [self[name] for name in NAMES if name in self.fields]
 
     @property
     def rule(self) -> dict[str, Any]:
         """The values as they are set; `no_ticket` says that none is needed here whatever the parent says."""
-        values = {name: self.cleaned_data[name] for name in NAMES}
+        values = {name: self.cleaned_data[name] for name in INHERITED}
+        values["plan_approval"] = self.cleaned_data.get("plan_approval") or None
         if not values["ticket"] and not self.cleaned_data["no_ticket"]:
             values["ticket"] = None
         return values
@@ -138,12 +156,13 @@ class RequestRulesView(ObjectChangeView):
         return rules.rules_along(self.above) if self.above else Rules()
 
     def get_form_arguments(self) -> dict[str, Any]:
+        given = {"inherited": self.inherited, "of_realm": not self.above}
         if self.request.method == "POST":
-            return {"inherited": self.inherited}
+            return given
         row = rules.own(self.object.node)
         initial = {name: getattr(row, name, None) for name in NAMES}
         return {
-            "inherited": self.inherited,
+            **given,
             "initial": {**initial, "no_ticket": initial["ticket"] == ""},
         }
 

@@ -25,18 +25,27 @@ from policies import events
 from policies.authority import Actor
 from policies.data_views.visibility import governed
 from policies.errors import Conflict, PolicyError
-from policies.models import Change
+from policies.models import AccessRequest, Change
 from policies.policy_files import document
+from policies.policy_files.applying import apply_or_ask, needs_approval
 from policies.policy_files.effects import MOST
-from policies.policy_files.plan import Plan, Step, apply
+from policies.policy_files.plan import Plan, Step
 from policies.policy_files.statements import of_realm
 from policies.record import access_log
+from policies.requests import rules
 
 LONGEST = 1_000_000
 """Longer files are planned by the command, which needs no page to hold them."""
 SHOWN = 40
 """So many steps of each kind are written out; of the rest the page says how many there are."""
 NOTHING_YET = gettext_lazy("Choose a file or paste its text, and the preview shows what it changes.")
+
+
+APPROVED = {
+    "never": "",
+    "removals": gettext_lazy("Another person approves a plan that removes or changes something."),
+    "always": gettext_lazy("Another person approves each plan."),
+}
 
 
 class PolicyFileForm(ConsoleForm):
@@ -78,6 +87,7 @@ class PolicyFileView(RealmChangeView):
     looks_first = True
     not_saved = "Nothing was applied."
     planned: Plan | None = None
+    waits: AccessRequest | None = None
 
     def refusal(self) -> HttpResponse | None:
         if may_see_all(self.object):
@@ -123,7 +133,8 @@ class PolicyFileView(RealmChangeView):
 
     def save(self, form: PolicyFileForm, actor: Actor) -> None:
         reason, seen = form.cleaned_data["reason"], form.cleaned_data["plan"]
-        apply(self.object.root, document.read(form.cleaned_data["file"]), seen=seen, by=actor, reason=reason)
+        file = document.read(form.cleaned_data["file"])
+        self.waits = apply_or_ask(self.object.root, file, seen=seen, by=actor, reason=reason).waits
 
     def note_of(self, form: PolicyFileForm, problem: Exception) -> Note:
         form.look_again = isinstance(problem, Conflict)
@@ -131,18 +142,29 @@ class PolicyFileView(RealmChangeView):
 
     def success_message(self, form: PolicyFileForm) -> str:
         name = self.object.root.name
+        if self.waits is not None:
+            return _("The plan waits for approval: request %(number)s") % {"number": self.waits.pk}
         if self.revision is None:
             return _("Nothing changed: %(name)s is as the file says") % {"name": name}
         return _("The policy file is applied to %(name)s") % {"name": name}
+
+    def get_success_url(self) -> str:
+        return reverse("console:request", args=[self.waits.pk]) if self.waits is not None else self.back()
 
     def heading(self, form: PolicyFileForm) -> str:
         return _("Policy file of %(name)s") % {"name": self.object.root.name}
 
     def lead(self) -> str:
-        return _("A file removes only what it says that it owns.")
+        return " ".join((_("A file removes only what it says that it owns."), str(APPROVED[self.needed])))
+
+    @property
+    def needed(self) -> str:
+        return rules.rules_along([self.object.root]).plan_approval
 
     def button(self, form: PolicyFileForm) -> str:
         many = len(self.planned.steps) if self.planned is not None else 0
+        if self.planned is not None and needs_approval(self.planned):
+            return _("Ask for approval of %(steps)s") % {"steps": words.count(many, "step")}
         return _("Apply %(steps)s") % {"steps": words.count(many, "step")} if many else _("Apply the file")
 
     def page_context(self, form: PolicyFileForm) -> dict[str, Any]:

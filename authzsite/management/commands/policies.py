@@ -10,8 +10,9 @@ from django.core.management.base import CommandParser
 
 from authzsite.management.base import OperatorCommand, realm_root
 from policies.policy_files import document, imports
+from policies.policy_files.applying import apply
 from policies.policy_files.effects import Effects
-from policies.policy_files.plan import Plan, apply
+from policies.policy_files.plan import Plan
 from policies.policy_files.statements import of_realm
 
 

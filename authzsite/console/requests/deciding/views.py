@@ -18,6 +18,7 @@ from authzsite.console.kit.replay import section
 from authzsite.console.requests import rows as requests_rows
 from authzsite.console.requests.deciding import considerations
 from authzsite.console.requests.deciding.form import DecisionForm
+from authzsite.console.requests.plan_section import section_of
 from authzsite.console.requests.request import decisions, facts, seen_by, shown
 from policies.authority import Actor
 from policies.errors import Conflict, NotFound, Refused
@@ -110,6 +111,8 @@ class DecideView(ChangeView):
 
     def heading(self, form: DecisionForm) -> str:
         row, wants = self.object.request, requests_rows.wants_words(self.object.wants)
+        if self.object.planned is not None:
+            return _("%(label)s asks to %(wants)s") % {"label": row.asker.label, "wants": wants}
         lasts = requests_rows.lasts_words(row)
         return _("%(label)s asks to %(wants)s%(row)s %(lasts)s") % {
             "label": row.asker.label,
@@ -134,6 +137,7 @@ class DecideView(ChangeView):
             "facts": facts(self.object),
             "weighed": self.weighed,
             "replay": section(self.asker, self.considered.proposed),
+            "planned": section_of(self.object),
             "others": [decision for decision in decisions(self.object) if not decision.mine],
             **form.drawn(self.weighed.roles),
             **_next(self.object),

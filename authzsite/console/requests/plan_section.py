@@ -1,0 +1,107 @@
+"""What the plan of a request would do, for viewers who may see all access in its realm; with its replay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from django.utils import timezone
+from django.utils.translation import gettext as _
+
+from authzsite.console.kit.display import words
+from authzsite.console.kit.display.parts import Count, Diff, DiffLine, Note, Tally
+from authzsite.console.kit.replay import Proposal, ReplaySection, section
+from authzsite.console.settings.policy_file import SHOWN
+from catalog.nodes import node as node_of
+from policies.data_views.visibility import governed
+from policies.errors import PolicyError
+from policies.models import PlannedFile
+from policies.models.requests import GRANTED
+from policies.policy_files import document
+from policies.policy_files.effects import MOST
+from policies.policy_files.plan import ADD, CHANGE, REMOVE, Plan
+from policies.requests.plan_approvals import last_change_of_access
+from policies.requests.visibility import VisibleRequest
+
+
+@dataclass(frozen=True)
+class PlanSection:
+    """`diff` and `replay` are None for viewers who may not see all access in the realm.
+
+    `current`: nothing changed since the plan was worked out, so it can be approved and applied.
+    """
+
+    note: Note
+    tally: Tally
+    diff: Diff | None
+    replay: ReplaySection | None
+    current: bool
+    may_apply: bool
+
+
+def section_of(seen: VisibleRequest) -> PlanSection | None:
+    """What a request's page says of its plan; None for requests of other kinds."""
+    planned = seen.planned
+    if planned is None or seen.request.realm is None:
+        return None
+    current = planned.revision == last_change_of_access(seen.request.realm.pk)
+    used = seen.wants[0].revision
+    open_or_approved = seen.request.open or seen.request.state in GRANTED
+    live = current and used is None and open_or_approved and timezone.now() < seen.request.lapses_at
+    shown = _may_see(seen)
+    return PlanSection(
+        _note(seen, used, live),
+        _tally(planned),
+        Diff(tuple(_lines(planned))) if shown else None,
+        section(seen.viewer, _proposals(planned)) if shown and live else None,
+        live,
+        live and seen.mine and seen.request.state in GRANTED,
+    )
+
+
+def _may_see(seen: VisibleRequest) -> bool:
+    root = node_of(seen.request.lineage[0]) if seen.request.lineage else None
+    return root is not None and root.id in (governed(seen.viewer, root) or ())
+
+
+def _note(seen: VisibleRequest, used: int | None, live: bool) -> Note:
+    if used is not None:
+        return Note("", _("Applied."), _("It is revision %(number)s.") % {"number": words.number(used)})
+    if not live:
+        text = _("The realm changed since it was planned, or its time is over. Its author plans again.")
+        return Note("warn", _("This plan can no longer be applied."), text)
+    if seen.request.state in GRANTED:
+        return Note("", _("Approved, not applied yet."), _("Its author applies it."))
+    return Note("", _("Nothing is changed yet."), _("Once approved, its author applies this very plan."))
+
+
+def _tally(planned: PlannedFile) -> Tally:
+    named = ((REMOVE, _("to remove"), "lose"), (CHANGE, _("to change"), "change"), (ADD, _("to add"), "gain"))
+    many = (
+        (sum(action == word for action, _text in planned.steps), label, kind) for word, label, kind in named
+    )
+    return Tally(tuple(Count(words.number(number), label, kind) for number, label, kind in many if number))
+
+
+def _lines(planned: PlannedFile) -> Iterator[DiffLine]:
+    for action, kind, subject in (
+        (REMOVE, "lose", _("Removed")),
+        (CHANGE, "change", _("Changed")),
+        (ADD, "gain", _("Added")),
+    ):
+        steps = [text for word, text in planned.steps if word == action]
+        yield from (DiffLine(kind, subject, text) for text in steps[:SHOWN])
+        if len(steps) > SHOWN:
+            yield DiffLine(kind, words.number(len(steps) - SHOWN), _("more steps of this kind"))
+
+
+def _proposals(planned: PlannedFile) -> Iterable[Proposal]:
+    """The changes of the very plan; none where they cannot be worked out on a page."""
+    root = node_of(planned.request.lineage[0])
+    try:
+        plan = Plan(root, document.read(planned.file)) if root is not None else None
+    except PolicyError:
+        return
+    changes = plan.proposed() if plan is not None and plan.digest == planned.plan else []
+    if plan is not None and len(changes) <= MOST:
+        yield plan.root, changes

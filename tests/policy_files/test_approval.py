@@ -1,0 +1,294 @@
+"""A plan that another person has to approve: asked for once, decided by somebody else, applied once."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+
+import pytest
+from django.utils import timezone
+
+from accounts import people
+from accounts.models import Principal, User
+from catalog.nodes import Node
+from policies.authority import OPERATOR, Actor
+from policies.errors import Conflict, Invalid, NotFound, PolicyError, Refused
+from policies.models import AccessRequest, Assignment, Change, Event, PlannedFile, RequestRule
+from policies.policy_files import document
+from policies.policy_files.applying import NeedsApproval, Outcome, apply, apply_or_ask
+from policies.policy_files.plan import Plan
+from policies.requests import decisions, plan_approvals, rules, submission, visibility
+from policies.services import accounts, duties, roles
+from tests.factories import AUTHORITY, BY, a_role, a_shop, acting, admit, the
+from tests.kept import kept
+from tests.simulation.databases import contents
+
+PEOPLE = ("marek", "gil", "hana", "ana", "bo")
+READER = """
+format: 1
+realm: demo
+owns: [role:reader]
+roles:
+  reader:
+    holders: [user:bo]
+    allows:
+      catalog:shop: [USE_CATALOG]
+"""
+ADDS = READER.replace("owns: [role:reader]\n", "")
+WHY = "merge 17 by marek"
+
+
+def a_gated_world() -> Node:
+    """Marek owns demo; gil may grant in all of it, hana approves requests there, both not its owner.
+
+    Ana holds role reader.  Service ci may grant too; marek answers for it.  Every plan that removes or
+    changes something needs approval.
+    """
+    root = a_shop()
+    for name in PEOPLE:
+        people.make_account(name)
+    admit(root, *PEOPLE, "service:ci")
+    a_role(root, "reader", "allow USE_CATALOG on catalog shop", held_by=("ana",))
+    a_role(
+        root,
+        "granting",
+        "allow MANAGE_GRANTS on metalake",
+        held_by=("gil", "service:ci"),
+    )
+    duties.give(root, "approve_requests", named("hana"), by=BY, authority=AUTHORITY)
+    accounts.set_keeper(named("ci", "service"), named("marek"), by=BY, authority=AUTHORITY)
+    rules.set_rule(root, by=acting("marek"), plan_approval="removals")
+    return root
+
+
+world = kept(a_gated_world)
+
+
+def named(name: str, kind: str = "user") -> Principal:
+    return people.ensure(kind, name)
+
+
+def submit(root: Node, text: str = READER, *, by: Actor | str = "marek", reason: str = WHY) -> Outcome:
+    file = document.read(text)
+    actor = acting(by) if isinstance(by, str) else by
+    return apply_or_ask(root, file, seen=Plan(root, file).digest, by=actor, reason=reason)
+
+
+def waiting(root: Node, text: str = READER, **more: object) -> AccessRequest:
+    request = submit(root, text, **more).waits  # type: ignore[arg-type]
+    assert request is not None
+    return request
+
+
+def holders(name: str = "reader") -> set[str]:
+    rows = Assignment.objects.open().filter(role=the("role", name).id)
+    return {row.holder.name for row in rows.select_related("holder")}
+
+
+def give_to_hana() -> None:
+    """Something that changes access in the realm, and that no file knows of."""
+    roles.assign(the("role", "granting"), named("hana"), by=BY, authority=AUTHORITY)
+
+
+def test_a_plan_that_removes_waits_and_changes_nothing_until_it_is_approved_and_applied(world: Node) -> None:
+    request = waiting(world)
+    assert (holders(), request.state) == ({"ana"}, "asked")
+    assert [step[1] for step in PlannedFile.objects.get(request=request).steps] == [
+        "user:bo holds role reader",
+        "user:ana holds role reader",
+    ]
+    decisions.approve(request.pk, by=acting("gil"), note="as agreed")
+    assert holders() == {"ana"}
+    outcome = submit(world)
+    assert (holders(), outcome.waits) == ({"bo"}, None)
+    last = Change.objects.order_by("-revision").first()
+    assert last is not None and (last.kind, last.reason) == ("policy.applied", WHY)
+    kinds = Event.objects.filter(change=last).values_list("kind", flat=True)
+    assert {"policy.applied", "request.applied", "role.assigned"} <= set(kinds)
+    [want] = request.wants.all()
+    assert want.revision == last.revision
+    assert request.parts.get().seal is None
+
+
+@pytest.mark.parametrize(
+    ("needed", "text", "waits"),
+    [
+        ("never", READER, False),
+        ("never", ADDS, False),
+        ("removals", READER, True),
+        ("removals", ADDS, False),
+        ("always", READER, True),
+        ("always", ADDS, True),
+    ],
+)
+def test_the_realm_says_which_plans_wait(world: Node, needed: str, text: str, waits: bool) -> None:
+    rules.set_rule(world, by=acting("marek"), plan_approval=needed)
+    assert (submit(world, text).waits is not None) == waits
+    assert ("bo" in holders()) == (not waits)
+
+
+def test_a_realm_that_says_nothing_waits_for_nobody(world: Node) -> None:
+    rules.set_rule(world, by=acting("marek"))
+    assert submit(world).waits is None
+
+
+@pytest.mark.parametrize("by", ["hana", "gil"])
+def test_who_may_grant_or_has_the_duty_approves(world: Node, by: str) -> None:
+    request = waiting(world)
+    assert request in visibility.waiting_for(named(by))
+    decisions.approve(request.pk, by=acting(by))
+    assert submit(world).waits is None
+
+
+@pytest.mark.parametrize(
+    ("by", "error"),
+    [("marek", Refused), ("ana", NotFound), ("bo", NotFound)],
+)
+def test_the_author_and_strangers_do_not_approve(world: Node, by: str, error: type[PolicyError]) -> None:
+    request = waiting(world)
+    with pytest.raises(error):
+        decisions.approve(request.pk, by=acting(by))
+    assert (request.parts.get().state, holders()) == ("asked", {"ana"})
+
+
+def test_who_answers_for_the_service_that_applies_does_not_approve(world: Node) -> None:
+    ci = Actor(named("ci", "service"), "api")
+    request = waiting(world, by=ci)
+    with pytest.raises(Refused):
+        decisions.approve(request.pk, by=acting("marek"))
+    decisions.approve(request.pk, by=acting("hana"))
+    with pytest.raises(Refused):
+        decisions.approve(waiting(world, by="gil").pk, by=ci)
+    assert submit(world, by=ci).waits is None
+    assert holders() == {"bo"}
+
+
+def test_an_approval_counts_for_its_author_alone(world: Node) -> None:
+    decisions.approve(waiting(world).pk, by=acting("hana"))
+    assert submit(world, by="gil").waits is not None
+    assert holders() == {"ana"}
+
+
+def test_the_same_plan_asks_once_and_is_applied_once(world: Node) -> None:
+    request = waiting(world)
+    assert waiting(world) == request
+    decisions.approve(request.pk, by=acting("gil"))
+    file = document.read(READER)
+    seen = Plan(world, file).digest
+    apply(world, file, seen=seen, by=acting("marek"))
+    roles.assign(the("role", "reader"), named("ana"), by=BY, authority=AUTHORITY)
+    with pytest.raises(Conflict, match="Plan again"):
+        apply(world, file, seen=seen, by=acting("marek"))
+    with pytest.raises(NeedsApproval):
+        apply(world, file, seen=Plan(world, file).digest, by=acting("marek"))
+
+
+def test_when_the_world_moved_nobody_approves_and_nothing_is_applied(world: Node) -> None:
+    request, seen = waiting(world), Plan(world, document.read(READER)).digest
+    decisions.approve(request.pk, by=acting("gil"))
+    give_to_hana()
+    with pytest.raises(Conflict, match="Plan again"):
+        apply(world, document.read(READER), seen=seen, by=acting("marek"))
+    newer = waiting(world)
+    give_to_bo = the("role", "granting")
+    roles.assign(give_to_bo, named("bo"), by=BY, authority=AUTHORITY)
+    with pytest.raises(Conflict, match="can no longer be applied"):
+        decisions.approve(newer.pk, by=acting("gil"))
+    decisions.refuse(newer.pk, "plan it again", by=acting("gil"))
+    assert holders() == {"ana"}
+
+
+def test_requests_for_access_that_give_nothing_leave_an_approval_standing(world: Node) -> None:
+    decisions.approve(waiting(world).pk, by=acting("gil"))
+    wish = submission.Asking(
+        (submission.WantedAction("table", "demo/shop.sales.orders", "read"),), named("ana"), WHY
+    )
+    submission.ask(wish, by=acting("ana"))
+    assert submit(world).waits is None
+
+
+def test_a_file_edited_after_its_approval_is_another_plan(world: Node) -> None:
+    decisions.approve(waiting(world).pk, by=acting("gil"))
+    edited = READER.replace("user:bo", "user:hana")
+    assert submit(world, edited).waits is not None
+    assert holders() == {"ana"}
+
+
+def test_a_newer_plan_takes_the_place_of_one_that_can_no_longer_be_applied(world: Node) -> None:
+    other = waiting(world, READER.replace("user:bo", "user:hana"))
+    older = waiting(world)
+    give_to_hana()
+    waiting(world)
+    states = AccessRequest.objects.order_by("pk").values_list("state", flat=True)
+    assert list(states) == ["withdrawn", "withdrawn", "asked"]
+    assert {other.pk, older.pk} < set(AccessRequest.objects.values_list("pk", flat=True))
+
+
+def test_what_was_refused_is_refused_to_its_author_with_the_reason(world: Node) -> None:
+    decisions.refuse(waiting(world).pk, "ana still needs it", by=acting("gil"))
+    with pytest.raises(Refused, match=r"refused this plan: ana still needs it"):
+        submit(world)
+    assert holders() == {"ana"}
+
+
+def disabled() -> None:
+    """Without a change, so that the plan is the same and only its approval is gone."""
+    User.objects.filter(principal=named("gil")).update(is_active=False)
+
+
+def without_right() -> None:
+    roles.unassign(the("role", "granting"), named("gil"), by=BY, authority=AUTHORITY)
+
+
+def unsealed() -> None:
+    PlannedFile.objects.update(plan=PlannedFile.objects.get().plan[::-1])
+    PlannedFile.objects.update(plan=PlannedFile.objects.get().plan[::-1], revision=1)
+
+
+def lapsed() -> None:
+    AccessRequest.objects.update(lapses_at=timezone.now() - timedelta(hours=1))
+
+
+@pytest.mark.parametrize("happens", [disabled, without_right, unsealed, lapsed])
+def test_an_approval_that_counts_no_more_lets_nothing_through(world: Node, happens) -> None:
+    decisions.approve(waiting(world).pk, by=acting("gil"))
+    happens()
+    again = waiting(world)
+    assert (again.state, holders()) == ("asked", {"ana"})
+
+
+@pytest.mark.parametrize(
+    "given",
+    [{"lasts": "P1D"}, {"until": timezone.now() + timedelta(days=1)}, {"give": {0: ["MANAGE_GRANTS"]}}],
+)
+def test_a_plan_is_approved_whole_or_not(world: Node, given) -> None:
+    with pytest.raises(Invalid):
+        decisions.approve(waiting(world).pk, by=acting("gil"), **given)
+
+
+def test_nobody_asks_for_what_they_could_not_carry_out(world: Node) -> None:
+    before = contents()
+    with pytest.raises(Refused):
+        submit(world, by="ana")
+    with pytest.raises(Refused, match="Another person"):
+        submit(world, by=OPERATOR)
+    with pytest.raises(Invalid, match="Say why"):
+        submit(world, reason="")
+    assert contents() == before
+
+
+def test_only_a_realm_says_which_plans_need_approval(world: Node) -> None:
+    with pytest.raises(Invalid, match="as a whole"):
+        rules.set_rule(the("schema", "shop.sales"), by=acting("marek"), plan_approval="always")
+    with pytest.raises(Invalid, match="never, removals, always"):
+        rules.set_rule(world, by=acting("marek"), plan_approval="sometimes")
+    with pytest.raises(Refused):
+        rules.set_rule(world, by=acting("ana"), plan_approval="never")
+    assert RequestRule.objects.get(securable=world.id).plan_approval == "removals"
+
+
+def test_a_change_by_hand_moves_the_state_of_access_and_a_request_does_not(world: Node) -> None:
+    before = plan_approvals.last_change_of_access(world.realm_id)
+    waiting(world)
+    assert plan_approvals.last_change_of_access(world.realm_id) == before
+    give_to_hana()
+    assert plan_approvals.last_change_of_access(world.realm_id) > before
