@@ -41,10 +41,10 @@ class DeletedFacts:
         counted = _deletions()
         if counted == self._counted:
             return 0
-        found = [fact for model in unsealed.fact_models() for fact in _missing(model)]
-        unsealed.keep_gone(found, touches.realms_by_fact(found))
+        missing = [fact for model in unsealed.fact_models() for fact in _missing(model)]
+        unsealed.keep_gone(missing, touches.realms_by_fact(missing))
         self._counted = counted
-        return len(found)
+        return len(missing)
 
 
 deleted_facts = DeletedFacts()

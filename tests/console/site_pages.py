@@ -306,6 +306,7 @@ ROOMS_OUT_THERE = (
     ("Sync, adopt", "marek", "/sync/findings/{foreign}/adopt"),
     ("Sync, accept", "olivia", "/sync/findings/{foreign}/accept"),
     ("Sync, revoke", "olivia", "/sync/findings/{foreign}/revoke"),
+    ("Sync, several foreign grants", "marek", "/sync/findings/together/adopt?on={foreign}"),
     ("Schema, mirrored", "olivia", "/objects/{lake_sales}"),
     ("Object, mirrored", "olivia", "/objects/{lake_orders}"),
     ("Object, sync", "olivia", "/objects/{lake_orders}/sync"),

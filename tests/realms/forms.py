@@ -250,6 +250,7 @@ FORMS_OUT_THERE = (
     Form("Sync, accept", WHY, others=ABOVE),
     Form("Sync, revoke", WHY, others=ABOVE),
     Form("Sync, adopt", WHY),
+    Form("Sync, several foreign grants", WHY),
 )
 """The same of a catalog with a database behind it, as `mirrored` makes it."""
 FORM_OF_WHAT_WAITS = Form("Sync of a catalog", WHY, page="/sync/{backend}/agree", by=SITE_ADMIN)
