@@ -59,6 +59,7 @@ PAGES = (
     Page("substitutes", "/profile/away", DOOR, 200, 200, 200, 200, 200, 200, 200, 200),
     Page("substitutes", "/profile/away", KEPT, 200, 200, 200, 200, 200, 200, 200, 200, "post"),
     Page("substitute_end", "/profile/away/end", KEPT, 404, 404, 404, 404, 404, 404, 404, 404, "post"),
+    Page("request_apply", f"{ONE}/apply", KEPT, 404, 404, 404, 404, 404, 404, 404, 404, "post"),
     Page("request_withdraw", f"{ONE}/withdraw", KEPT, 404, 404, 302, 404, 404, 404, 404, 404, "post"),
 )
 VISITORS = {

@@ -544,4 +544,4 @@ def test_what_is_looked_up_does_not_grow_with_the_registrations(
         with CaptureQueriesContext(connection) as queries:
             assert data_notifications.start_jobs(happened, lasting=timedelta(hours=1)) == number + 1
         asked.append(len(queries))
-    assert asked[0] == asked[1] == asked[2] == 8
+    assert asked[0] == asked[1] == asked[2] == 7

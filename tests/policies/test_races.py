@@ -99,7 +99,8 @@ def _fresh(name: str, root: Node) -> object:
 
 def _told(name: str, root: Node) -> object:
     slice_ = slices.current(people.ensure("user", name), root)
-    return slice_.bits, slice_.member, slice_.mode, slice_.rules, slice_.selves
+    # rows come in the order that the database finds them in
+    return slice_.bits, slice_.member, slice_.mode, sorted(slice_.rules, key=str), slice_.selves
 
 
 NAMES = ("olivia", "ana", "mia", "carl")

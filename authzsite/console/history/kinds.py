@@ -34,7 +34,14 @@ KINDS: tuple[tuple[str, StrOrPromise, tuple[str, ...]], ...] = (
         (
             *("request.asked", "request.asked_back", "request.answered", "request.approved"),
             *("request.approved_less", "request.refused", "request.withdrawn", "request.lapsed"),
-            *("request.escalated", "request.given", "request.reopened", "request.proved", "request.stuck"),
+            *(
+                "request.escalated",
+                "request.given",
+                "request.applied",
+                "request.reopened",
+                "request.proved",
+                "request.stuck",
+            ),
             *("request.rule", "substitute.named", "substitute.ended"),
         ),
     ),
