@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -29,6 +29,8 @@ SHOWN, INSIDE, MEMBERS = 50, 12, 100
 READY = 10
 """So many groups of a page have their people ready to unfold; the others unfold on a page of their own."""
 SOON = timedelta(days=14)
+HOWS = ("direct", "group", "soon", "denied", "later", "foreign")
+"""The filters; of what begins later and of foreigners the table has lines of their own."""
 
 
 @dataclass(frozen=True)
@@ -146,19 +148,13 @@ class AccessTable:
         return [pair for pair in self.map.coming() if not self.asked.text or self._matches(pair[0])]
 
     def _fits(self, row: Access, how: str) -> bool:
-        group = row.principal.kind == Principal.Kind.GROUP
-        end = ends_of(row)
-        ends_soon = end is not None and end < (timezone.now() + SOON).timestamp()
-        fits = {
-            "": True,
-            "direct": any(path.direct for path in row.paths),
-            "group": group,
-            "denied": row.denied,
-            "soon": ends_soon,
-            "later": False,
-            "foreign": False,
-        }
-        return fits.get(how, True)
+        return how not in HOWS or how in self._hows[row.principal.pk]
+
+    @cached_property
+    def _hows(self) -> dict[int, set[str]]:
+        """By which of the filters each row is shown."""
+        soon = (timezone.now() + SOON).timestamp()
+        return {row.principal.pk: set(_hows_of(row, soon)) for row in self.all}
 
     def _named(self, row: Access) -> bool:
         return self._matches(row.principal) or any(map(self._matches, self.map.in_group(row.principal)))
@@ -423,6 +419,18 @@ def owner_words(who_has: AccessTable, depth: int) -> str:
                 else gettext("its owner, group %(label)s") % {"label": row.principal.label}
             )
     return gettext("the owner of what is above it")
+
+
+def _hows_of(row: Access, soon: float) -> Iterator[str]:
+    if any(path.direct for path in row.paths):
+        yield "direct"
+    if row.principal.kind == Principal.Kind.GROUP:
+        yield "group"
+    if row.denied:
+        yield "denied"
+    end = ends_of(row)
+    if end is not None and end < soon:
+        yield "soon"
 
 
 def ends_of(access: Access) -> float | None:

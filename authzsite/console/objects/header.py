@@ -40,7 +40,7 @@ from catalog.nodes import Node
 from lakewarden.law import dialects
 from lakewarden.law.facts import OWNER
 from policies.analytics.uses import last_use
-from policies.decisions.lookups.access import Access
+from policies.decisions.lookups.access import Access, Path
 from policies.decisions.lookups.visible_objects import count_admitted, owners_along
 from policies.emergency import access as emergency_access
 from policies.record import history
@@ -278,24 +278,15 @@ class ObjectHeader:
         return Station(name, terms.kind_of(level.type).lower(), url, gives or _("gives nothing"), bool(gives))
 
     def _gives(self, depth: int, *, direct: bool) -> str:
-        owners = self._people(row for row in self.who_has.all if self._at(row, depth, owner=True))
-        holders = [row for row in self.who_has.all if self._at(row, depth, owner=False)]
-        rules = {
-            path.rule.fact for row in holders for path in row.paths if path.depth == depth and not path.owner
-        }
+        gifts = self._gifts.get(depth, [])
+        holders = {row.principal.pk for row, path in gifts if not path.owner}
+        owners = self._people(row.principal.pk for row, path in gifts if path.owner)
+        rights = [path for _, path in gifts if not path.owner]
         parts = []
         if holders:
-            by = (
-                _("directly")
-                if direct
-                and all(
-                    path.direct
-                    for row in holders
-                    for path in row.paths
-                    if path.depth == depth and not path.owner
-                )
-                else _("by %(rules)s") % {"rules": words.count(len(rules), "rule")}
-            )
+            rules = words.count(len({path.rule.fact for path in rights}), "rule")
+            alone = direct and all(path.direct for path in rights)
+            by = _("directly") if alone else _("by %(rules)s") % {"rules": rules}
             parts.append(f"{words.count(self._people(holders), 'person', 'people')} {by}")
         if owners:
             parts.append(
@@ -305,14 +296,19 @@ class ObjectHeader:
             )
         return ", ".join(parts)
 
-    def _at(self, row: Access, depth: int, *, owner: bool) -> bool:
-        return any(path.depth == depth and path.owner == owner and not path.denies for path in row.paths)
+    @cached_property
+    def _gifts(self) -> dict[int, list[tuple[Access, Path]]]:
+        """Every path that gives something, by the level on which it does."""
+        gifts: dict[int, list[tuple[Access, Path]]] = {}
+        for row in self.who_has.all:
+            for path in row.paths:
+                if not path.denies:
+                    gifts.setdefault(path.depth, []).append((row, path))
+        return gifts
 
-    def _people(self, rows: Iterable[Access]) -> int:
-        found: set[int] = set()
-        for row in rows:
-            found.update(self.who_has.map.members.get(row.principal.pk, [row.principal.pk]))
-        return len(found)
+    def _people(self, holders: Iterable[int]) -> int:
+        members = self.who_has.map.members
+        return len({person for holder in holders for person in members.get(holder, (holder,))})
 
     def _gives_me(self, key: object) -> str:
         rules = [rule for rule in self.place.slice.rules if rule.object == key and rule.allow]
