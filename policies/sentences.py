@@ -108,6 +108,20 @@ def joined(items: Sequence[Said]) -> Said:
     return reduce(lambda first, second: say(BOTH, first=first, second=second), items)
 
 
+def listed(names: Sequence[str]) -> str:
+    """Ana; Ana and Ben; Ana, Ben and Carl."""
+    if len(names) < 2:
+        return "".join(names)
+    return gettext("%(first)s and %(last)s") % {"first": ", ".join(names[:-1]), "last": names[-1]}
+
+
+def either(names: Sequence[str]) -> str:
+    """Ana; Ana or Ben; Ana, Ben or Carl."""
+    if len(names) < 2:
+        return "".join(names)
+    return gettext("%(first)s or %(last)s") % {"first": ", ".join(names[:-1]), "last": names[-1]}
+
+
 def _data(value: Any) -> Any:
     if isinstance(value, Said | Right | Type | Word):
         return value.as_data()

@@ -42,7 +42,7 @@ from policies.models.emergencies import EMERGENCY
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.requests import parties
-from policies.sentences import say, sentence
+from policies.sentences import either, say, sentence
 from policies.services import grant_holders, personal_roles, realm_of
 from policies.services.roles import catalog_kind, must_be_member
 
@@ -196,7 +196,7 @@ def barred(person: Principal, node: Node, now: datetime, *, inside: bool = True)
         item.principal for item in approvers.of(before, now=now) if _reviews(item.principal, row, before)
     ]
     names = list(dict.fromkeys(item.label for item in found))[:NAMED]
-    who = gettext(" or ").join(names) or gettext("a site admin")
+    who = either(names) or gettext("a site admin")
     name = before.ref.full_name or before.name
     return gettext(
         "You opened %(name)s before, and that waits for its review: %(who)s can close it. Then open it again."

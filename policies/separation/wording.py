@@ -13,6 +13,7 @@ from catalog.models import Realm
 from catalog.queries import root
 from lakewarden.law.facts import OWNER
 from policies.models import Ownership
+from policies.sentences import either, listed
 from policies.separation import visibility
 from policies.separation.rules import Violation
 from policies.separation.sides import Side, SidePath, sides_of
@@ -29,7 +30,7 @@ def side(one: Side, seen: Sight) -> str:
     name = node.ref.full_name or node.name if node else gettext("what was dropped")
     if one.role is not None:
         return gettext("role %(name)s") % {"name": name}
-    rights = gettext(" or ").join(one.privileges)
+    rights = either(one.privileges)
     return gettext("%(right)s on %(name)s") % {"right": rights, "name": name}
 
 
@@ -42,8 +43,8 @@ def way(side_path: SidePath, seen: Sight) -> str:
         "role": gettext("role %(name)s"),
         "pattern": gettext("pattern %(name)s"),
     }
-    stations = gettext(" and ").join(
-        gettext("a role") if item in hidden else worded[item.kind] % {"name": item.name} for item in named
+    stations = listed(
+        [gettext("a role") if item in hidden else worded[item.kind] % {"name": item.name} for item in named]
     )
     through = gettext("through %(stations)s") % {"stations": stations} if named else gettext("directly")
     node = seen.place(side_path.object)

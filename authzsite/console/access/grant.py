@@ -96,13 +96,10 @@ class GrantView(PlannedObjectView):
         names = words.listed([principal.label for principal in form.cleaned_data["who"]], 3)
         if self.revision is None:
             return _("Nothing changed: %(names)s had this already") % {"names": names}
-        rights, window = words.listed(form.rights(), 3), form.cleaned_data["window"]
-        return _("%(names)s: %(rights)s on %(name)s%(said)s") % {
-            "names": names,
-            "rights": rights,
-            "name": form.node.name,
-            "said": window.said(),
-        }
+        values = {"names": names, "rights": words.listed(form.rights(), 3), "name": form.node.name}
+        if window := form.cleaned_data["window"].said():
+            return _("%(names)s: %(rights)s on %(name)s %(window)s") % {**values, "window": window}
+        return _("%(names)s: %(rights)s on %(name)s") % values
 
     def heading(self, form: GrantForm) -> str:
         return _("Grant access to %(name)s") % {"name": form.node.name}

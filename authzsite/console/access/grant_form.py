@@ -135,12 +135,10 @@ class GrantForm(RecipientForm):
 
     def button(self) -> str:
         """Grant read until Friday, on 3 objects"""
-        on = (
-            _(", on %(places)s") % {"places": words.count(len(self.places), "object")}
-            if len(self.places) > 1
-            else ""
-        )
+        places = words.count(len(self.places), "object") if len(self.places) > 1 else ""
         if not self.privileges:
-            return _("Grant access%(on)s") % {"on": on}
-        values = {"rights": words.listed(self.rights(), 3), "window": self["window"].data.words(), "on": on}
-        return _("Grant %(rights)s %(window)s%(on)s") % values
+            return _("Grant access, on %(places)s") % {"places": places} if places else _("Grant access")
+        values = {"rights": words.listed(self.rights(), 3), "window": self["window"].data.words()}
+        if places:
+            return _("Grant %(rights)s %(window)s, on %(places)s") % {**values, "places": places}
+        return _("Grant %(rights)s %(window)s") % values

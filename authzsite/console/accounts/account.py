@@ -174,12 +174,12 @@ class AccountClosing:
     def lines(self) -> Iterable[DiffLine]:
         one = self.account.principal
         name, places = one.label if one else self.account.username, len(sessions.of(self.account))
-        now = (
-            _(" and is signed out in %(places)s") % {"places": words.count(places, "browser")}
+        text = (
+            _("can no longer sign in and is signed out in %(places)s")
             if places
-            else ""
+            else _("can no longer sign in")
         )
-        yield DiffLine("lose", name, _("can no longer sign in%(now)s") % {"now": now})
+        yield DiffLine("lose", name, text % {"places": words.count(places, "browser")})
         if one is not None:
             yield from self._left(name)
 
@@ -228,11 +228,12 @@ class DisableAccountView(AdminChangeView):
 
     def success_message(self, form: ConfirmForm) -> str:
         many = len(self.closing.owned)
-        left = _("; %(many)s wait for another owner") % {"many": words.count(many, "object")} if many else ""
-        return _("Account %(username)s is disabled%(left)s") % {
-            "username": self.object.username,
-            "left": left,
-        }
+        text = (
+            _("Account %(username)s is disabled; %(many)s wait for another owner")
+            if many
+            else _("Account %(username)s is disabled")
+        )
+        return text % {"username": self.object.username, "many": words.count(many, "object")}
 
     def heading(self, form: ConfirmForm) -> str:
         return _("Disable account %(name)s?") % {"name": self.object.username}
@@ -303,9 +304,10 @@ def _bound(account: User, new: Principal) -> Iterable[DiffLine]:
     if one is not None:
         held = Token.objects.filter(principal=one, revoked__isnull=True).count()
         revoked = ngettext(
-            " %(held)s token of %(label)s is revoked.", " %(held)s tokens of %(label)s are revoked.", held
+            "%(held)s token of %(label)s is revoked.", "%(held)s tokens of %(label)s are revoked.", held
         ) % {"held": words.number(held), "label": one.label}
-        signed_out = _("It is signed out everywhere.") + (revoked if held else "")
+        signed_out = _("It is signed out everywhere.")
+        signed_out = f"{signed_out} {revoked}" if held else signed_out
         yield DiffLine("lose", name, _("no longer acts as %(label)s") % {"label": one.label}, signed_out)
     yield DiffLine(
         "gain",

@@ -220,15 +220,11 @@ def _state(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> di
     access = AccessMap(was, now=then.moment, as_of=then.revision, whole=True)
     found, way = reached_by(access), was.lineage
     open_ = leading(place.asker, None, [way[:depth] for depth in range(1, len(way) + 1)])
-    named = (
-        _(" It was called %(full_name)s then.") % {"full_name": was.ref.full_name}
-        if was.ref != node.ref
-        else ""
-    )
-    text = _("%(people)s had access.%(named)s") % {
-        "people": words.count(len(found), "person", "people"),
-        "named": named,
-    }
+    people = words.count(len(found), "person", "people")
+    text = _("%(people)s had access.") % {"people": people}
+    if was.ref != node.ref:
+        names = {"people": people, "full_name": was.ref.full_name}
+        text = _("%(people)s had access. It was called %(full_name)s then.") % names
     return {
         "mode": modes.banner_then(was.realm, mode_at(was.realm_id, then.revision)),
         "rows": [

@@ -42,12 +42,8 @@ class PatternEffects:
         if not self.target.is_pattern:
             return _("It is there.")
         names = [text_of(entity).partition(":")[2] for entity in self.foretold.entities[:NAMED]]
-        more = (
-            _(" and %(number)s more") % {"number": words.number(many - len(names))}
-            if many > len(names)
-            else ""
-        )
-        listed = f"{', '.join(names)}{more}" if more else words.listed(names)
+        more = {"first": ", ".join(names), "more": words.number(many - len(names))}
+        listed = _("%(first)s and %(more)s more") % more if many > len(names) else words.listed(names)
         return _("%(many)s now: %(listed)s. Those made later too.") % {
             "many": words.count(many, self.noun),
             "listed": listed,

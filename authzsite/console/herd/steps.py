@@ -188,9 +188,9 @@ class Steps:
             if row
             else {"operator": _("the site's operator")}.get(event.change.actor, _("somebody"))
         )
-        to = _(" to %(label)s") % {"label": person.label} if person else ""
-        return _("Done by %(actor)s%(to)s, %(at)s.") % {
+        text = _("Done by %(actor)s to %(label)s, %(at)s.") if person else _("Done by %(actor)s, %(at)s.")
+        return text % {
             "actor": actor,
-            "to": to,
+            "label": person.label if person else "",
             "at": words.moment(event.change.at, within=True),
         }

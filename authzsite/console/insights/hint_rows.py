@@ -164,16 +164,11 @@ def about_words(told: HintView) -> str:
 def found_words(told: HintView) -> str:
     """At revision 1,284, 3 h ago; first on Fri 27 Nov."""
     row = told.row
-    first = (
-        ""
-        if row.found == row.seen
-        else _("; first %(moment)s") % {"moment": words.moment(row.found, within=True)}
-    )
-    return _("Revision %(revision)s, %(seen)s%(first)s") % {
-        "revision": words.number(row.revision),
-        "seen": words.ago(row.seen),
-        "first": first,
-    }
+    values = {"revision": words.number(row.revision), "seen": words.ago(row.seen)}
+    if row.found == row.seen:
+        return _("Revision %(revision)s, %(seen)s") % values
+    first = words.moment(row.found, within=True)
+    return _("Revision %(revision)s, %(seen)s; first %(first)s") % {**values, "first": first}
 
 
 def _dismissed(told: HintView) -> str:

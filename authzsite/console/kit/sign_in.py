@@ -12,10 +12,10 @@ from django.utils.safestring import mark_safe
 
 from accounts.entering import any_password
 from authzsite.console.kit import form_resume
-from authzsite.console.kit.display import words
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.page import surroundings
 from authzsite.runtime import single_sign_on
+from policies.sentences import either
 
 
 class SignInForm(forms.Form):
@@ -60,7 +60,7 @@ def sign_in_page(
         "refusal": refusal,
         "providers": providers(),
         "demo": demo,
-        "demo_names": mark_safe(words.either(names)),  # noqa: S308  each is escaped
+        "demo_names": mark_safe(either(names)),  # noqa: S308  each is escaped
         "empty_site": not any_password(),
         "contact": getattr(settings, "LAKEWARDEN_ADMIN_CONTACT", ""),
     }

@@ -149,13 +149,11 @@ class LeaverPlan:
         found = []
         if kind in HANDED:
             takers = [item for item in self.receivers if kind not in PEOPLE or item.kind == "user"]
+            to = [gettext("Hand over to %(label)s") % {"label": taker.label} for taker in takers[:6]]
             if len(takers) < 2:
-                to = gettext(" to %(label)s") % {"label": takers[0].label} if takers else ""
-                found.append((HAND, gettext("Hand over%(to)s") % {"to": to}))
-            found += [
-                (f"{HAND}:{taker}", gettext("Hand over to %(label)s") % {"label": taker.label})
-                for taker in takers[:6]
-            ] * (len(takers) > 1)
+                found.append((HAND, to[0] if to else gettext("Hand over")))
+            else:
+                found += [(f"{HAND}:{taker}", text) for taker, text in zip(takers, to, strict=False)]
         if kind in TAKEN:
             found.append((TAKE, str(TAKES.get(kind, gettext("Remove")))))
         found.append((LEAVE, gettext("Leave")))

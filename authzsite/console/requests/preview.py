@@ -19,6 +19,7 @@ from policies.decisions.approvers import APPROVE, Approver
 from policies.requests import decision_places, role_proposals
 from policies.requests.needs import HOLD, Need
 from policies.requests.submission import Foresight
+from policies.sentences import either
 
 NAMED = 3
 """So many deciders are named; the rest are counted."""
@@ -109,7 +110,7 @@ def _step(need: Need, way: tuple[Node, ...], found: Sequence[Approver], form: Re
         return Step(text, "", _("Nobody can approve it yet; it waits until somebody can"), face, nobody=True)
     first = [item.principal.label for item in found[:NAMED]]
     more = [_("%(number)s more") % {"number": words.number(len(found) - NAMED)}] if len(found) > NAMED else []
-    return Step(text, _ground(found[0]), words.either([*first, *more]), face)
+    return Step(text, _ground(found[0]), either([*first, *more]), face)
 
 
 def _ground(approver: Approver) -> str:

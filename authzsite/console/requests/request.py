@@ -37,6 +37,7 @@ from policies.models.requests import GRANTED, WAITING
 from policies.requests import outcomes, provisioning, rules, visibility
 from policies.requests.provisioning import BackendProgress
 from policies.requests.visibility import VisibleRequest
+from policies.sentences import either
 from policies.services.grants import revision_now
 
 NAMED = 4
@@ -168,8 +169,11 @@ def shown(
 
 
 def _subject(seen: VisibleRequest) -> str:
-    asks = _("You ask") if seen.mine else _("%(label)s asks") % {"label": seen.request.asker.label}
-    return f"{asks}{requests_rows.for_words(seen.request)}"
+    holder = requests_rows.other_holder(seen.request)
+    if seen.mine:
+        return _("You ask for %(holder)s") % {"holder": holder} if holder else _("You ask")
+    text = _("%(label)s asks for %(holder)s") if holder else _("%(label)s asks")
+    return text % {"label": seen.request.asker.label, "holder": holder}
 
 
 def _actions(seen: VisibleRequest) -> Iterable[Action]:
@@ -299,8 +303,10 @@ def _decision(part: RequestPart, seen: VisibleRequest, law: str) -> Decision:
 
 def _decided(part: RequestPart) -> tuple[str, str]:
     who = part.decided_by.label if part.decided_by else ""
-    instead = _(", for %(label)s") % {"label": part.decided_for.label} if part.decided_for else ""
-    return f"{who}{instead}", words.moment(part.decided_at) if part.decided_at else ""
+    if part.decided_for:
+        names = {"label": who or _("Somebody"), "other": part.decided_for.label}
+        who = _("%(label)s, for %(other)s") % names
+    return who, words.moment(part.decided_at) if part.decided_at else ""
 
 
 def _less(part: RequestPart, law: str) -> str:
@@ -329,7 +335,7 @@ def _awaited(part: RequestPart, seen: VisibleRequest) -> str:
     if not names:
         return _("Nobody can decide it yet")
     more = [_("%(number)s more") % {"number": words.number(len(names) - NAMED)}] if len(names) > NAMED else []
-    return words.either([*names[:NAMED], *more])
+    return either([*names[:NAMED], *more])
 
 
 def _one_given(want: RequestWant, seen: VisibleRequest) -> GivenRow:

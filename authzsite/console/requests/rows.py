@@ -104,13 +104,9 @@ def lasting_words(text: str) -> str:
     return words.listed([words.count(many, unit) for many, unit in durations.lasting(text).parts])
 
 
-def for_words(request: AccessRequest) -> str:
-    """Who is to have it, where that is somebody else than who asks."""
-    return (
-        gettext(" for %(holder)s") % {"holder": terms.principal_name(request.holder)}
-        if request.holder_id != request.asker_id
-        else ""
-    )
+def other_holder(request: AccessRequest) -> str:
+    """Who is to have it, where that is somebody else than who asks; else empty."""
+    return terms.principal_name(request.holder) if request.holder_id != request.asker_id else ""
 
 
 def state_of(request: AccessRequest, *, note: str = "") -> State:
@@ -146,9 +142,11 @@ def wanted(request: AccessRequest) -> str:
     """read orders for 30 days; read orders for group analysts until Fri 27 Nov, 18:00"""
     if any(want.action == APPLY for want in request.wants.all()):
         return wants_words(list(request.wants.all()))
-    return gettext("%(wants)s%(whom)s %(lasts)s") % {
+    holder = other_holder(request)
+    text = gettext("%(wants)s for %(holder)s %(lasts)s") if holder else gettext("%(wants)s %(lasts)s")
+    return text % {
         "wants": wants_words(list(request.wants.all())),
-        "whom": for_words(request),
+        "holder": holder,
         "lasts": lasts_words(request),
     }
 

@@ -84,10 +84,10 @@ class SubstitutesView(ChangeView):
 
     def success_message(self, form: SubstituteForm) -> str:
         [deputy], window = form.cleaned_data["who"], form.cleaned_data["window"]
-        return _("%(label)s decides requests for you%(said)s") % {
-            "label": deputy.label,
-            "said": window.said(),
-        }
+        values = {"label": deputy.label, "window": window.said()}
+        if values["window"]:
+            return _("%(label)s decides requests for you %(window)s") % values
+        return _("%(label)s decides requests for you") % values
 
     def may_undo(self) -> bool:
         return False

@@ -218,19 +218,23 @@ def _moment(told: RowWording, made: ReviewDecision) -> Moment:
         what = gettext("end on %(until)s") % {"until": words.moment(made.until)}
     if made.choice == "reduce":
         what = gettext("take %(takes)s away") % {"takes": terms.lower(told.rights(made.takes, ""))}
-    pace = (
-        gettext(", in %(seconds)s s") % {"seconds": words.number(round(made.seconds))}
-        if made.seconds is not None
-        else ""
-    )
-    together = (
-        gettext(", with %(number)s others") % {"number": words.number(made.together - 1)}
-        if made.together > 1
-        else ""
-    )
     kind = {"keep": "gain", "remove": "lose", "reduce": "lose", "end": "lose"}.get(made.choice, "")
     text = f"{made.reviewer.label}: {what}"
-    return Moment(text, f"{words.moment(made.at)}{pace}{together}", kind, made.reason)
+    return Moment(text, _decided_at(made), kind, made.reason)
+
+
+def _decided_at(made: ReviewDecision) -> str:
+    """Fri 27 Nov, 18:00, in 4 s, with 12 others: how long it took, and how many were decided at once."""
+    when = words.moment(made.at)
+    seconds = words.number(round(made.seconds)) if made.seconds is not None else ""
+    number = words.number(made.together - 1) if made.together > 1 else ""
+    if seconds and number:
+        text = gettext("%(when)s, in %(seconds)s s, with %(number)s others")
+    elif seconds:
+        text = gettext("%(when)s, in %(seconds)s s")
+    else:
+        text = gettext("%(when)s, with %(number)s others") if number else "%(when)s"
+    return text % {"when": when, "seconds": seconds, "number": number}
 
 
 # Its effect alone, for a script

@@ -223,15 +223,12 @@ def _seconds(pace: Pace | None) -> str:
 def _kept(pace: Pace | None) -> str:
     if pace is None:
         return ""
-    far = (
-        _(", %(kept_far)s of them reach far") % {"kept_far": words.number(pace.kept_far)}
-        if pace.kept_far
-        else ""
-    )
-    return _("%(kept)s of %(decided)s%(far)s") % {
+    far = pace.kept_far
+    text = _("%(kept)s of %(decided)s, %(far)s of them reach far") if far else _("%(kept)s of %(decided)s")
+    return text % {
         "kept": words.number(pace.kept),
         "decided": words.number(pace.decided),
-        "far": far,
+        "far": words.number(far),
     }
 
 

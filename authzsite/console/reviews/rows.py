@@ -159,9 +159,9 @@ class RowWording:
             short = str(name).rpartition(".")[2] or name
             text = f"{terms.lower(rights)} {short}"
             told.append(gettext("denied: %(text)s") % {"text": text} if effect == "deny" else text)
-        more = len(row.gives) - NAMED
-        tail = gettext(" and %(more)s more") % {"more": words.number(more)} if more > 0 else ""
-        text = "; ".join(told) + tail
+        text, more = "; ".join(told), len(row.gives) - NAMED
+        if more > 0:
+            text = gettext("%(first)s and %(more)s more") % {"first": text, "more": words.number(more)}
         return text[:1].upper() + text[1:]
 
     # How
@@ -268,15 +268,17 @@ def foreign_effect(row: ReviewRow) -> str:
     """What taking a right away does that others gave: its holder loses it, but for what roles there give."""
     rights = list(dict.fromkeys(right_word(privilege, row.type) for privilege in row.privileges))
     holder = str(row.outside.get("holder", ""))
-    giver = (
-        gettext(" %(outside)s gave it.") % {"outside": row.outside["grantor"]}
-        if row.outside.get("grantor")
-        else ""
-    )
     lost = words.listed([terms.lower(right) for right in rights])
-    return gettext(
-        "%(holder)s loses %(lost)s on %(what)s.%(giver)s Access from roles and other grantors there stays."
-    ) % {"holder": holder, "lost": lost, "what": row.what, "giver": giver}
+    values = {"holder": holder, "lost": lost, "what": row.what}
+    if grantor := row.outside.get("grantor"):
+        return gettext(
+            "%(holder)s loses %(lost)s on %(what)s. %(grantor)s gave it. "
+            "Access from roles and other grantors there stays."
+        ) % {**values, "grantor": grantor}
+    return (
+        gettext("%(holder)s loses %(lost)s on %(what)s. Access from roles and other grantors there stays.")
+        % values
+    )
 
 
 def _losses(row: ReviewRow, it: Consequence) -> Iterable[str]:

@@ -162,8 +162,8 @@ def _overtaken(
 ) -> HttpResponse:
     """What another reviewer decided meanwhile stands, and a message says so."""
     said = list(dict.fromkeys(text for _, text in refused))
-    strong = gettext("%(refused)s not taken") % {"refused": words.count(len(refused), "decision")}
-    strong += gettext("; %(done)s taken.") % {"done": words.number(done)} if done else "."
+    strong = gettext("%(refused)s not taken; %(done)s taken.") if done else gettext("%(refused)s not taken.")
+    strong %= {"refused": words.count(len(refused), "decision"), "done": words.number(done)}
     text = gettext("%(said)s This decision is saved; choose again to change it.") % {
         "said": " ".join(said[:5])
     }

@@ -109,11 +109,9 @@ class AssignView(RoleChangeView):
 
     def success_message(self, form: AssignForm) -> str:
         names = words.listed([holder.label for holder in form.cleaned_data["who"]], 3)
-        what = _("%(names)s: role %(name)s%(said)s") % {
-            "names": names,
-            "name": self.role.node.name,
-            "said": form.cleaned_data["window"].said(),
-        }
+        window = form.cleaned_data["window"].said()
+        text = _("%(names)s: role %(name)s %(window)s") if window else _("%(names)s: role %(name)s")
+        what = text % {"names": names, "name": self.role.node.name, "window": window}
         return what if self.revision else _("%(what)s; they had it already") % {"what": what}
 
     def heading(self, form: AssignForm) -> str:
@@ -231,9 +229,5 @@ class DeleteRoleView(RoleChangeView):
 
     def button(self, form: ConfirmForm) -> str:
         losing = self.foretold.count("lose")
-        from_ = (
-            _(" and take it from %(losing)s") % {"losing": words.count(losing, "person", "people")}
-            if losing
-            else ""
-        )
-        return _("Delete %(name)s%(from)s") % {"name": self.role.node.name, "from": from_}
+        text = _("Delete %(name)s and take it from %(losing)s") if losing else _("Delete %(name)s")
+        return text % {"name": self.role.node.name, "losing": words.count(losing, "person", "people")}

@@ -24,6 +24,7 @@ from policies.decisions import site_permissions
 from policies.decisions.personal_role_names import is_personal
 from policies.models import SeparationRule
 from policies.record import access_log
+from policies.sentences import either
 from policies.separation import Book, Violation, of_realm, visibility
 from policies.separation.conflicts import OpenViolation, existing
 from policies.separation.sides import Side, SidePath, sides_of
@@ -120,9 +121,7 @@ def side_words(side: Side, seen: Sight, *, inside: bool = False) -> str:
     if side.role is not None:
         role = {"name": node.name}
         return _("role %(name)s") % role if inside else _("Role %(name)s") % role
-    rights = words.either(
-        list(dict.fromkeys(terms.right(code, node.type, node.kind) for code in side.privileges))
-    )
+    rights = either(list(dict.fromkeys(terms.right(code, node.type, node.kind) for code in side.privileges)))
     return _("%(rights)s on %(part)s") % {
         "rights": terms.lower(rights) if inside else rights,
         "part": node.ref.full_name or node.name,

@@ -110,7 +110,7 @@ def _lines(desk: SeparationContext, rule: SeparationRule, book: Book) -> Iterabl
             _("End"),
             f"{reverse('console:separation_let_end', args=[rule.pk])}{query}",
             "mini danger",
-            more=_(" the exception of %(label)s") % {"label": person.label},
+            more=_("the exception of %(label)s") % {"label": person.label},
         )
         yield line(found, book, action=let, let_end=end if found.clash.exception else None)
 

@@ -110,12 +110,13 @@ def _effects(ward: RealmAccess, code: str) -> Iterable[DiffLine]:
             "lose", who, _("may do only what the rules give"), _("As it was before it was switched.")
         )
         return
-    more = "" if code == "off" else _(", and change the rules")
     if ward.mode == "on":
         yield DiffLine(
             "lose", ward.root.name, _("is no longer protected by its rules"), _("Pages say so loudly.")
         )
-    yield DiffLine("gain", who, _("may do everything with its data%(more)s") % {"more": more})
+    everything = _("may do everything with its data")
+    rules_too = _("may do everything with its data, and change the rules")
+    yield DiffLine("gain", who, everything if code == "off" else rules_too)
 
 
 def _refused(request: Request, ward: RealmAccess) -> HttpResponse:

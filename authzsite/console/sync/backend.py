@@ -193,18 +193,23 @@ def _doors(backend_access: BackendAccess, reason: Reason | None) -> Iterable[Act
         yield Action(_("Repair from now on"), backend_access.address("repair"), "primary")
 
 
+def _paused(row: Backend) -> str:
+    """Paused by Olivia until Fri 4 Dec, 18:00."""
+    by = row.paused_by.label if row.paused_by else ""
+    until = words.moment(row.paused_until) if row.paused_until else ""
+    if by:
+        text = _("Paused by %(label)s until %(until)s.") if until else _("Paused by %(label)s.")
+    else:
+        text = _("Paused until %(until)s.") if until else _("Paused.")
+    return text % {"label": by, "until": until}
+
+
 def _note(backend_access: BackendAccess) -> Note | None:
     row, run = backend_access.row, backend_access.latest
     if row.state == Backend.State.PAUSED:
-        by = _(" by %(label)s") % {"label": row.paused_by.label} if row.paused_by else ""
-        until = (
-            _(" until %(paused_until)s") % {"paused_until": words.moment(row.paused_until)}
-            if row.paused_until
-            else ""
-        )
         return Note(
             "warn",
-            _("Paused%(by)s%(until)s.") % {"by": by, "until": until},
+            _paused(row),
             _("Decisions are kept and applied when it is resumed."),
         )
     if row.awaits:
@@ -312,20 +317,16 @@ def _plan_text(backend_access: BackendAccess) -> str:
     run = backend_access.latest
     if run is None or not _plan(backend_access):
         return ""
-    takes = _("%(removals)s are taken") % {
-        "removals": words.count(run.removals, "right or membership", "rights and memberships")
-    }
-    if not run.losing:
-        takes = _("nobody loses anything by it")
-    seen = words.ago(run.ended, within=True) if run.ended else ""
-    from_ = (
-        _(", from %(losing)s") % {"losing": words.count(run.losing, "person", "people")} if run.losing else ""
+    text = (
+        _("%(total)s; %(removals)s are taken, from %(losing)s. Looked at %(seen)s.")
+        if run.losing
+        else _("%(total)s; nobody loses anything by it. Looked at %(seen)s.")
     )
-    return _("%(total)s; %(takes)s%(from)s. Looked at %(seen)s.") % {
+    return text % {
         "total": words.count(run.total, "step"),
-        "takes": takes,
-        "from": from_,
-        "seen": seen,
+        "removals": words.count(run.removals, "right or membership", "rights and memberships"),
+        "losing": words.count(run.losing, "person", "people"),
+        "seen": words.ago(run.ended, within=True) if run.ended else "",
     }
 
 

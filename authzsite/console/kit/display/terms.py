@@ -325,8 +325,8 @@ def window_chip(begin: float | datetime | None, end: float | datetime | None) ->
     if starts is None or starts <= timezone.now():
         return ends_chip(end)
     ends = ends_chip(end)
-    until = _(" until %(text)s") % {"text": ends.text} if ends else ""
-    return Chip("begins", _("From %(starts)s%(until)s") % {"starts": words.moment(starts), "until": until})
+    text = _("From %(starts)s until %(ends)s") if ends else _("From %(starts)s")
+    return Chip("begins", text % {"starts": words.moment(starts), "ends": ends.text if ends else ""})
 
 
 def level_of(node: Node, key: object) -> tuple[str, str]:

@@ -10,6 +10,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy, ngettext, pgettext, pgettext_lazy
 
 from authzsite.console.kit.display import formats
+from policies import sentences
 
 NEAR = 330  # days: further away the year is said, and no time
 _SMALL = (
@@ -120,16 +121,7 @@ def listed(names: Sequence[str], limit: int = 0) -> str:
     if limit and len(names) > limit:
         first, more = ", ".join(names[:limit]), number(len(names) - limit)
         return _("%(first)s and %(more)s more") % {"first": first, "more": more}
-    if len(names) < 2:
-        return "".join(names)
-    return _("%(first)s and %(last)s") % {"first": ", ".join(names[:-1]), "last": names[-1]}
-
-
-def either(names: Sequence[str]) -> str:
-    """Ana; Ana or Ben; Ana, Ben or Carl."""
-    if len(names) < 2:
-        return "".join(names)
-    return _("%(first)s or %(last)s") % {"first": ", ".join(names[:-1]), "last": names[-1]}
+    return sentences.listed(names)
 
 
 def spelled(many: int) -> str:

@@ -139,13 +139,16 @@ class When:
         return f"{begins} {self.end_words()}".strip()
 
     def said(self) -> str:
-        """What the toast says of it, the end as a date:  from Mon 30 Nov, 09:00 until Fri 4 Dec, 18:00"""
-        begins = _(" from %(begin)s") % {"begin": words.moment(self.begin)} if self.begin else ""
-        return (
-            _("%(begins)s until %(end)s") % {"begins": begins, "end": words.moment(self.end)}
-            if self.end
-            else begins
-        )
+        """What the toast says of it, the end as a date: from Mon 30 Nov, 09:00 until Fri 4 Dec, 18:00
+
+        Empty for what begins now and has no end.
+        """
+        begin, end = (words.moment(moment) if moment else "" for moment in (self.begin, self.end))
+        if begin and end:
+            return _("from %(begin)s until %(end)s") % {"begin": begin, "end": end}
+        if end:
+            return _("until %(end)s") % {"end": end}
+        return _("from %(begin)s") % {"begin": begin} if begin else ""
 
     def fields(self) -> dict[str, Any]:
         """What `console/kit/dates.html` draws."""

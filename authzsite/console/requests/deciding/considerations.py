@@ -61,12 +61,16 @@ def _notes(found: Consideration, seen: VisibleRequest) -> Iterable[Note]:
         yield Note("bad", _("Separation of duties."), text)
     for denial in found.denials:
         label = terms.right(denial.privilege, denial.ref.type, requests_rows.law_of(seen.request))
-        by = _(" by role %(role)s") % {"role": denial.role} if denial.role else ""
+        denied = (
+            _("%(label)s on %(name)s is denied by role %(role)s.")
+            if denial.role
+            else _("%(label)s on %(name)s is denied.")
+        )
         name = denial.ref.full_name or denial.ref.realm
         text = _("A yes does not lift a denial; its author can.")
         yield Note(
             "warn",
-            _("%(label)s on %(name)s is denied%(by)s.") % {"label": label, "name": name, "by": by},
+            denied % {"label": label, "name": name, "role": denial.role},
             text,
         )
 
@@ -97,13 +101,10 @@ def _alike(peers: Peers, seen: VisibleRequest) -> str:
 
 def _earlier(access_request: AccessRequest, seen: VisibleRequest) -> Earlier:
     wants = list(access_request.wants.all())
-    who = (
-        ""
-        if access_request.asker_id == access_request.holder_id
-        else _(" by %(label)s") % {"label": access_request.asker.label}
-    )
-    reason = words.quoted(requests_rows.cut(access_request.reason))
-    note = f"{words.day(access_request.asked_at)}{who} · {reason}"
+    asked = words.day(access_request.asked_at)
+    if access_request.asker_id != access_request.holder_id:
+        asked = _("%(day)s by %(label)s") % {"day": asked, "label": access_request.asker.label}
+    note = f"{asked} · {words.quoted(requests_rows.cut(access_request.reason))}"
     text = _("To %(wants)s %(access_request)s") % {
         "wants": requests_rows.wants_words(wants),
         "access_request": requests_rows.lasts_words(access_request),

@@ -113,12 +113,17 @@ class DecideView(ChangeView):
         row, wants = self.object.request, requests_rows.wants_words(self.object.wants)
         if self.object.planned is not None:
             return _("%(label)s asks to %(wants)s") % {"label": row.asker.label, "wants": wants}
-        lasts = requests_rows.lasts_words(row)
-        return _("%(label)s asks to %(wants)s%(row)s %(lasts)s") % {
+        holder = requests_rows.other_holder(row)
+        text = (
+            _("%(label)s asks to %(wants)s for %(holder)s %(lasts)s")
+            if holder
+            else _("%(label)s asks to %(wants)s %(lasts)s")
+        )
+        return text % {
             "label": row.asker.label,
             "wants": wants,
-            "row": requests_rows.for_words(row),
-            "lasts": lasts,
+            "holder": holder,
+            "lasts": requests_rows.lasts_words(row),
         }
 
     def button(self, form: DecisionForm) -> str:

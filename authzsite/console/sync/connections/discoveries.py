@@ -96,7 +96,7 @@ def _reading(backend_access: BackendAccess, *, may_ask: bool) -> Reading | None:
         Note(
             "plain",
             _("Read %(when)s: %(told)s.") % {"when": when, "told": words.listed(told)},
-            f"{gone}{_left_out(row)}".strip(),
+            " ".join(filter(None, (gone, _left_out(row)))),
         )
     )
 
@@ -105,7 +105,7 @@ def _left_out(row: Discovery) -> str:
     if not row.left_out_count:
         return ""
     some = "; ".join(row.left_out[:NAMED])
-    return _(" %(left_out_count)s left out: %(some)s.") % {
+    return _("%(left_out_count)s left out: %(some)s.") % {
         "left_out_count": words.count(row.left_out_count, "object"),
         "some": some,
     }

@@ -145,11 +145,12 @@ class ConnectView(ChangeView):
 
     def success_message(self, form: ConnectionForm) -> str:
         row = self._connected()
-        waits = _(". It only reports until a site admin agrees") if row is not None and row.awaits else ""
-        return _("%(part)s is connected; read what it holds next%(waits)s") % {
-            "part": self.catalog or self.object.root.name,
-            "waits": waits,
-        }
+        text = (
+            _("%(part)s is connected; read what it holds next. It only reports until a site admin agrees")
+            if row is not None and row.awaits
+            else _("%(part)s is connected; read what it holds next")
+        )
+        return text % {"part": self.catalog or self.object.root.name}
 
     def may_undo(self) -> bool:
         return False

@@ -179,30 +179,38 @@ def _holder(row: BackendFinding, places: Mapping[int, Node]) -> str:
     if row.people and len(row.people) <= NAMED:
         return words.listed(list(row.people))
     told = _spoken(row.holder, places)
-    many = (
-        _(", for %(people)s") % {"people": words.count(len(row.people), "person", "people")}
-        if row.people
-        else ""
-    )
-    return f"{told[:1].upper()}{told[1:]}{many}"
+    role = f"{told[:1].upper()}{told[1:]}"
+    if not row.people:
+        return role
+    people = words.count(len(row.people), "person", "people")
+    return _("%(role)s, for %(people)s") % {"role": role, "people": people}
 
 
 _THERE = {
-    "missing": gettext_lazy("%(what)s: missing there"),
-    "extra": gettext_lazy("%(what)s: extra there"),
-    "foreign": gettext_lazy("%(what)s: foreign there"),
-    "unknown": gettext_lazy("%(what)s: unknown there"),
-    "bypass": gettext_lazy("%(what)s: bypass there"),
+    "missing": gettext_lazy("%(holder)s %(verb)s: missing there"),
+    "extra": gettext_lazy("%(holder)s %(verb)s: extra there"),
+    "foreign": gettext_lazy("%(holder)s %(verb)s: foreign there"),
+    "unknown": gettext_lazy("%(holder)s %(verb)s: unknown there"),
+    "bypass": gettext_lazy("%(holder)s %(verb)s: bypass there"),
 }
-"""A difference of each kind, by what it is about."""
+"""A difference of each kind, where it is about no object."""
+_THERE_ON = {
+    "missing": gettext_lazy("%(holder)s %(verb)s on %(place)s: missing there"),
+    "extra": gettext_lazy("%(holder)s %(verb)s on %(place)s: extra there"),
+    "foreign": gettext_lazy("%(holder)s %(verb)s on %(place)s: foreign there"),
+    "unknown": gettext_lazy("%(holder)s %(verb)s on %(place)s: unknown there"),
+    "bypass": gettext_lazy("%(holder)s %(verb)s on %(place)s: bypass there"),
+}
+"""A difference of each kind on an object."""
 
 
 def spoken_of(row: BackendFinding, places: Mapping[int, Node]) -> str:
     """mia may read sales.orders, missing"""
     node = places.get(row.securable_id or 0)
-    where = _(" on %(place)s") % {"place": row.place} if row.place and row.type else ""
-    what = f"{_holder(row, places)} {_spoken(_verb([row], node), places)}{where}"
-    return str(_THERE[row.kind]) % {"what": what}
+    place = row.place if row.type else ""
+    sentence = _THERE_ON[row.kind] if place else _THERE[row.kind]
+    verb = _spoken(_verb([row], node), places)
+    return str(sentence) % {"holder": _holder(row, places), "verb": verb, "place": place}
 
 
 def _row(
