@@ -16,7 +16,7 @@ from accounts.models import Principal
 from authzsite.console.insights.access import Watched
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Action, Fact, Facts, State
-from policies.analytics.pipelines import control, known
+from policies.analytics.pipelines import control, known, step_words
 from policies.analytics.pipelines.definition import Pipeline
 from policies.authority import OPERATOR, SYSTEM
 from policies.models import PipelineRun
@@ -142,7 +142,8 @@ def _text(row: PipelineRun) -> str:
         return _("A worker takes it when the realm is free; asked %(asked)s") % {
             "asked": words.ago(row.asked)
         }
-    return row.step[:1].upper() + row.step[1:]
+    step = step_words.in_readers_language(row.step)
+    return step[:1].upper() + step[1:]
 
 
 def left(row: PipelineRun, last: timedelta | None = None) -> str:
