@@ -191,7 +191,7 @@ def _pattern(form: str) -> re.Pattern[str]:
     What stands before the end of a sentence goes as far as it can: a name may have the words of that end.
     """
     parts = re.split(r"\{(\w+)\}", form)
-    kinds = {"type": _types(), MANY: "[0-9]+", **dict.fromkeys(("some", "what"), ".+")}
+    kinds = {"type": _types(), MANY: "[0-9]+", **dict.fromkeys(("some", "what", "policy"), ".+")}
     for at in range(1, len(parts), 2):
         parts[at - 1] = re.escape(parts[at - 1])
         parts[at] = f"(?P<{parts[at]}>{kinds.get(parts[at], '.+?')})"

@@ -10,10 +10,17 @@ from django.utils.translation import gettext
 
 from accounts.text import holdable
 from policies.errors import Invalid
+from policies.sentences import sentence
 
 LONGEST = 255
 LEGAL = re.compile(r"\w[\w/=-]{0,63}")
 """What Gravitino 1.3 lets people call a thing that they make."""
+HAS_CONTROLS = sentence(
+    "name.has_controls", "{type} {what} cannot be governed: its name has control characters"
+)
+OF_NO_LENGTH = sentence(
+    "name.of_no_length", "{type} {what} cannot be governed: its name is not 1 to {most} characters"
+)
 
 
 def checked(name: str) -> str:
@@ -39,11 +46,11 @@ def legal(name: str) -> str:
 
 
 def flaw(name: str) -> str:
-    """What keeps a name from being borne by an object; "" when nothing does."""
+    """The code of what keeps a name from being borne by an object; "" when nothing does."""
     try:
         checked(name)
     except Invalid:
-        return "has control characters" if any(map(_controls, name)) else f"is not 1 to {LONGEST} characters"
+        return HAS_CONTROLS if any(map(_controls, name)) else OF_NO_LENGTH
     return ""
 
 

@@ -6,13 +6,14 @@ from policies.sentences import Reader, Said, read_back, sentence
 from policies.sync.backends.shared import powers
 
 _PLAIN = tuple(sentence(power.code, power.one, power.many) for power in powers.PLAIN)
+_WHOLE = tuple(sentence(power.code, power.one) for power in (*powers.OF_RANGER, *powers.OF_FILES))
 _AROUND = tuple(sentence(power.code, power.one) for power in (powers.AS, powers.THROUGH))
 
 
 def in_readers_language(text: str) -> str:
     """A bypass as it was found; one whose wording is not known here stays in English."""
     readers: dict[str, Reader] = {"what": _plain, "rights": str}
-    return str(read_back(text, (*_PLAIN, *_AROUND), readers) or text)
+    return str(read_back(text, (*_PLAIN, *_WHOLE, *_AROUND), readers) or text)
 
 
 def _plain(text: str) -> Said | None:

@@ -12,7 +12,7 @@ from lakewarden.backends import base, kinds
 from lakewarden.backends.base import Desired, FoundObject, Observation, Plan
 from lakewarden.backends.decisions import Target
 from policies.models import Backend, BackendFinding, BackendLogins
-from policies.sentences import filled, read_back, say, sentence
+from policies.sentences import Type, filled, read_back, say, sentence
 from policies.services import object_names
 from policies.sync.desired import targets_below
 from policies.sync.items import Concern
@@ -173,8 +173,16 @@ def _unknown(seen: Observation) -> Iterable[Difference]:
 def ungovernable(found_object: FoundObject) -> str:
     """Why an object that the source has cannot be registered, its name escaped; "" when it can."""
     flaw = next(filter(None, map(object_names.flaw, found_object.path)), "")
+    if not flaw:
+        return ""
     name = object_names.escaped(".".join(found_object.path))
-    return f"{found_object.kind} {name} cannot be governed: its name {flaw}" if flaw else ""
+    return say(flaw, type=Type(found_object.kind), what=name, most=object_names.LONGEST).english
+
+
+def ungovernable_in_words(text: str) -> str:
+    """Why one cannot be governed, in the language that is spoken now; any other text stays as it is."""
+    codes = (object_names.HAS_CONTROLS, object_names.OF_NO_LENGTH)
+    return str(read_back(text, codes) or text)
 
 
 def _absent(names: frozenset[str], targets: Iterable[Target]) -> Iterable[Difference]:

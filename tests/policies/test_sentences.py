@@ -86,6 +86,18 @@ OF_BYPASSES = (
     ("superuser", "Superuser"),
     ("owns 2 tables or views, as shop_owner", "besitzt 2 Tabellen oder Views, als shop_owner"),
     ("reads every table (pg_read_all_data)", "liest jede Tabelle (pg_read_all_data)"),
+    ("may change every policy of the service", "darf jede Richtlinie des Dienstes ändern"),
+    (
+        "select though it is denied here, by policy reads on call on database sales; table *",
+        "select, obwohl es hier verboten ist, durch Richtlinie reads on call auf database sales; table *",
+    ),
+    (
+        "is denied all, also what is given here, by policy theirs on database s*",
+        "ist alles verboten, auch was hier gewährt ist, durch Richtlinie theirs auf database s*",
+    ),
+    ("owns files or folders in it", "besitzt Dateien oder Ordner darin"),
+    ("READ, ENTER as the owning group", "READ, ENTER als besitzende Gruppe"),
+    ("READ by the bits for others", "READ durch die Bits für andere"),
     ("flies", "flies"),
 )
 
@@ -93,6 +105,24 @@ OF_BYPASSES = (
 @pytest.mark.parametrize("kept, german", OF_BYPASSES)
 def test_what_a_bypass_is_is_translated(kept: str, german: str) -> None:
     assert_read(kept, german, bypass_words.in_readers_language)
+
+
+OF_UNGOVERNABLE = (
+    (
+        "table stock.bo\\txes cannot be governed: its name has control characters",
+        "Tabelle stock.bo\\txes kann nicht verwaltet werden: Der Name enthält Steuerzeichen",
+    ),
+    (
+        "schema s cannot be governed: its name is not 1 to 255 characters",
+        "Schema s kann nicht verwaltet werden: Der Name hat nicht 1 bis 255 Zeichen",
+    ),
+    ("a strange thing", "a strange thing"),
+)
+
+
+@pytest.mark.parametrize("kept, german", OF_UNGOVERNABLE)
+def test_why_an_object_cannot_be_governed_is_translated(kept: str, german: str) -> None:
+    assert_read(kept, german, findings.ungovernable_in_words)
 
 
 PART = RequestPart(kind="role", name="audit for 30 days", privileges=[])

@@ -32,6 +32,7 @@ from policies.authority import Actor
 from policies.errors import Refused
 from policies.models import BackendLogins, Discovery, RealmMember
 from policies.record import access_log
+from policies.sync import findings
 from policies.sync.connections import registration
 from policies.sync.discovery import discoveries, owners
 from policies.sync.discovery.owners import Suggestion
@@ -104,7 +105,7 @@ def _reading(backend_access: BackendAccess, *, may_ask: bool) -> Reading | None:
 def _left_out(row: Discovery) -> str:
     if not row.left_out_count:
         return ""
-    some = "; ".join(row.left_out[:NAMED])
+    some = "; ".join(map(findings.ungovernable_in_words, row.left_out[:NAMED]))
     return _("%(left_out_count)s left out: %(some)s.") % {
         "left_out_count": words.count(row.left_out_count, "object"),
         "some": some,

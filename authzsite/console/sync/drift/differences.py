@@ -29,7 +29,7 @@ from policies.decisions.personal_role_names import is_personal
 from policies.models import BackendFinding, ForeignOrder
 from policies.sync import bypass_words
 from policies.sync.actions import foreign_orders, foreign_rights
-from policies.sync.findings import VANISHED
+from policies.sync.findings import VANISHED, ungovernable_in_words
 
 SHOWN, NAMED = 50, 3
 DEEDS = (
@@ -344,7 +344,9 @@ def _verb(rows: Sequence[BackendFinding], node: Node | None) -> str:
     if rows[0].what == VANISHED:
         return _("What is decided here on") if node else _("What is decided here")
     if rows[0].kind in ("bypass", "unknown"):
-        what = bypass_words.in_readers_language(rows[0].what)
+        is_bypass = rows[0].kind == "bypass"
+        read = bypass_words.in_readers_language if is_bypass else ungovernable_in_words
+        what = read(rows[0].what)
         return _("%(what)s, on") % {"what": what} if node else what
     if not rows[0].type:
         role = {"role": rows[0].what.removeprefix("member of ")}

@@ -13,6 +13,7 @@ from policies.sync.backends.files.apply import passing
 from policies.sync.backends.files.mark import Mark, mark_in
 from policies.sync.backends.files.places import ELSEWHERE, Place, Places
 from policies.sync.backends.files.tree import Node, Tree, Troubles
+from policies.sync.backends.shared import powers
 
 _SHAPES = 10_000
 """So many different lists are remembered as already counted."""
@@ -210,8 +211,8 @@ def _foreign(tree: Tree, place: Place, counted: Counted, seen: Seen) -> None:
 def _bypasses(tree: Tree, place: Place, top: Node, counted: Counted, seen: Seen) -> None:
     """Users with rights beside an entry of their own, as far as they come through the folder itself."""
     for number in counted.owners - {tree.everything}:
-        what = "owns the folder" if number == top.owner else "owns files or folders in it"
-        seen.bypasses.add(Bypass(tree.named(number) or f"#{number}", what, place.path))
+        power = powers.OWNS_FOLDER if number == top.owner else powers.OWNS_FILES
+        seen.bypasses.add(Bypass(tree.named(number) or f"#{number}", power.english(), place.path))
     for number, bits in counted.groups.items():
         # whether people of a group come into the folder
         mine = top.access.group_has if number == top.group else top.access.has(("group", number))
@@ -219,10 +220,12 @@ def _bypasses(tree: Tree, place: Place, top: Node, counted: Counted, seen: Seen)
         reached = bits if enters else top.access.group_has * (number == top.group)
         if reached and number != tree.everything:
             name, _ = tree.group(number)
-            seen.bypasses.add(Bypass(f"group:{name}", f"{_told(reached)} as the owning group", place.path))
+            what = powers.AS_OWNING_GROUP.english(rights=_told(reached))
+            seen.bypasses.add(Bypass(f"group:{name}", what, place.path))
     others = counted.others if top.access.other & ENTER else top.access.other
     if others:
-        seen.bypasses.add(Bypass("everybody", f"{_told(others)} by the bits for others", place.path))
+        what = powers.BY_OTHER_BITS.english(rights=_told(others))
+        seen.bypasses.add(Bypass("everybody", what, place.path))
 
 
 def _told(bits: int) -> str:

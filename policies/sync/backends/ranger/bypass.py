@@ -11,12 +11,13 @@ from lakewarden.backends.base import DENY, Bypass
 from policies.sync.backends.ranger.foreign import concerns
 from policies.sync.backends.ranger.policies import DELEGATE, Entry, entries, readable
 from policies.sync.backends.ranger.state import Reader
+from policies.sync.backends.shared import powers
 
 _CONFIGS = {
-    "ranger.plugin.super.users": ("", "is a superuser of the plugin: no policy is asked"),
-    "ranger.plugin.super.groups": ("group ", "are superusers of the plugin: no policy is asked"),
-    "service.admin.users": ("", "may change every policy of the service"),
-    "service.admin.groups": ("group ", "may change every policy of the service"),
+    "ranger.plugin.super.users": ("", powers.RANGER_SUPERUSER),
+    "ranger.plugin.super.groups": ("group ", powers.RANGER_SUPERUSERS),
+    "service.admin.users": ("", powers.SERVICE_ADMINISTRATOR),
+    "service.admin.groups": ("group ", powers.SERVICE_ADMINISTRATOR),
 }
 
 
@@ -24,16 +25,13 @@ def bypasses(reader: Reader) -> Iterator[Bypass]:
     """Each such power, with the object it is about where there is one."""
     for row in reader.user_rows:
         if "ROLE_SYS_ADMIN" in (row.get("userRoleList") or ()) and row["name"] != reader.me:
-            yield Bypass(row["name"], "is an administrator of Ranger: may change every policy and role")
+            yield Bypass(row["name"], powers.RANGER_ADMINISTRATOR.english())
     configs = reader.service.get("configs") or {}
-    for name, (begins, what) in _CONFIGS.items():
+    for name, (begins, power) in _CONFIGS.items():
         for holder in filter(None, (item.strip() for item in str(configs.get(name) or "").split(","))):
-            yield Bypass(begins + holder, what)
+            yield Bypass(begins + holder, power.english())
     if reader.service.get("tagService"):
-        yield Bypass(
-            f"tag service {reader.service['tagService']}",
-            "its policies are asked first, and are not read here",
-        )
+        yield Bypass(f"tag service {reader.service['tagService']}", powers.TAG_SERVICE.english())
     for policy in reader.others:
         if policy.get("isEnabled", True) and concerns(policy, reader.type, reader.fixed):
             yield from _by_policy(reader, policy)
@@ -48,33 +46,31 @@ def denies_work(definition: Mapping[str, Any]) -> bool:
 
 
 def _by_policy(reader: Reader, policy: Mapping[str, Any]) -> Iterator[Bypass]:
-    where = f"by policy {policy['name']} on {readable(policy)}"
-    overrides = bool(policy.get("policyPriority"))
+    where = {"policy": policy["name"], "resources": readable(policy)}
+    overrides, place = bool(policy.get("policyPriority")), _path(reader, policy)
     for entry in entries(policy):
         if entry.access == DELEGATE:
-            yield Bypass(entry.called, f"may give rights to others, {where}", _path(reader, policy))
+            yield Bypass(entry.called, powers.DELEGATES.english(**where), place)
         elif overrides and _opens(entry):
-            yield Bypass(
-                entry.called, f"{entry.word} before every normal policy, {where}", _path(reader, policy)
-            )
-            for path in sorted(_denied(reader, policy, entry.access)):
-                what = f"{entry.access} though it is denied here, {where}"
-                yield Bypass(entry.called, what, path)
+            yield Bypass(entry.called, powers.OVERRIDES.english(right=entry.word, **where), place)
+            yield from _past_denials(reader, policy, entry)
     if policy.get("isDenyAllElse"):
-        yield Bypass(
-            "everybody else", f"is denied all, also what is given here, {where}", _path(reader, policy)
-        )
+        yield Bypass("everybody else", powers.DENIES_ALL_ELSE.english(**where), place)
+
+
+def _past_denials(reader: Reader, policy: Mapping[str, Any], entry: Entry) -> Iterator[Bypass]:
+    """An access by a policy of others, on each object on which we deny it."""
+    what = powers.PASSES_DENIAL.english(right=entry.access, policy=policy["name"], resources=readable(policy))
+    for path in sorted(_denied(reader, policy, entry.access)):
+        yield Bypass(entry.called, what, path)
 
 
 def _without_denials(reader: Reader) -> Iterator[Bypass]:
-    yield Bypass("everybody", "no denial works: the service's definition has them switched off")
+    yield Bypass("everybody", powers.DENIALS_OFF.english())
     for policy in reader.others:
         for entry in entries(policy):
-            if entry.items != "policyItems":
-                continue
-            for path in sorted(_denied(reader, policy, entry.access)):
-                what = f"{entry.access} though it is denied here, by policy {policy['name']}"
-                yield Bypass(entry.called, what, path)
+            if entry.items == "policyItems":
+                yield from _past_denials(reader, policy, entry)
 
 
 def _opens(entry: Entry) -> bool:

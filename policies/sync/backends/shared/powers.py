@@ -44,6 +44,32 @@ MANY_ON_EVERY_DATABASE = Power(
 )
 THROUGH = Power("bypass.through", "{what} ({role})")
 AS = Power("bypass.as", "{what}, as {name}")
+RANGER_ADMINISTRATOR = Power(
+    "bypass.ranger_administrator", "is an administrator of Ranger: may change every policy and role"
+)
+RANGER_SUPERUSER = Power("bypass.ranger_superuser", "is a superuser of the plugin: no policy is asked")
+RANGER_SUPERUSERS = Power("bypass.ranger_superusers", "are superusers of the plugin: no policy is asked")
+SERVICE_ADMINISTRATOR = Power("bypass.service_administrator", "may change every policy of the service")
+TAG_SERVICE = Power("bypass.tag_service", "its policies are asked first, and are not read here")
+DELEGATES = Power("bypass.delegates", "may give rights to others, by policy {policy} on {resources}")
+OVERRIDES = Power("bypass.overrides", "{right} before every normal policy, by policy {policy} on {resources}")
+PASSES_DENIAL = Power(
+    "bypass.passes_denial", "{right} though it is denied here, by policy {policy} on {resources}"
+)
+DENIES_ALL_ELSE = Power(
+    "bypass.denies_all_else",
+    "is denied all, also what is given here, by policy {policy} on {resources}",
+)
+DENIALS_OFF = Power("bypass.denials_off", "no denial works: the service's definition has them switched off")
+OWNS_FOLDER = Power("bypass.owns_folder", "owns the folder")
+OWNS_FILES = Power("bypass.owns_files", "owns files or folders in it")
+AS_OWNING_GROUP = Power("bypass.owning_group", "{rights} as the owning group")
+BY_OTHER_BITS = Power("bypass.other_bits", "{rights} by the bits for others")
+OF_RANGER = (
+    *(RANGER_ADMINISTRATOR, RANGER_SUPERUSER, RANGER_SUPERUSERS, SERVICE_ADMINISTRATOR, TAG_SERVICE),
+    *(DELEGATES, OVERRIDES, PASSES_DENIAL, DENIES_ALL_ELSE, DENIALS_OFF),
+)
+OF_FILES = (OWNS_FOLDER, OWNS_FILES, AS_OWNING_GROUP, BY_OTHER_BITS)
 PLAIN = (
     *(
         SUPERUSER,
