@@ -36,8 +36,9 @@ class Together(OverObjects):
         on = words.listed(names, NAMED)
         if STAND_IN in line.text:
             return replace(line, text=line.text.replace(STAND_IN, on), note=line.note.replace(STAND_IN, "it"))
-        told = _("On %(on)s. ") % {"on": on} if len(self.parts) > 1 else ""
-        return replace(line, note=told + line.note.replace(STAND_IN, on))
+        told = _("On %(on)s.") % {"on": on} if len(self.parts) > 1 else ""
+        note = " ".join(filter(None, (told, line.note.replace(STAND_IN, on))))
+        return replace(line, note=note)
 
     def diff(self) -> Diff:
         return Diff(tuple(self.folded()))

@@ -59,9 +59,7 @@ def _row(unsealed_fact: UnsealedFact) -> UnsealedFactRow:
         deleted = _("It is gone: a session of the database deleted it. Which one is not known.")
         return UnsealedFactRow(str(unsealed_fact), says, deleted, unsealed_fact.found)
     when = words.moment(unsealed_fact.written) if unsealed_fact.written else _("when is not known")
-    by = _("a session of the database, in its transaction %(writer)s; %(when)s. ") % {
-        "writer": unsealed_fact.writer,
-        "when": when,
-    }
-    by += _("Its role is not known here.")
+    by = _(
+        "a session of the database, in its transaction %(writer)s; %(when)s. Its role is not known here."
+    ) % {"writer": unsealed_fact.writer, "when": when}
     return UnsealedFactRow(str(unsealed_fact), says, by, unsealed_fact.found)

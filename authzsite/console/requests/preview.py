@@ -167,16 +167,12 @@ def _denied(seen: Foresight) -> Note | None:
 
 
 def _ends(form: RequestForm, seen: Foresight) -> str:
-    begins = _("It begins %(begin)s. ") % {"begin": words.on(form.when.begin)} if form.when.begin else ""
+    begin = form.when.begin
+    told = [_("It begins %(begin)s.") % {"begin": words.on(begin)}] if begin else []
     if seen.end is None:
-        return _("%(begins)sIt has no end.") % {"begins": begins}
+        return " ".join((*told, _("It has no end.")))
     if form.lasting == "date":
-        return _("%(begins)sIt ends by itself %(end)s, %(zone)s.") % {
-            "begins": begins,
-            "end": words.on(seen.end),
-            "zone": words.zone(),
-        }
-    end = {"end": words.on(seen.end), "zone": words.zone()}
-    if form.when.begin:
-        return begins + _("It ends %(end)s, %(zone)s.") % end
-    return _("If granted now, it ends %(end)s, %(zone)s.") % end
+        ends = _("It ends by itself %(end)s, %(zone)s.")
+    else:
+        ends = _("It ends %(end)s, %(zone)s.") if begin else _("If granted now, it ends %(end)s, %(zone)s.")
+    return " ".join((*told, ends % {"end": words.on(seen.end), "zone": words.zone()}))

@@ -256,14 +256,13 @@ class VisibleRole:
                 Reason("why-not-assign", _("Roles are given and taken by %(givers)s.") % {"givers": givers})
             )
         if not self.may_delete:
-            owner = _("its owner, %(label)s, or ") % {"label": self.owner.label} if self.owner else ""
-            told.append(
-                Reason(
-                    "why-not-delete",
-                    _("A role is deleted by %(owner)sthe owner of %(name)s.")
-                    % {"owner": owner, "name": self.root.name},
-                )
+            text = (
+                _("A role is deleted by its owner, %(label)s, or the owner of %(name)s.")
+                if self.owner
+                else _("A role is deleted by the owner of %(name)s.")
             )
+            names = {"label": self.owner.label if self.owner else "", "name": self.root.name}
+            told.append(Reason("why-not-delete", text % names))
         return told + self._object_reason()
 
     def _object_reason(self) -> list[Reason]:

@@ -104,12 +104,12 @@ def adopted(about: Foreign) -> tuple[DiffLine, ...]:
 
 def _revoking(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     system = about.backend.get_kind_display()
-    given = (
-        _("Given by %(grantor)s in %(system)s. ") % {"grantor": about.first.grantor, "system": system}
+    text = (
+        _("Given by %(grantor)s in %(system)s. Access from roles and other grantors stays.")
         if about.first.grantor
-        else ""
+        else _("Access from roles and other grantors stays.")
     )
-    note = _("%(given)sAccess from roles and other grantors stays.") % {"given": given}
+    note = text % {"grantor": about.first.grantor, "system": system}
     return (
         DiffLine(
             "lose",
