@@ -11,6 +11,12 @@ SIMULATE = "/authz/v1/simulate"
 LISTED = ("privileges",)
 """Fields of a change that hold several values, which a comma parts on a command line."""
 SHOWN = 20
+REPLAYED = {
+    "refused": "would be refused",
+    "allowed": "would now be allowed",
+    "gone": "of objects that are gone, and so not decided",
+}
+"""The parts of a replay, and what is said of the uses in each."""
 
 
 def simulate(
@@ -86,9 +92,10 @@ def refused_uses(replay: Mapping[str, Any]) -> Iterator[str]:
 def _replay(replay: Mapping[str, Any]) -> Iterator[str]:
     objects = f"{replay['reported']} of {_count(replay['objects'], 'object', 'objects')} with data"
     yield f"  in the last {replay['days']} days; the reports cover {objects}"
-    for what, name in (("would be refused", "refused"), ("would now be allowed", "allowed")):
-        uses = replay[name]
-        yield f"    {_count(uses['count'], 'use', 'uses')} {what}"
+    for words, name in REPLAYED.items():
+        uses = replay.get(name, {"count": 0, "results": []})  # an older console does not name what is gone
+        if uses["count"] or name != "gone":
+            yield f"    {_count(uses['count'], 'use', 'uses')} {words}"
         yield from _uses(uses["results"][:SHOWN])
         if uses["count"] > SHOWN:
             yield "      and more"

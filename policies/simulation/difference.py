@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Q, QuerySet
+from django.db.models import Exists, OuterRef, Q, QuerySet
 from django.utils.translation import gettext
 
 from accounts.models import Principal
@@ -124,6 +124,18 @@ class Difference:
         if self.governed is None or self.simulation.root.id in self.governed:
             return self.places()
         return self.places().filter(on_or_below(self.governed))
+
+    def gone_places(self) -> QuerySet[Placement, Any]:
+        """The numbers of objects that are gone and stood last where access may be another.
+
+        Of these only such as stood where the viewer may see the access of others.
+        """
+        later = Placement.objects.filter(securable=OuterRef("securable"), pk__gt=OuterRef("pk"))
+        rows = Placement.objects.filter(securable__realm=self.simulation.root.realm_id, closed__isnull=False)
+        for keys in (self.simulation.touched, self.governed):
+            if keys is not None and self.simulation.root.id not in keys:
+                rows = rows.filter(on_or_below(keys))
+        return rows.exclude(Exists(later)).values("securable")
 
     @cached_property
     def objects(self) -> dict[int, tuple[int | None, str]]:

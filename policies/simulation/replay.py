@@ -12,10 +12,11 @@ from datetime import datetime, timedelta
 from functools import cached_property
 from typing import Any
 
-from django.db.models import Count, Max, Q
+from django.db.models import Count, Max, Q, QuerySet
 
 from accounts.models import Principal
-from catalog.nodes import Node, any_of, nodes
+from catalog.models import Placement
+from catalog.nodes import Node, any_of, as_placed_last, nodes
 from lakewarden.law import engine
 from lakewarden.spark.pipelines.reach_counts import data_types
 from policies.decisions.ask import operation_for
@@ -26,6 +27,8 @@ DAYS = 90
 """So far back it is looked, unless said otherwise."""
 LONGEST = 400
 """Older uses are not kept."""
+UseCount = tuple[tuple[int, int, str], list[Principal], int, datetime]
+"""Who did what to which object, the jobs that reported it, how often, and last when."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,13 @@ class Replay:
         return [use for use in both if self._decide(use) == (False, True)]
 
     @cached_property
+    def gone(self) -> list[ReplayedUse]:
+        """Reported uses of objects that are gone, as these stood last; nothing can be decided on them."""
+        counts = self._reported(self.difference.gone_places())
+        there = as_placed_last({key for (_, key, _), _, _, _ in counts}) if counts else {}
+        return self._of_nodes(counts, there)
+
+    @cached_property
     def coverage(self) -> tuple[int, int]:
         """On how many of the objects with data somebody reports, and how many these are."""
         holding = self.difference.shown_places().filter(type__in=data_types(self.simulation.law))
@@ -79,9 +89,13 @@ class Replay:
 
     @cached_property
     def _uses(self) -> list[ReplayedUse]:
+        return self._named(self._reported(self.difference.places()))
+
+    def _reported(self, places: QuerySet[Placement, Any]) -> list[UseCount]:
+        """What those concerned did to the objects of some places.  One query, and one where they did."""
         rows = (
             Use.objects.filter(self._of_realm, executed=True, principal__in=list(self.simulation.people))
-            .filter(securable__in=self.difference.places())
+            .filter(securable__in=places)
             .values("principal", "securable", "action", "reporter")
             .annotate(times=Count("run", distinct=True), last=Max("at"))
             .order_by("principal", "securable", "action", "-last")
@@ -90,11 +104,10 @@ class Replay:
         for row in rows:
             by_use.setdefault((row["principal"], row["securable"], row["action"]), []).append(row)
         jobs = Principal.objects.in_bulk({row["reporter"] for some in by_use.values() for row in some})
-        lines = (
+        return [
             (key, [jobs[row["reporter"]] for row in some], sum(row["times"] for row in some), some[0]["last"])
             for key, some in by_use.items()
-        )
-        return self._named(lines)
+        ]
 
     @cached_property
     def _refusals(self) -> list[ReplayedUse]:
@@ -114,17 +127,17 @@ class Replay:
             counts[key] = (times + (count or 1), max(latest, last or at))
         return self._named((key, [], times, last) for key, (times, last) in counts.items())
 
-    def _named(
-        self, lines: Iterable[tuple[tuple[int, int, str], list[Principal], int, datetime]]
-    ) -> list[ReplayedUse]:
-        """The lines that may be shown, with their people and objects, the latest first."""
-        every = list(lines)
+    def _named(self, counts: Iterable[UseCount]) -> list[ReplayedUse]:
+        """Those that may be shown, with their people and objects, the latest first."""
+        every = list(counts)
         shown = self._shown_among({(who, key) for (who, key, _), _, _, _ in every})
-        kept = [line for line in every if line[0][:2] in shown]
-        there = nodes({key for (_, key, _), _, _, _ in kept})
+        kept = [count for count in every if count[0][:2] in shown]
+        return self._of_nodes(kept, nodes({key for (_, key, _), _, _, _ in kept}))
+
+    def _of_nodes(self, counts: Iterable[UseCount], there: Mapping[int, Node]) -> list[ReplayedUse]:
         uses = [
             ReplayedUse(self.simulation.people[who], there[key], action, tuple(jobs), times, last)
-            for (who, key, action), jobs, times, last in kept
+            for (who, key, action), jobs, times, last in counts
             if key in there
         ]
         return sorted(uses, key=lambda use: use.last, reverse=True)

@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from accounts import people, tokens
 from policies.record import access_log
-from policies.services import members, owners, roles
+from policies.services import members, objects, owners, roles
 from policies.services.roles import Privilege
 from tests.api.world import BY, Caller, Shop, token, user
 from tests.factories import a_use
@@ -92,6 +92,17 @@ def test_a_replay_names_the_jobs_that_would_have_failed(shop: Shop, marek: Calle
     assert (use["jobs"], use["times"]) == (["service:nightly", "service:weekly"], 2)
     assert replay["allowed"] == {"count": 0, "results": []}
     assert simulate(marek, unassign, replay={})["replay"]["refused"]["count"] == 2
+
+
+def test_a_replay_names_uses_of_what_is_gone(shop: Shop, marek: Caller) -> None:
+    shop.allow(shop.sales, "SELECT_TABLE")
+    a_use("ana", shop.tables["orders"])
+    objects.drop(shop.tables["orders"], **BY)
+    unassign = {"change": "unassign_role", "role": "readers", "principal": "user:ana"}
+    replay = simulate(marek, unassign, replay={})["replay"]
+    [use] = replay["gone"]["results"]
+    assert (use["principal"], use["resource"], use["times"]) == ("user:ana", ORDERS, 1)
+    assert (replay["gone"]["count"], replay["refused"]["count"]) == (1, 0)
 
 
 def test_a_replay_names_the_refusals_that_would_be_none(shop: Shop, olivia: Caller) -> None:
@@ -198,5 +209,5 @@ def test_as_many_queries_for_many_as_for_few(
         {"change": "assign_role", "role": "readers", "principal": f"user:more{number}"} for number in range(5)
     ]
     simulate(marek, *changes[:1], replay={})
-    with django_assert_max_num_queries(60):
+    with django_assert_max_num_queries(61):
         simulate(marek, *changes, replay={})

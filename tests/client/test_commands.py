@@ -13,8 +13,9 @@ from accounts import tokens
 from lakewarden.__main__ import main
 from policies.analytics import uses
 from policies.analytics.uses import ReportedUse
+from policies.services import objects
 from tests.api.world import Shop, make_shop, user
-from tests.factories import the
+from tests.factories import AUTHORITY, BY, the
 
 from .conftest import TOKEN, Peer, answer
 from .site import Site
@@ -153,6 +154,9 @@ def test_simulate_says_who_loses_what_and_leaves_with_1_where_a_use_would_be_ref
     assert typed("simulate", "demo", "--file", str(tmp_path / "changes.json"))[0] == 2
     assert typed("simulate", "demo")[0] == 2
     assert typed("simulate", "demo", "burn")[0] == 2
+    objects.drop(use.node, by=BY, authority=AUTHORITY)
+    code, out = typed(*words, "--replay", "30")
+    assert code == 0 and "1 use of objects that are gone" in out
 
 
 STEPS = {name: {"count": 1, "results": []} for name in ("adds", "changes", "removals")}

@@ -14,7 +14,7 @@ from catalog.nodes import Node
 from policies.authority import OPERATOR
 from policies.models import Grant, Review
 from policies.reviews.proposals import of_end
-from policies.services import entities, grants
+from policies.services import entities, grants, objects
 from policies.services.grants import GrantRequest
 from policies.simulation.changes import ClearOwner, CloseAccount, LeaveGroup, RemoveFromRole, RevokeAccess
 from policies.simulation.difference import Difference
@@ -24,7 +24,7 @@ from policies.simulation.simulation import Simulation
 from tests.cdap.world import a_cdap
 from tests.cdap.world import give as give_in_cdap
 from tests.cdap_law.world import text
-from tests.factories import a_person, a_use, acting, owned, rewritten, the
+from tests.factories import AUTHORITY, BY, a_person, a_use, acting, owned, rewritten, the
 from tests.herd.conftest import make_herd
 from tests.herd.test_pages import form_of
 from tests.herd.world import give as give_in_herd
@@ -72,6 +72,13 @@ def test_who_cannot_sign_in_any_more_uses_nothing(ana: Node) -> None:
 
 def test_a_member_s_removal_names_what_would_be_refused(ana: Node, signed_in: Enter) -> None:
     assert LOST in page(signed_in("marek"), f"/realms/{ana.id}/members/remove?who=user:ana")
+
+
+def test_uses_of_what_is_gone_are_named_beside_a_plan(ana: Node, signed_in: Enter) -> None:
+    objects.drop(orders(), by=BY, authority=AUTHORITY)
+    removal = page(signed_in("marek"), f"/realms/{ana.id}/members/remove?who=user:ana")
+    assert "used shop.sales.orders, which is gone by now" in removal
+    assert LOST not in removal
 
 
 def test_handing_over_names_what_would_be_refused(shop: Node, signed_in: Enter) -> None:

@@ -137,7 +137,10 @@ class ReplayedUses(Answer):
 
 
 class ReplaySerializer(Answer):
-    """Uses of the last days, decided again; on `reported` of `objects` with data somebody reports."""
+    """Uses of the last days, decided again; on `reported` of `objects` with data somebody reports.
+
+    Nothing is decided on uses of objects that are `gone` by now; these are named as they stood last.
+    """
 
     days = Whole()
     since = Moment()
@@ -145,6 +148,7 @@ class ReplaySerializer(Answer):
     objects = Whole()
     refused = ReplayedUses()
     allowed = ReplayedUses()
+    gone = ReplayedUses()
 
 
 class SimulationSerializer(Answer):
@@ -286,6 +290,7 @@ def replay_answer(replay: Replay) -> dict[str, Any]:
         "objects": objects,
         "refused": _uses(replay.refused),
         "allowed": _uses(replay.allowed),
+        "gone": _uses(replay.gone),
     }
 
 

@@ -58,17 +58,18 @@ def section(viewer: Principal, proposals: Iterable[Proposal]) -> ReplaySection |
         covered = [replay.coverage for replay in replays]
         refused = [use for replay in replays for use in replay.refused]
         allowed = [use for replay in replays for use in replay.allowed]
+        gone = [use for replay in replays for use in replay.gone]
     except PolicyError:
         return None  # what cannot be done is said by the form itself
     reported, objects = (sum(column) for column in zip(*covered, strict=True)) if covered else (0, 0)
-    if not objects and not refused and not allowed:
+    if not objects and not refused and not allowed and not gone:
         return None
     which = words.count(objects, "object")
     coverage = _("Jobs report their use of %(reported)s of %(which)s with data that this is about.") % {
         "reported": words.number(reported),
         "which": which,
     }
-    return ReplaySection(Diff(tuple(_lines(refused, allowed))), coverage)
+    return ReplaySection(Diff((*_lines(refused, allowed), *_gone(gone))), coverage)
 
 
 def root_of(node: Node) -> Node:
@@ -94,6 +95,16 @@ def _lines(refused: Sequence[ReplayedUse], allowed: Sequence[ReplayedUse]) -> It
         yield DiffLine("gain", use.person.label, _text(NEWLY, use), _when(use))
     if len(allowed) > LINES:
         yield DiffLine("gain", words.number(len(allowed) - LINES), _("more uses would be allowed."))
+
+
+def _gone(gone: Sequence[ReplayedUse]) -> Iterator[DiffLine]:
+    """Uses of what is gone are named, as nothing can be decided on them."""
+    for use in gone[:LINES]:
+        text = _("used %(name)s, which is gone by now") % {"name": use.node.ref.full_name or use.node.name}
+        when = words.count(use.times, "run")
+        yield DiffLine("same", use.person.label, text, f"{when}, {words.ago(use.last)}")
+    if len(gone) > LINES:
+        yield DiffLine("same", words.number(len(gone) - LINES), _("more uses were of what is gone by now"))
 
 
 def _text(texts: Mapping[str, StrOrPromise], use: ReplayedUse) -> str:
