@@ -29,7 +29,7 @@ from policies.simulation.simulation import Simulation
 
 from .worlds import WORLDS, World, access, differing
 
-FAST = {"gravitino": (0, 1), "herd": (0, 1), "cdap": (0, 1)}
+FAST = {"gravitino": (1, 2), "herd": (7, 11), "cdap": (0, 1)}
 """Worlds of each law in which people gain and lose access, uses would be refused, and others allowed."""
 MANY = 25
 
