@@ -92,7 +92,7 @@ def refused_uses(replay: Mapping[str, Any]) -> Iterator[str]:
 def _replay(replay: Mapping[str, Any]) -> Iterator[str]:
     objects = f"{replay['reported']} of {_count(replay['objects'], 'object', 'objects')} with data"
     yield f"  in the last {replay['days']} days; the reports cover {objects}"
-    for words, name in REPLAYED.items():
+    for name, words in REPLAYED.items():
         uses = replay.get(name, {"count": 0, "results": []})  # an older console does not name what is gone
         if uses["count"] or name != "gone":
             yield f"    {_count(uses['count'], 'use', 'uses')} {words}"
