@@ -261,7 +261,7 @@ class PlannedFile(models.Model):
     """The plan of a policy file that a request is about, as its author saw it; never changed.
 
     `plan` is its digest, `revision` that of the last change of access it was worked out at, `steps` what it
-    does, each as an action and a sentence.
+    does, each as an action, a sentence, and the statements that are so before and after it.
     """
 
     request = models.OneToOneField(

@@ -69,8 +69,7 @@ def apply_or_ask(root: Node, file: PolicyFile, *, seen: str, by: Actor, reason: 
 
 
 def _ask(plan: Plan, by: Actor, reason: str) -> AccessRequest:
-    steps = [(step.action, str(step)) for step in plan.steps]
-    planned = PlanToApprove(plan.root, plan.digest, plan.revision, plan.file.text, steps)
+    planned = PlanToApprove(plan.root, plan.digest, plan.revision, plan.file.text, plan.listed)
     return plan_approvals.ask(planned, by=by, reason=reason)
 
 

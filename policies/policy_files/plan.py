@@ -5,8 +5,6 @@ A file removes nothing but what it owns.  What is said in it is added wherever i
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -27,8 +25,8 @@ from policies.errors import Invalid
 from policies.policy_files import statements as kinds
 from policies.policy_files.document import EVERYTHING, PolicyFile
 from policies.policy_files.statements import RealmStatements, Statement, of_realm, reference_of
-from policies.requests.plan_approvals import last_change_of_access
-from policies.services import patterns
+from policies.requests.plan_approvals import ListedStep, digest_of, last_change_of_access
+from policies.services import objects, patterns
 from policies.simulation import changes as proposals
 from policies.simulation.changes import Change, Target, Window
 
@@ -98,9 +96,12 @@ class Plan:
     @cached_property
     def digest(self) -> str:
         """What the plan is known by: another file, or anything that changed in the realm, makes another."""
-        lines = [[step.action, str(step)] for step in self.steps]
-        body = json.dumps([self.root.name, self.revision, lines], separators=(",", ":"))
-        return hashlib.sha256(body.encode()).hexdigest()
+        return digest_of(self.root.name, self.revision, self.listed)
+
+    @property
+    def listed(self) -> list[ListedStep]:
+        """The steps as a request for approval keeps them."""
+        return [(step.action, str(step), (step.before, step.after)) for step in self.steps]
 
     def proposed(self) -> list[Change]:
         """The same as changes that can be simulated; new objects are left out, as nobody has access yet.
@@ -124,19 +125,7 @@ class Plan:
                 principal_name(statement.who)
             target = statement.target
             if statement.kind == kinds.OBJECT:
-                root = self.root
-                try:
-                    ref = reference_of(root, target)
-                except (BadName, BadEntity) as problem:
-                    raise Invalid(
-                        gettext("%(target)s names no object: %(problem)s.")
-                        % {"target": target, "problem": problem}
-                    ) from None
-                if not ref.path or ref.type not in dialects.get(root.kind).types:
-                    raise Invalid(
-                        gettext("%(target)s names no object of %(realm)s.")
-                        % {"target": target, "realm": root.name}
-                    )
+                self._check_object(target)
             if not target or target in new or target in self.present.targets:
                 continue
             if law.by_text and statement.kind in (kinds.GRANT, kinds.GIVES):
@@ -146,6 +135,20 @@ class Plan:
                     gettext("There is no %(target)s in %(realm)s, and the file does not register it.")
                     % {"target": target, "realm": self.root.name}
                 )
+
+    def _check_object(self, target: str) -> None:
+        """See that a name is that of an object, which roles and people are not.  Raises Invalid."""
+        try:
+            ref = reference_of(self.root, target)
+        except (BadName, BadEntity) as problem:
+            raise Invalid(
+                gettext("%(target)s names no object: %(problem)s.") % {"target": target, "problem": problem}
+            ) from None
+        if not ref.path or ref.type not in {*dialects.get(self.root.kind).types} - objects.MADE_APART:
+            raise Invalid(
+                gettext("%(target)s names no object of %(realm)s.")
+                % {"target": target, "realm": self.root.name}
+            )
 
     def _steps(self) -> Iterator[Step]:
         wanted, present = _by_key(self.file.statements), _by_key(self.present.statements)

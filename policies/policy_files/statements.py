@@ -25,6 +25,7 @@ from policies.services.entities import entity_of
 F = TypeVar("F", bound=Fact)
 MEMBER, ROLE, HOLDER, ROLE_OWNER = "member", "role", "holder", "role_owner"
 GIVES, OBJECT, OWNER, GRANT = "gives", "object", "owner", "grant"
+OF_KIND = "object of a kind"
 OF_ROLES = frozenset((ROLE, HOLDER, ROLE_OWNER, GIVES))
 OWNERS = frozenset((OWNER, ROLE_OWNER))
 
@@ -58,7 +59,8 @@ class Statement(NamedTuple):
         window = "".join(
             f" {word} {moment}" for word, moment in (("from", self.start), ("until", self.end)) if moment
         )
-        return f"{_SENTENCES[self.kind].format(**self._asdict())}{window}"
+        kind = OF_KIND if self.kind == OBJECT and self.code else self.kind
+        return f"{_SENTENCES[kind].format(**self._asdict())}{window}"
 
 
 _SENTENCES = {
@@ -68,6 +70,7 @@ _SENTENCES = {
     ROLE_OWNER: "{who} owns role {role}",
     GIVES: "role {role} {effect}s {code} on {target}",
     OBJECT: "{target} is there",
+    OF_KIND: "{target} is there, of kind {code}",
     OWNER: "{who} owns {target}",
     GRANT: "{who} has {code} on {target}",
 }

@@ -5,6 +5,8 @@ What a plan is and how it is carried out is for `policies/policy_files`; here it
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -34,6 +36,10 @@ _STEPS_ALONE = (
 )
 
 
+ListedStep = tuple[str, str, Sequence[Sequence[Sequence[str]]]]
+"""A step: its action, its sentence, and the statements before and after it."""
+
+
 @dataclass(frozen=True)
 class PlanToApprove:
     """A plan as a request carries it; `revision` is `last_change_of_access` when it was worked out."""
@@ -42,7 +48,18 @@ class PlanToApprove:
     plan: str
     revision: int
     file: str
-    steps: Sequence[tuple[str, str]]
+    steps: Sequence[ListedStep]
+
+
+def digest_of(realm: str, revision: int, steps: Sequence[ListedStep]) -> str:
+    """What a plan is known by.  Sentences read alike of different things, so it is made of statements too."""
+    body = json.dumps([realm, revision, steps], separators=(",", ":"))
+    return hashlib.sha256(body.encode()).hexdigest()
+
+
+def is_as_asked(planned: PlannedFile) -> bool:
+    """Whether the steps that are shown are those of the plan that is approved; no seal covers them before."""
+    return digest_of(planned.request.realm_name, planned.revision, planned.steps) == planned.plan
 
 
 def last_change_of_access(realm: int) -> int:
@@ -128,7 +145,9 @@ def ask(planned: PlanToApprove, *, by: Actor, reason: str) -> AccessRequest:
 
 def check_approvable(request: AccessRequest) -> None:
     """Raise Conflict when the plan of a request can no longer be applied, so that nobody approves it."""
-    planned = PlannedFile.objects.get(request=request)
+    planned = PlannedFile.objects.select_related("request").get(request=request)
+    if not is_as_asked(planned):
+        raise Conflict(gettext("Its steps are not those that were asked for. Refuse it."))
     if request.realm is None or planned.revision != last_change_of_access(request.realm.pk):
         raise Conflict(
             gettext("The realm changed since this was planned, so it can no longer be applied. Refuse it.")
@@ -175,7 +194,7 @@ def _write(
         plan=planned.plan,
         revision=planned.revision,
         file=planned.file,
-        steps=[list(step) for step in planned.steps],
+        steps=planned.steps,
     )
     RequestWant.objects.create(
         request=request, number=0, type=root.type, name=root.ref.id, action=APPLY, securable_id=root.id

@@ -74,7 +74,7 @@ class VisibleRequest:
     def planned(self) -> PlannedFile | None:
         """The plan of a policy file, where the request is for its approval."""
         of_plan = any(part.kind == RequestPart.Kind.PLAN for part in self.parts)
-        return PlannedFile.objects.get(request=self.request) if of_plan else None
+        return PlannedFile.objects.select_related("request").get(pk=self.request.pk) if of_plan else None
 
     @property
     def mine(self) -> bool:

@@ -16,7 +16,7 @@ from catalog.queries import all_below
 from lakewarden.law import dialects
 from lakewarden.law.facts import Level
 from policies.authority import Actor, Authority, origin_of
-from policies.errors import AlreadyExists, NotFound
+from policies.errors import AlreadyExists, Invalid, NotFound
 from policies.events import (
     GRANT_REMOVED,
     OBJECT_DROPPED,
@@ -31,6 +31,9 @@ from policies.record.change import ChangeInProgress, change
 from policies.record.event_drafts import make_event
 from policies.services import realm_of
 from policies.services.object_names import check_described, checked
+
+MADE_APART = frozenset(("role", "user", "group"))
+"""Types whose things are made by services of their own, by the rules for their names."""
 
 
 @dataclass(frozen=True)
@@ -55,7 +58,12 @@ def register(
     owner: Principal | None = None,
     scope: Node | None = None,
 ) -> list[Node]:
-    """Register objects below a parent in one change, all with the owner, if any.  Raises AlreadyExists."""
+    """Register objects below a parent in one change, all with the owner, if any.
+
+    Raises AlreadyExists, Invalid.
+    """
+    if not MADE_APART.isdisjoint(item.type for item in new):
+        raise Invalid(gettext("Roles, people and groups are not registered as objects."))
     with change(OBJECT_REGISTERED, realm=realm_of(parent), by=by) as current:
         _refuse_taken(scope or parent, new)
         rows = Securable.objects.bulk_create(

@@ -63,3 +63,12 @@ def test_an_object_says_of_itself_only_what_can_be_kept(shop: Node, text: str) -
         with pytest.raises(Invalid):
             objects.register(sales, [new], by=BY, authority=AUTHORITY)
     under(sales, "table", "t")
+
+
+@pytest.mark.parametrize(
+    ("type_", "name"), [("role", "~ana"), ("role", "reader"), ("user", "zoe"), ("group", "all")]
+)
+def test_what_has_a_service_of_its_own_is_registered_by_no_other(shop: Node, type_: str, name: str) -> None:
+    """Else who may make roles would own `~ana`, what is given to Ana would go there, and reach nobody."""
+    with pytest.raises(Invalid, match="not registered as objects"):
+        objects.register(shop, [NewObject(type_, name)], by=BY, authority=AUTHORITY)

@@ -292,3 +292,35 @@ def test_a_change_by_hand_moves_the_state_of_access_and_a_request_does_not(world
     assert plan_approvals.last_change_of_access(world.realm_id) == before
     give_to_hana()
     assert plan_approvals.last_change_of_access(world.realm_id) > before
+
+
+A_CATALOG = (
+    READER
+    + """
+registers_objects: true
+objects:
+  catalog:lake: {kind: %s}
+"""
+)
+
+
+def test_an_approval_is_of_the_kind_of_catalog_that_was_seen(world: Node) -> None:
+    request = waiting(world, A_CATALOG % "fileset")
+    steps = [step[1] for step in PlannedFile.objects.get(request=request).steps]
+    assert "catalog:lake is there, of kind fileset" in steps
+    decisions.approve(request.pk, by=acting("gil"))
+    other = submit(world, A_CATALOG % "relational")
+    assert other.waits is not None and holders() == {"ana"}
+
+
+@pytest.mark.parametrize("part", [0, 1, 2], ids=["action", "sentence", "statements"])
+def test_nobody_approves_a_plan_whose_steps_were_altered_past_the_console(world: Node, part: int) -> None:
+    request = waiting(world)
+    planned = PlannedFile.objects.get(request=request)
+    planned.steps[-1][part] = planned.steps[0][part]
+    planned.save()
+    with pytest.raises(Conflict, match="not those that were asked for"):
+        decisions.approve(request.pk, by=acting("gil"))
+    assert request.parts.get().state == "asked"
+    decisions.refuse(request.pk, "not what it was", by=acting("gil"))
+    assert request.parts.get().state == "refused"

@@ -44,6 +44,7 @@ from policies.policy_files.effects import Effects
 from policies.policy_files.plan import ADD, CHANGE, REMOVE, Plan, Step
 from policies.policy_files.statements import of_realm
 from policies.requests import notifications, visibility
+from policies.requests.plan_approvals import is_as_asked
 from policies.requests.visibility import VisibleRequest
 
 ACTIONS = {ADD: "adds", CHANGE: "changes", REMOVE: "removals"}
@@ -248,7 +249,9 @@ def _requested(planned: PlannedFile, top: Node) -> dict[str, Any]:
     """The plan as it was asked for; what it would do to people while it is the same plan still."""
     plan = _same(planned, top)
     effects = Effects(plan) if plan is not None else None
-    by_action = {word: [text for action, text in planned.steps if action == word] for word in ACTIONS}
+    by_action = {
+        word: [text for action, text, _statements in planned.steps if action == word] for word in ACTIONS
+    }
     listed = {
         name: {"count": len(by_action[word]), "results": by_action[word][:LISTED]}
         for word, name in ACTIONS.items()
@@ -271,7 +274,7 @@ def _same(planned: PlannedFile, top: Node) -> Plan | None:
         plan = Plan(top, document.read(planned.file))
     except Invalid:
         return None
-    return plan if plan.digest == planned.plan else None
+    return plan if plan.digest == planned.plan and is_as_asked(planned) else None
 
 
 def _applied(plan: Plan) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from policies.models.requests import GRANTED
 from policies.policy_files import document
 from policies.policy_files.effects import MOST
 from policies.policy_files.plan import ADD, CHANGE, REMOVE, Plan
-from policies.requests.plan_approvals import last_change_of_access
+from policies.requests.plan_approvals import is_as_asked, last_change_of_access
 from policies.requests.visibility import VisibleRequest
 
 
@@ -44,7 +44,7 @@ def section_of(seen: VisibleRequest) -> PlanSection | None:
     planned = seen.planned
     if planned is None or seen.request.realm is None:
         return None
-    current = planned.revision == last_change_of_access(seen.request.realm.pk)
+    current = planned.revision == last_change_of_access(seen.request.realm.pk) and is_as_asked(planned)
     used = seen.wants[0].revision
     open_or_approved = seen.request.open or seen.request.state in GRANTED
     live = current and used is None and open_or_approved and timezone.now() < seen.request.lapses_at
@@ -78,7 +78,7 @@ def _note(seen: VisibleRequest, used: int | None, live: bool) -> Note:
 def _tally(planned: PlannedFile) -> Tally:
     named = ((REMOVE, _("to remove"), "lose"), (CHANGE, _("to change"), "change"), (ADD, _("to add"), "gain"))
     many = (
-        (sum(action == word for action, _text in planned.steps), label, kind) for word, label, kind in named
+        (sum(action == word for action, *_step in planned.steps), label, kind) for word, label, kind in named
     )
     return Tally(tuple(Count(words.number(number), label, kind) for number, label, kind in many if number))
 
@@ -89,7 +89,7 @@ def _lines(planned: PlannedFile) -> Iterator[DiffLine]:
         (CHANGE, "change", _("Changed")),
         (ADD, "gain", _("Added")),
     ):
-        steps = [text for word, text in planned.steps if word == action]
+        steps = [text for word, text, _statements in planned.steps if word == action]
         yield from (DiffLine(kind, subject, text) for text in steps[:SHOWN])
         if len(steps) > SHOWN:
             yield DiffLine(kind, words.number(len(steps) - SHOWN), _("more steps of this kind"))
