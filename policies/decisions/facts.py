@@ -27,7 +27,7 @@ from policies.decisions.cache_versions import principal_key, realm_key, role_key
 from policies.decisions.fact_rows.statement import statement_of
 from policies.decisions.role_facts import ALWAYS, GrantRow, RoleFacts, overlap, rules_from
 from policies.decisions.seals import unsealed
-from policies.decisions.seals.sealed_rows import SealedRow, is_row_good, key_of_row
+from policies.decisions.seals.sealed_rows import SealedRow, judged, key_of_row
 
 OwnedRow = tuple[int, Window, int, int]
 Signature = tuple[
@@ -104,7 +104,7 @@ class Loaded:
 
     def take(self, rows: Iterable[tuple[Any, ...]]) -> None:
         """Sort all rows of the statement; what has no good seal is left out."""
-        self.take_judged((row, is_row_good(row)) for row in (SealedRow(*values) for values in rows))
+        self.take_judged(judged(rows))
 
     def take_judged(self, rows: Iterable[tuple[SealedRow, bool]]) -> None:
         """The same of rows beside each of which is said whether its seal is good."""
@@ -267,7 +267,7 @@ class Loaded:
         for holder, kind, name in self.aliases.get(principal, ()):
             # the same name in another case is the same person; a pattern is a way of its own
             via = (Station(kind, name, holder),) if kind == Principal.Kind.PATTERN else ()
-            yield from self._given(holder, via, ALWAYS)
+            yield from rules_from(self.direct.get(holder, ()), via, ALWAYS)
 
     def _by_office(self, principal: Principal, number: int) -> Iterable[Rule]:
         """What a realm's settings give: to its master user, to its admin group, and a principal of a name
@@ -282,16 +282,18 @@ class Loaded:
         for securable, own, opened, pk in self.owned.get(holder, ()):
             start, end = overlap(window, own)
             yield Rule(securable, OWNER, True, via, start, end, opened, f"ownership:{pk}")
-        yield from self._given(holder, via, window)
+        if direct := self.direct.get(holder):
+            yield from rules_from(direct, via, window)
         for role, name, held in self.roles.get(holder, ()):
+            # of thousands of holders most roles give nothing on the objects that were loaded
+            shared, rows = self.shared.get(role), self.grants.get(role)
+            if shared is None and not rows:
+                continue
             path, both = (*via, Station("role", name, role)), overlap(window, held)
-            if role in self.shared:
-                yield from self.shared[role].rules(path, both, objects)
-            else:
-                yield from rules_from(self.grants.get(role, ()), path, both)
-
-    def _given(self, holder: int, via: tuple[Station, ...], window: Window) -> Iterable[Rule]:
-        return rules_from(self.direct.get(holder, ()), via, window)
+            if shared is not None:
+                yield from shared.rules(path, both, objects)
+            elif rows:
+                yield from rules_from(rows, path, both)
 
     def _selves(self, principal: int) -> Iterable[Key]:
         holders = [
