@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from functools import cache, lru_cache
+from typing import Any, cast
 from urllib.parse import urlencode
 
 from django import template
-from django.template.loader import render_to_string
+from django.conf import settings
+from django.template.base import Template
 from django.templatetags.static import static
 from django.urls import reverse
 from django.utils.html import format_html
@@ -28,10 +30,19 @@ register.filter("in_language", gettext)
 @register.simple_tag
 def icon(name: str, look: str = "") -> SafeString:
     """An icon of static/icons.svg; `look` "s" is the small one."""
+    return _drawn(_sprite(settings.STATIC_URL), name, look)
+
+
+@lru_cache(1000)
+def _drawn(sprite: str, name: str, look: str) -> SafeString:
+    # a page of a hundred lines has a thousand icons, of a few kinds
     classes = f"i i-{look}" if look else "i"
-    return format_html(
-        '<svg class="{}" aria-hidden="true"><use href="{}#{}"/></svg>', classes, static("icons.svg"), name
-    )
+    return format_html('<svg class="{}" aria-hidden="true"><use href="{}#{}"/></svg>', classes, sprite, name)
+
+
+@cache
+def _sprite(_static_url: str) -> str:
+    return static("icons.svg")
 
 
 @register.simple_tag
@@ -42,10 +53,17 @@ def term(code: str) -> SafeString:
     return format_html(text, reverse("console:help"), code, meaning)
 
 
-@register.simple_tag
-def part(shown: Any) -> str:
+@register.simple_tag(takes_context=True)
+def part(context: template.Context, shown: Any) -> str:
     """Draw a part by its own template; nothing for None."""
-    return render_to_string(shown.template, {"it": shown}) if shown else ""
+    if not shown:
+        return ""
+    # a page of a hundred lines has thousands of parts: each template is looked up once for it
+    of_page = cast("dict[str, Any]", context.render_context.dicts[0])
+    ready: dict[str, Template] = of_page.setdefault("parts", {})
+    if shown.template not in ready:
+        ready[shown.template] = cast("Template", context.template).engine.get_template(shown.template)
+    return ready[shown.template].render(context.new({"it": shown}))
 
 
 @register.inclusion_tag("console/kit/presets.html", takes_context=True)
