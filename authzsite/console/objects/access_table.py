@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from functools import cached_property
+from itertools import accumulate
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -26,8 +27,9 @@ from policies.decisions.lookups.access import Path as Way
 from policies.sync.status import StatusQuestion
 
 SHOWN, INSIDE, MEMBERS = 50, 12, 100
-READY = 10
-"""So many groups of a page have their people ready to unfold; the others unfold on a page of their own."""
+READY = 40
+"""So many people of a page's first groups have lines ready to unfold; other groups unfold on a page of their
+own."""
 SOON = timedelta(days=14)
 HOWS = ("direct", "group", "soon", "denied", "later", "foreign")
 """The filters; of what begins later and of foreigners the table has lines of their own."""
@@ -201,7 +203,8 @@ class AccessTable:
     @cached_property
     def _ready(self) -> set[int]:
         groups = [item.principal.pk for item in self.page if item.principal.kind == Principal.Kind.GROUP]
-        return set(groups[:READY])
+        lines = accumulate(min(len(self.map.members.get(group, ())), INSIDE) for group in groups)
+        return {group for group, many in zip(groups, lines, strict=True) if many <= READY}
 
     def _line(self, access: Access) -> AccessRow:
         opened = min((path.rule.opened for path in access.paths if path.rule.opened), default=0)
