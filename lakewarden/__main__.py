@@ -135,7 +135,8 @@ def _simulate(asked: argparse.Namespace) -> str:
         changes = json.loads(text) if text else [simulations.read_change(asked.words)]
     except ValueError:
         raise BadQuestion(f"{asked.file} is not JSON") from None
-    answer = Client(timeout=TIMEOUT).simulate(asked.realm, changes, replay_days=asked.replay)
+    client = Client(timeout=TIMEOUT)
+    answer = client.simulate(asked.realm, changes, replay_days=asked.replay, progress=_progress)
     try:
         text = json.dumps(answer) if asked.json else "\n".join(map(_plain, simulations.lines(answer)))
     except (AttributeError, KeyError, TypeError):
@@ -167,7 +168,7 @@ def _import(asked: argparse.Namespace) -> str:
 
 def _plan(asked: argparse.Namespace) -> str:
     client = Client(timeout=TIMEOUT)
-    planned = client.plan_policies(_text_of(asked.file), replay_days=asked.replay)
+    planned = client.plan_policies(_text_of(asked.file), replay_days=asked.replay, progress=_progress)
     try:
         text = json.dumps(planned) if asked.json else "\n".join(map(_plain, policy_files.lines(planned)))
         code = policy_files.leaves(planned)
@@ -188,6 +189,10 @@ def _apply(asked: argparse.Namespace) -> str:
     if waits:
         raise ToDo(text, policy_files.WAITS)
     return text
+
+
+def _progress(line: str) -> None:
+    sys.stderr.write(f"{_plain(line)}\n")
 
 
 def _text_of(path: str) -> str:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from lakewarden.backends.errors import BackendError
 from policies.analytics import uses
 from policies.analytics.pipelines import control, running
+from policies.calculations import working as calculations
 from policies.decisions.seals import opened_again, unsealed
 from policies.emergency import access as emergency_access
 from policies.lifecycle import expirations
@@ -256,6 +257,12 @@ def run_pipelines() -> None:
 def ask_for_pipelines() -> None:
     """Ask for every pipeline that is to run each night."""
     control.ask_nightly()
+
+
+@shared_task(name="policies.tasks.calculate")
+def calculate() -> None:
+    """Work out what changes would do that somebody asked about."""
+    calculations.run_waiting()
 
 
 @shared_task(name="policies.tasks.build_review")

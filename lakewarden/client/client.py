@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple, Union
 
 from lakewarden.client import access_requests, changes, policy_files, simulations
+from lakewarden.client.calculations import Progress
 from lakewarden.client.snapshot import BadSnapshot, Snapshot
 from lakewarden.client.transport import (
     BadCredentials,
@@ -266,15 +267,22 @@ class Client:
         questions: Iterable[Asked] = (),
         replay_days: int | None = None,
         cursor: str = "",
+        progress: Progress | None = None,
     ) -> dict[str, Any]:
         """What changes would do, as the console words it; nothing is changed.  Raises ConsoleError.
 
         Each change is as `POST /authz/v1/simulate` takes it.  With `replay_days`, uses of the last days are
-        decided again.
+        decided again.  A large effect is waited for; `progress` hears how far it is.
         """
         asked = [_wire(read_question(each)) for each in questions]
         return simulations.simulate(
-            self._transport, realm, changes, questions=asked, replay_days=replay_days, cursor=cursor
+            self._transport,
+            realm,
+            changes,
+            questions=asked,
+            replay_days=replay_days,
+            cursor=cursor,
+            progress=progress,
         )
 
     def export_policies(self, realm: str, *, objects: bool = True) -> str:
@@ -288,9 +296,14 @@ class Client:
         """
         return policy_files.read_from(self._transport, source, text, realm=realm, catalog=catalog)
 
-    def plan_policies(self, file: str, *, replay_days: int | None = None) -> dict[str, Any]:
-        """What a policy file would change; nothing is changed.  Raises ConsoleError."""
-        return policy_files.plan(self._transport, file, replay_days=replay_days)
+    def plan_policies(
+        self, file: str, *, replay_days: int | None = None, progress: Progress | None = None
+    ) -> dict[str, Any]:
+        """What a policy file would change; nothing is changed.  Raises ConsoleError.
+
+        A large effect is waited for; `progress` hears how far it is.
+        """
+        return policy_files.plan(self._transport, file, replay_days=replay_days, progress=progress)
 
     def apply_policies(self, file: str, plan: str, reason: str = "") -> dict[str, Any]:
         """Apply a file as the plan of that name had it.  Raises Conflicting when something changed since."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Optional
 
+from lakewarden.client.calculations import Progress, follow
 from lakewarden.client.simulations import refused_uses
 from lakewarden.client.transport import Transport, Unavailable
 
@@ -23,10 +24,16 @@ def export(line: Transport, realm: str, *, objects: bool = True) -> str:
     return str(answer["file"])
 
 
-def plan(line: Transport, file: str, *, replay_days: Optional[int] = None) -> dict[str, Any]:
-    """What a file would change.  Raises ConsoleError."""
+def plan(
+    line: Transport, file: str, *, replay_days: Optional[int] = None, progress: Optional[Progress] = None
+) -> dict[str, Any]:
+    """What a file would change; of a large effect until it is worked out.  Raises ConsoleError."""
     replay = {} if replay_days is None else {"replay": {"days": replay_days}}
-    return line.post(f"{POLICIES}/plan", {"file": file, "effects": True, **replay})
+    planned = line.post(f"{POLICIES}/plan", {"file": file, "effects": True, **replay})
+    if not planned.get("calculation"):
+        return planned
+    done = follow(line, planned, progress)
+    return {**planned, "totals": done["totals"], "replay": done["replay"]}
 
 
 def apply(line: Transport, file: str, plan: str, reason: str = "") -> dict[str, Any]:

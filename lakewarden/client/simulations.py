@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Optional
 
+from lakewarden.client.calculations import Progress, follow
 from lakewarden.client.transport import BadQuestion, Transport
 
 SIMULATE = "/authz/v1/simulate"
@@ -28,8 +29,12 @@ def simulate(
     replay_days: Optional[int] = None,
     limit: int = 100,
     cursor: str = "",
+    progress: Optional[Progress] = None,
 ) -> dict[str, Any]:
-    """What the console answers.  Raises ConsoleError."""
+    """What the console answers; of a large effect when it is worked out, with its first changes.
+
+    Raises ConsoleError.
+    """
     body: dict[str, Any] = {
         "realm": realm,
         "changes": list(changes),
@@ -39,7 +44,12 @@ def simulate(
     }
     if replay_days is not None:
         body["replay"] = {"days": replay_days}
-    return line.post(SIMULATE, body)
+    answer = line.post(SIMULATE, body)
+    if not answer.get("calculation"):
+        return answer
+    done = follow(line, answer, progress)
+    difference = {"totals": done["totals"], "results": done["results"], "next": None}
+    return {**answer, "at": done["at"], "difference": difference, "replay": done["replay"]}
 
 
 def read_change(words: Sequence[str]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from policies.models.applied_rights import Peer, Written
 from policies.models.archives import Archive
+from policies.models.calculations import Calculation
 from policies.models.checkpoints import AccessCounter, Checkpoint, Verification
 from policies.models.discoveries import Discovery
 from policies.models.duties import GroupDuty, UserDuty
@@ -48,6 +49,7 @@ __all__ = [
     "Backend",
     "BackendFinding",
     "BackendLogins",
+    "Calculation",
     "Change",
     "Checkpoint",
     "Counter",

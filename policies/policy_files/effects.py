@@ -2,31 +2,55 @@
 
 from __future__ import annotations
 
+from datetime import datetime
 from functools import cached_property
 
 from django.utils import timezone
 
+from accounts.models import Principal
+from policies.calculations import asking
+from policies.calculations.asking import LargeEffect
+from policies.models import Calculation
 from policies.policy_files.plan import Plan
-from policies.simulation.difference import Difference
+from policies.simulation.changes import Change
+from policies.simulation.difference import Difference, Progress, TooLarge
 from policies.simulation.replay import DAYS, Replay
 from policies.simulation.simulation import Simulation
 
 MOST = 5_000
-"""Plans of more changes are carried out as any other, but what they do to people is not worked out."""
+"""What plans of more changes do is worked out by a worker, as nobody waits so long for an answer."""
 
 
 class Effects:
-    """The same as a simulation has it, for a plan that is not too long.  Raises Invalid."""
+    """The same as a simulation has it.  Raises Invalid, TooLarge for a plan that takes too long.
 
-    def __init__(self, plan: Plan, *, days: int = DAYS) -> None:
-        changes = plan.proposed()
-        self.left_out = len(changes) > MOST
-        self.simulation = Simulation(plan.root, [] if self.left_out else changes, at=timezone.now())
-        self.days = days
+    With `progress` somebody waits however long it takes.
+    """
+
+    def __init__(self, plan: Plan, *, days: int = DAYS, progress: Progress | None = None) -> None:
+        self.plan, self.days, self.progress = plan, days, progress
+        self.at: datetime = timezone.now()
+
+    @cached_property
+    def changes(self) -> list[Change]:
+        return self.plan.proposed()
+
+    @property
+    def is_long(self) -> bool:
+        return len(self.changes) > MOST
 
     @cached_property
     def difference(self) -> Difference:
-        return Difference(self.simulation)
+        if self.is_long and self.progress is None:
+            raise TooLarge
+        simulation = Simulation(self.plan.root, self.changes, at=self.at)
+        return Difference(simulation, progress=self.progress)
+
+    def ask(self, *, by: Principal) -> Calculation:
+        """Have a worker work it out.  Raises Invalid."""
+        plan = self.plan
+        effect = LargeEffect(plan.root, self.changes, self.at, self.days, plan.digest, plan.revision)
+        return asking.ask(effect, by=by)
 
     @cached_property
     def replay(self) -> Replay:

@@ -7,7 +7,7 @@ asked about for all of them.  The counts are exact.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -24,7 +24,18 @@ from policies.errors import Invalid
 from policies.simulation.simulation import Alike, Simulation
 
 MOST = 2_000_000
-"""So many decisions at the most are made for one answer; who asks about more is told so."""
+"""So many decisions at the most are made while somebody waits for the answer; a worker makes more."""
+Progress = Callable[[int, int], None]
+"""Hears how many decisions are made, of how many."""
+
+
+class TooLarge(Invalid):
+    """It takes longer than somebody can wait for an answer."""
+
+    def __init__(self) -> None:
+        super().__init__(
+            gettext("These changes concern too much for one answer. Ask about fewer of them at once.")
+        )
 
 
 @dataclass(frozen=True)
@@ -54,6 +65,7 @@ class _Effect:
     """The same for a class of people on a class of objects."""
 
     people: tuple[Principal, ...]
+    """One and the same tuple wherever they are the same people."""
     objects: tuple[int, ...]
     gains: frozenset[str]
     loses: frozenset[str]
@@ -64,6 +76,8 @@ class Difference:
 
     `governed`: the objects on and below which the viewer may see the access of others; None for all.  Of what
     else there is nothing is said, but to the viewer of themselves.
+
+    With `progress` nobody waits for it, so it may be as large as it is; else raises TooLarge.
     """
 
     def __init__(
@@ -72,8 +86,10 @@ class Difference:
         *,
         viewer: Principal | None = None,
         governed: Collection[int] | None = None,
+        progress: Progress | None = None,
     ) -> None:
         self.simulation, self.viewer, self.governed = simulation, viewer, governed
+        self.progress = progress
 
     @cached_property
     def totals(self) -> Totals:
@@ -153,13 +169,17 @@ class Difference:
     @cached_property
     def _effects(self) -> list[_Effect]:
         groups = self._groups()
-        people = self.simulation.alike
-        if len(groups) * len(people) > MOST:
-            raise Invalid(
-                gettext("These changes concern too much for one answer. Ask about fewer of them at once.")
-            )
+        many = len(self.simulation.alike)
+        if self.progress is None and len(groups) * many > MOST:
+            raise TooLarge
         named = nodes([keys[0] for keys in groups])
-        return [effect for keys in groups for alike in people for effect in self._effect(named, keys, alike)]
+        same: dict[tuple[int, ...], tuple[Principal, ...]] = {}
+        effects: list[_Effect] = []
+        for number, keys in enumerate(groups):
+            if self.progress is not None:
+                self.progress(number * many, len(groups) * many)
+            effects += self._effects_on(named.get(keys[0]), tuple(keys), same)
+        return effects
 
     def _groups(self) -> list[list[int]]:
         """The objects, those together that are decided alike."""
@@ -174,16 +194,23 @@ class Difference:
             groups[like, key in self.shown].append(key)
         return list(groups.values())
 
-    def _effect(self, named: dict[int, Node], keys: list[int], alike: Alike) -> Iterator[_Effect]:
-        node = named.get(keys[0])
-        people = alike.people
-        if keys[0] not in self.shown:
-            people = tuple(person for person in people if self.viewer and person.pk == self.viewer.pk)
-        if node is None or not people:
+    def _effects_on(
+        self, node: Node | None, keys: tuple[int, ...], same: dict[tuple[int, ...], tuple[Principal, ...]]
+    ) -> Iterator[_Effect]:
+        """What becomes of a class of objects, by what becomes of people; the `same` people are kept once."""
+        if node is None:
             return
-        before, after = self.abilities(alike, node)
-        if before != after:
-            yield _Effect(people, tuple(keys), after - before, before - after)
+        outcomes: dict[tuple[frozenset[str], frozenset[str]], list[Principal]] = defaultdict(list)
+        for alike in self.simulation.alike:
+            people = alike.people
+            if keys[0] not in self.shown:
+                people = tuple(person for person in people if self.viewer and person.pk == self.viewer.pk)
+            before, after = self.abilities(alike, node) if people else (frozenset(), frozenset())
+            if before != after:
+                outcomes[after - before, before - after].extend(people)
+        for (gains, loses), some in outcomes.items():
+            persons = same.setdefault(tuple(person.pk for person in some), tuple(some))
+            yield _Effect(persons, keys, gains, loses)
 
     def abilities(self, alike: Alike, node: Node) -> tuple[frozenset[str], frozenset[str]]:
         """What some people can do to an object, before and after."""
@@ -202,7 +229,8 @@ def _persons(effects: Iterable[_Effect]) -> Iterator[tuple[Principal, _Effect]]:
 
 
 def _people(effects: Iterable[_Effect]) -> int:
-    return len({person.pk for effect in effects for person in effect.people})
+    distinct = {id(effect.people): effect.people for effect in effects}
+    return len({person.pk for people in distinct.values() for person in people})
 
 
 def _objects(effects: Iterable[_Effect]) -> int:

@@ -6,7 +6,7 @@ on is said with them, as no use was seen where nobody reports.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from functools import cached_property
@@ -27,6 +27,8 @@ DAYS = 90
 """So far back it is looked, unless said otherwise."""
 LONGEST = 400
 """Older uses are not kept."""
+LISTED = 200
+"""So many replayed uses are listed; how many there are stands beside them."""
 UseCount = tuple[tuple[int, int, str], list[Principal], int, datetime]
 """Who did what to which object, the jobs that reported it, how often, and last when."""
 
@@ -43,6 +45,31 @@ class ReplayedUse:
     last: datetime
 
 
+@dataclass(frozen=True)
+class Uses:
+    """How many uses there are, and the latest of them."""
+
+    count: int
+    latest: tuple[ReplayedUse, ...]
+
+    @classmethod
+    def of(cls, every: Sequence[ReplayedUse]) -> Uses:
+        return cls(len(every), tuple(every[:LISTED]))
+
+
+@dataclass(frozen=True)
+class ReplayOutcome:
+    """What a replay found; on `reported` of `objects` with data somebody reports."""
+
+    days: int
+    since: datetime
+    reported: int
+    objects: int
+    refused: Uses
+    allowed: Uses
+    gone: Uses
+
+
 class Replay:
     """Uses and refusals of the last days, decided on the facts as they are and as they would be.
 
@@ -54,6 +81,11 @@ class Replay:
         self.simulation = difference.simulation
         self.since = self.simulation.at - timedelta(days=days)
         self._decided: dict[object, tuple[bool, bool]] = {}
+
+    @property
+    def outcome(self) -> ReplayOutcome:
+        uses = (Uses.of(some) for some in (self.refused, self.allowed, self.gone))
+        return ReplayOutcome(self.days, self.since, *self.coverage, *uses)
 
     @cached_property
     def refused(self) -> list[ReplayedUse]:

@@ -176,6 +176,7 @@ PAGES = (
     Page("realm_raise", "/realms/{realm}/raise?to=4.3", DOOR, 404, 404, 404, 404, 404, 404, 404),  # no CDAP
     Page("policy_file", "/realms/{realm}/policies", DOOR, 404, 403, 403, 403, 403, 403, 403),
     Page("policy_file", "/realms/{realm}/policies", KEPT, 404, 403, 403, 403, 403, 403, 403, "post"),
+    Page("effect", "/effects/1", DOOR, 404, 404, 404, 404, 404, 404, 404),  # nobody asked for one
     Page("policy_file_text", "/realms/{realm}/policies.yaml", DOOR, 404, 404, 404, 404, 404, 404, 404),
     Page("member_add", "/realms/{realm}/members/add", DOOR, 404, 403, 403, 403, 403, 403, 404),
     Page(

@@ -27,9 +27,11 @@ from authzsite.api.v1.fields import (
     Whole,
 )
 from authzsite.api.v1.simulate import (
+    CalculationSerializer,
     ReplaySerializer,
     ReplayWish,
     TotalsSerializer,
+    accepted,
     replay_answer,
     visible_realm,
 )
@@ -46,6 +48,7 @@ from policies.policy_files.statements import of_realm
 from policies.requests import notifications, visibility
 from policies.requests.plan_approvals import is_as_asked
 from policies.requests.visibility import VisibleRequest
+from policies.simulation.difference import TooLarge
 
 ACTIONS = {ADD: "adds", CHANGE: "changes", REMOVE: "removals"}
 LISTED = 1000
@@ -99,7 +102,10 @@ class StepsSerializer(Answer):
 
 
 class PlanSerializer(Answer):
-    """What a file changes; `removals` stand apart.  `plan` names this very plan."""
+    """What a file changes; `removals` stand apart.  `plan` names this very plan.
+
+    Where `calculation` is not null, a worker works out the totals and the replay.
+    """
 
     realm = Text()
     revision = Whole()
@@ -109,6 +115,7 @@ class PlanSerializer(Answer):
     removals = StepsSerializer()
     totals = TotalsSerializer(allow_null=True)
     replay = ReplaySerializer(allow_null=True)
+    calculation = CalculationSerializer(allow_null=True)
     needs_approval = Flag(help_text="whether another person has to approve it before it is applied")
 
 
@@ -192,14 +199,21 @@ def _reported(some: Sequence[imports.LeftOut]) -> list[dict[str, str]]:
 class PlanPolicies(Call):
     http_method_names = ["post"]
 
-    @described("What a policy file would change; nothing is written", "check", PlanSerializer, body=PlanWish)
+    @described(
+        "What a policy file would change; nothing is written",
+        "check",
+        PlanSerializer,
+        body=PlanWish,
+        also=(202,),
+    )
     def post(self, request: Request) -> HttpResponse:
         caller, body = self.require_scope("check").principal, PlanWish.read(request)
         file = document.read(body["file"])
         plan = Plan(_governed(file.realm, caller), file)
         wanted = body["effects"] or "replay" in body
         effects = Effects(plan, **body.get("replay", {})) if wanted else None
-        return respond(_plan(plan, effects))
+        answer = {**_applied(plan), "needs_approval": needs_approval(plan)}
+        return _with_effects(answer, effects, caller)
 
 
 class ApplyPolicies(Call):
@@ -232,6 +246,7 @@ class RequestedPlan(Call):
         "The plan of a policy file that a request is about, with what it would do to people and its replay",
         "manage or audit",
         RequestedPlanSerializer,
+        also=(202,),
         others={404: "no such request, or it is not for you to see, or about no plan"},
     )
     def get(self, request: Request, id: int) -> HttpResponse:
@@ -242,13 +257,13 @@ class RequestedPlan(Call):
         if planned is None:
             raise NotFound(f"request {id} is about no plan")
         top = _governed(seen.request.realm_name, self.caller.principal)
-        return respond(_requested(planned, top))
+        plan = _same(planned, top)
+        effects = Effects(plan) if plan is not None else None
+        return _with_effects(_requested(planned, plan, top), effects, self.caller.principal)
 
 
-def _requested(planned: PlannedFile, top: Node) -> dict[str, Any]:
+def _requested(planned: PlannedFile, plan: Plan | None, top: Node) -> dict[str, Any]:
     """The plan as it was asked for; what it would do to people while it is the same plan still."""
-    plan = _same(planned, top)
-    effects = Effects(plan) if plan is not None else None
     by_action = {
         word: [text for action, text, _statements in planned.steps if action == word] for word in ACTIONS
     }
@@ -261,7 +276,6 @@ def _requested(planned: PlannedFile, top: Node) -> dict[str, Any]:
         "revision": planned.revision,
         "plan": planned.plan,
         **listed,
-        **_effects(effects),
         "needs_approval": plan is not None and needs_approval(plan),
         "file": planned.file,
         "current": plan is not None,
@@ -301,16 +315,17 @@ def _governed(name: str, caller: Principal) -> Node:
     return top
 
 
-def _plan(plan: Plan, effects: Effects | None) -> dict[str, Any]:
-    return {**_applied(plan), **_effects(effects), "needs_approval": needs_approval(plan)}
-
-
-def _effects(effects: Effects | None) -> dict[str, Any]:
-    worked_out = effects if effects is not None and not effects.left_out else None
-    return {
-        "totals": TotalsSerializer(worked_out.difference.totals).data if worked_out else None,
-        "replay": replay_answer(worked_out.replay) if worked_out else None,
-    }
+def _with_effects(answer: dict[str, Any], effects: Effects | None, caller: Principal) -> HttpResponse:
+    """The answer with what the plan would do to people, or with where that can be asked for."""
+    nothing = {"totals": None, "replay": None}
+    if effects is None:
+        return respond({**answer, **nothing, "calculation": None})
+    try:
+        totals, replayed = effects.difference.totals, replay_answer(effects.replay.outcome)
+    except TooLarge:
+        return accepted({**answer, **nothing}, effects.ask(by=caller))
+    worked_out = {"totals": TotalsSerializer(totals).data, "replay": replayed}
+    return respond({**answer, **worked_out, "calculation": None})
 
 
 def _steps(steps: Sequence[Step]) -> dict[str, Any]:

@@ -7,7 +7,9 @@ from datetime import datetime
 from typing import Any
 
 from django.http import HttpResponse
+from django.urls import reverse
 from django.utils import timezone
+from django.utils.translation import gettext
 from rest_framework.request import Request
 
 from accounts.models import Principal
@@ -37,20 +39,23 @@ from catalog.nodes import Node
 from catalog.queries import realm_named, root
 from lakewarden.law import engine
 from lakewarden.law.engine import Decision
+from policies.calculations.asking import LargeEffect, is_somebody_there, waits_behind
+from policies.calculations.asking import ask as ask_for
+from policies.calculations.asking import get as calculation_of
+from policies.calculations.results import Effect, effect_of
 from policies.data_views.visibility import governed
 from policies.decisions import ask, slices
 from policies.errors import NotFound
+from policies.models import Calculation
 from policies.simulation import replay as replays
 from policies.simulation.carrying_out import authority_for, subject_of
 from policies.simulation.changes import Change
-from policies.simulation.difference import AccessChange, Difference
-from policies.simulation.replay import Replay, ReplayedUse
+from policies.simulation.difference import AccessChange, Difference, TooLarge
+from policies.simulation.replay import Replay, ReplayedUse, ReplayOutcome, Uses
 from policies.simulation.simulation import Simulation
 
 SALT = "simulate"
 QUESTIONS = 500
-USES = 200
-"""So many replayed uses are listed; how many there are stands beside them."""
 ELSEWHERE = "you may not ask about the access of others here"
 
 
@@ -151,13 +156,44 @@ class ReplaySerializer(Answer):
     gone = ReplayedUses()
 
 
+class CalculationSerializer(Answer):
+    """A large effect that a worker works out: `url` is where to ask how far it is, and for the result.
+
+    `percent` of it was done `progress_at`.  Without `worker` nobody was heard of lately who works it out.
+    """
+
+    id = Whole()
+    url = Text(help_text="below the address of the console")
+    state = Text(help_text="waiting, running, done or failed")
+    percent = Whole()
+    progress_at = Moment(allow_null=True)
+    waits_behind = Whole(help_text="how many are worked out before it")
+    worker = Flag()
+    trouble = Text(help_text="why it failed")
+
+
+class CalculatedSerializer(CalculationSerializer):
+    """`results` are the first of who gains and loses what, where there are `more`; the totals count all."""
+
+    realm = Text()
+    revision = Whole()
+    at = Moment()
+    totals = TotalsSerializer(allow_null=True)
+    results = Listed(child=AccessChangeSerializer())
+    more = Flag()
+    replay = ReplaySerializer(allow_null=True)
+
+
 class SimulationSerializer(Answer):
+    """Where `calculation` is not null, a worker works out the difference and the replay."""
+
     realm = Text()
     revision = Whole()
     at = Moment()
     decisions = Listed(child=DecisionsSerializer())
     difference = DifferenceSerializer(allow_null=True)
     replay = ReplaySerializer(allow_null=True)
+    calculation = CalculationSerializer(allow_null=True)
 
 
 class Simulate(Call):
@@ -168,6 +204,7 @@ class Simulate(Call):
         "check",
         SimulationSerializer,
         body=NewSimulation,
+        also=(202,),
         others={404: "something named is not there, or the caller may not know of it"},
     )
     def post(self, request: Request) -> HttpResponse:
@@ -184,7 +221,9 @@ class Simulate(Call):
         simulation = Simulation(top, changes, at=_moment(body["at"], changes), others=others)
         within = governed(caller.principal, top) or frozenset()
         difference = Difference(simulation, viewer=caller.principal, governed=within)
-        answer = {
+        # changes that could not be made are refused whatever else was asked
+        _ = simulation.proposed
+        answer: dict[str, Any] = {
             "realm": top.name,
             "revision": simulation.before.revision,
             "at": simulation.at.isoformat(),
@@ -192,12 +231,68 @@ class Simulate(Call):
                 _decided(simulation, asked, case)
                 for asked, case in zip(body["questions"], cases, strict=True)
             ],
-            "difference": _difference(difference, body) if body["difference"] else None,
-            "replay": replay_answer(Replay(difference, **body["replay"])) if body["replay"] else None,
         }
-        # changes that could not be made are refused whatever else was asked
-        _ = simulation.proposed
-        return respond(answer)
+        days = body["replay"]["days"] if body["replay"] else None
+        try:
+            worked_out = _difference(difference, body) if body["difference"] else None
+        except TooLarge:
+            row = ask_for(LargeEffect(top, changes, simulation.at, days), by=caller.principal)
+            return accepted({**answer, "difference": None, "replay": None}, row)
+        replayed = replay_answer(Replay(difference, days=days).outcome) if days is not None else None
+        return respond({**answer, "difference": worked_out, "replay": replayed, "calculation": None})
+
+
+class Calculations(Call):
+    http_method_names = ["get"]
+
+    @described(
+        "How far a large effect is worked out, and what came of it",
+        "check",
+        CalculatedSerializer,
+        others={
+            404: "no such calculation, or it is not yours",
+            410: "the realm, or what you may see of it, changed since; ask again",
+        },
+    )
+    def get(self, request: Request, id: int) -> HttpResponse:
+        row = calculation_of(id, self.require_scope("check").principal)
+        top = root(row.realm)
+        about = {"realm": top.name if top else "", "revision": row.revision, "at": row.at.isoformat()}
+        worked_out = effect_of(row) if row.state == "done" else None
+        return respond({**calculation(row), **about, **_worked_out(worked_out)})
+
+
+def accepted(answer: Mapping[str, Any], row: Calculation) -> HttpResponse:
+    """What is known at once, with where the rest can be asked for."""
+    link = calculation(row)
+    response = respond({**answer, "calculation": link}, 202)
+    response["Location"] = link["url"]
+    return response
+
+
+def calculation(row: Calculation) -> dict[str, Any]:
+    """How far it is, as it is answered."""
+    return {
+        "id": row.pk,
+        "url": reverse("calculation", args=[row.pk]),
+        "state": row.state,
+        "percent": row.percent,
+        "progress_at": row.progress_at.isoformat() if row.progress_at else None,
+        "waits_behind": waits_behind(row),
+        "worker": is_somebody_there(),
+        "trouble": gettext(row.trouble) if row.trouble else "",
+    }
+
+
+def _worked_out(effect: Effect | None) -> dict[str, Any]:
+    if effect is None:
+        return {"totals": None, "results": [], "more": False, "replay": None}
+    return {
+        "totals": TotalsSerializer(effect.totals).data,
+        "results": [_access_change(line) for line in effect.changes],
+        "more": effect.more,
+        "replay": replay_answer(effect.replay) if effect.replay else None,
+    }
 
 
 def visible_realm(name: str, caller: Principal) -> Node:
@@ -280,22 +375,21 @@ def _access_change(line: AccessChange) -> dict[str, Any]:
     }
 
 
-def replay_answer(replay: Replay) -> dict[str, Any]:
+def replay_answer(replay: ReplayOutcome) -> dict[str, Any]:
     """A replay as it is answered."""
-    reported, objects = replay.coverage
     return {
         "days": replay.days,
         "since": replay.since.isoformat(),
-        "reported": reported,
-        "objects": objects,
+        "reported": replay.reported,
+        "objects": replay.objects,
         "refused": _uses(replay.refused),
         "allowed": _uses(replay.allowed),
         "gone": _uses(replay.gone),
     }
 
 
-def _uses(uses: Sequence[ReplayedUse]) -> dict[str, Any]:
-    return {"count": len(uses), "results": [_use(use) for use in uses[:USES]]}
+def _uses(uses: Uses) -> dict[str, Any]:
+    return {"count": uses.count, "results": [_use(use) for use in uses.latest]}
 
 
 def _use(use: ReplayedUse) -> dict[str, Any]:

@@ -36,6 +36,7 @@ urlpatterns = [
     path("authz/v1/policies/plan", policies.PlanPolicies.as_view(), name="policies_plan"),
     path("authz/v1/policies/apply", policies.ApplyPolicies.as_view(), name="policies_apply"),
     path("authz/v1/simulate", simulate.Simulate.as_view(), name="simulate"),
+    path("authz/v1/calculations/<int:id>", simulate.Calculations.as_view(), name="calculation"),
     path("authz/v1/snapshot", snapshot.Snapshot.as_view(), name="snapshot"),
     path("authz/v1/stream", stream.Stream.as_view(), name="stream"),
     path("authz/v1/resolve", resolve.Resolve.as_view(), name="resolve"),

@@ -17,7 +17,7 @@ from policies.data_views.visibility import governed
 from policies.errors import PolicyError
 from policies.simulation.changes import Change
 from policies.simulation.difference import Difference
-from policies.simulation.replay import DAYS, Replay, ReplayedUse
+from policies.simulation.replay import DAYS, Replay, ReplayedUse, ReplayOutcome, Uses
 from policies.simulation.simulation import Simulation
 
 LINES = 8
@@ -55,21 +55,30 @@ def section(viewer: Principal, proposals: Iterable[Proposal]) -> ReplaySection |
     to say: no changes, or no objects with data."""
     replays = [_replay(viewer, root, changes) for root, changes in proposals if changes]
     try:
-        covered = [replay.coverage for replay in replays]
-        refused = [use for replay in replays for use in replay.refused]
-        allowed = [use for replay in replays for use in replay.allowed]
-        gone = [use for replay in replays for use in replay.gone]
+        return section_of([replay.outcome for replay in replays])
     except PolicyError:
         return None  # what cannot be done is said by the form itself
-    reported, objects = (sum(column) for column in zip(*covered, strict=True)) if covered else (0, 0)
-    if not objects and not refused and not allowed and not gone:
+
+
+def section_of(outcomes: Sequence[ReplayOutcome]) -> ReplaySection | None:
+    """What is said of replays that were worked out."""
+    objects, reported = sum(each.objects for each in outcomes), sum(each.reported for each in outcomes)
+    refused, allowed, gone = (
+        _together([getattr(each, part) for each in outcomes]) for part in ("refused", "allowed", "gone")
+    )
+    if not objects and not refused.count and not allowed.count and not gone.count:
         return None
     which = words.count(objects, "object")
     coverage = _("Jobs report their use of %(reported)s of %(which)s with data that this is about.") % {
         "reported": words.number(reported),
         "which": which,
     }
-    return ReplaySection(Diff((*_lines(refused, allowed), *_gone(gone))), coverage)
+    days = outcomes[0].days
+    return ReplaySection(Diff((*_lines(refused, allowed), *_gone(gone))), coverage, days)
+
+
+def _together(some: Sequence[Uses]) -> Uses:
+    return Uses(sum(uses.count for uses in some), tuple(use for uses in some for use in uses.latest))
 
 
 def root_of(node: Node) -> Node:
@@ -84,27 +93,27 @@ def _replay(viewer: Principal, root: Node, changes: Sequence[Change]) -> Replay:
     return Replay(Difference(Simulation(root, changes, at=at), viewer=viewer, governed=within))
 
 
-def _lines(refused: Sequence[ReplayedUse], allowed: Sequence[ReplayedUse]) -> Iterator[DiffLine]:
-    for use in refused[:LINES]:
+def _lines(refused: Uses, allowed: Uses) -> Iterator[DiffLine]:
+    for use in refused.latest[:LINES]:
         yield DiffLine("lose", use.person.label, _text(NO_LONGER, use), _when(use))
-    if len(refused) > LINES:
-        yield DiffLine("lose", words.number(len(refused) - LINES), _("more uses would be refused."))
-    if not refused:
+    if refused.count > LINES:
+        yield DiffLine("lose", words.number(refused.count - LINES), _("more uses would be refused."))
+    if not refused.count:
         yield DiffLine("same", _("No reported use"), _("would be refused."))
-    for use in allowed[:LINES]:
+    for use in allowed.latest[:LINES]:
         yield DiffLine("gain", use.person.label, _text(NEWLY, use), _when(use))
-    if len(allowed) > LINES:
-        yield DiffLine("gain", words.number(len(allowed) - LINES), _("more uses would be allowed."))
+    if allowed.count > LINES:
+        yield DiffLine("gain", words.number(allowed.count - LINES), _("more uses would be allowed."))
 
 
-def _gone(gone: Sequence[ReplayedUse]) -> Iterator[DiffLine]:
+def _gone(gone: Uses) -> Iterator[DiffLine]:
     """Uses of what is gone are named, as nothing can be decided on them."""
-    for use in gone[:LINES]:
+    for use in gone.latest[:LINES]:
         text = _("used %(name)s, which is gone by now") % {"name": use.node.ref.full_name or use.node.name}
         when = words.count(use.times, "run")
         yield DiffLine("same", use.person.label, text, f"{when}, {words.ago(use.last)}")
-    if len(gone) > LINES:
-        yield DiffLine("same", words.number(len(gone) - LINES), _("more uses were of what is gone by now"))
+    if gone.count > LINES:
+        yield DiffLine("same", words.number(gone.count - LINES), _("more uses were of what is gone by now"))
 
 
 def _text(texts: Mapping[str, StrOrPromise], use: ReplayedUse) -> str:

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
+from authzsite.console.kit import large_effect
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Count, Diff, DiffLine, Note, Tally
+from authzsite.console.kit.large_effect import EffectSection
 from authzsite.console.kit.replay import Proposal, ReplaySection, section
 from authzsite.console.settings.policy_file import SHOWN
 from catalog.nodes import node as node_of
@@ -18,7 +20,7 @@ from policies.errors import PolicyError
 from policies.models import PlannedFile
 from policies.models.requests import GRANTED
 from policies.policy_files import document
-from policies.policy_files.effects import MOST
+from policies.policy_files.effects import Effects
 from policies.policy_files.plan import ADD, CHANGE, REMOVE, Plan
 from policies.requests.plan_approvals import is_as_asked, last_change_of_access
 from policies.requests.visibility import VisibleRequest
@@ -37,6 +39,8 @@ class PlanSection:
     replay: ReplaySection | None
     current: bool
     may_apply: bool
+    effect: EffectSection | None = None
+    """How far it is worked out, where that takes a worker."""
 
 
 def section_of(seen: VisibleRequest) -> PlanSection | None:
@@ -49,13 +53,15 @@ def section_of(seen: VisibleRequest) -> PlanSection | None:
     open_or_approved = seen.request.open or seen.request.state in GRANTED
     live = current and used is None and open_or_approved and timezone.now() < seen.request.lapses_at
     shown = _may_see(seen)
+    effects = _effects(planned) if shown and live else None
     return PlanSection(
         _note(seen, used, live),
         _tally(planned),
         Diff(tuple(_lines(planned))) if shown else None,
-        section(seen.viewer, _proposals(planned)) if shown and live else None,
+        section(seen.viewer, _proposals(effects)) if effects is not None and not effects.is_long else None,
         live,
         live and seen.mine and seen.request.state in GRANTED,
+        large_effect.ask(effects, seen.viewer) if effects is not None and effects.is_long else None,
     )
 
 
@@ -95,13 +101,15 @@ def _lines(planned: PlannedFile) -> Iterator[DiffLine]:
             yield DiffLine(kind, words.number(len(steps) - SHOWN), _("more steps of this kind"))
 
 
-def _proposals(planned: PlannedFile) -> Iterable[Proposal]:
-    """The changes of the very plan; none where they cannot be worked out on a page."""
+def _effects(planned: PlannedFile) -> Effects | None:
+    """What the very plan would do; None when it is another by now."""
     root = node_of(planned.request.lineage[0])
     try:
         plan = Plan(root, document.read(planned.file)) if root is not None else None
     except PolicyError:
-        return
-    changes = plan.proposed() if plan is not None and plan.digest == planned.plan else []
-    if plan is not None and len(changes) <= MOST:
-        yield plan.root, changes
+        return None
+    return Effects(plan) if plan is not None and plan.digest == planned.plan else None
+
+
+def _proposals(effects: Effects) -> Iterable[Proposal]:
+    yield effects.plan.root, effects.changes

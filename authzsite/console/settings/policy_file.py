@@ -11,12 +11,13 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
-from authzsite.console.kit import change_view
+from authzsite.console.kit import change_view, large_effect
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Action, Count, Crumbs, Diff, DiffLine, Note, Tally
 from authzsite.console.kit.forms import PLAIN, REASON_HELP, ConsoleForm, ReasonField, TextField
 from authzsite.console.kit.http import Request
+from authzsite.console.kit.large_effect import EffectSection
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.replay import Proposal
 from authzsite.console.settings.realm import RealmAccess, realm_at, realm_tabs
@@ -28,7 +29,7 @@ from policies.errors import Conflict, PolicyError
 from policies.models import AccessRequest, Change
 from policies.policy_files import document
 from policies.policy_files.applying import apply_or_ask, needs_approval
-from policies.policy_files.effects import MOST
+from policies.policy_files.effects import Effects
 from policies.policy_files.plan import Plan, Step
 from policies.policy_files.statements import of_realm
 from policies.record import access_log
@@ -88,6 +89,7 @@ class PolicyFileView(RealmChangeView):
     not_saved = "Nothing was applied."
     planned: Plan | None = None
     waits: AccessRequest | None = None
+    effect: EffectSection | None = None
 
     def refusal(self) -> HttpResponse | None:
         if may_see_all(self.object):
@@ -127,9 +129,11 @@ class PolicyFileView(RealmChangeView):
         )
 
     def proposals(self, form: PolicyFileForm) -> Iterable[Proposal]:
-        changes = self.planned.proposed() if self.planned is not None else []
-        if len(changes) <= MOST:
-            yield self.object.root, changes
+        effects = Effects(self.planned) if self.planned is not None else None
+        if effects is not None and effects.is_long:
+            self.effect = large_effect.ask(effects, self.asker)
+        elif effects is not None:
+            yield self.object.root, effects.changes
 
     def save(self, form: PolicyFileForm, actor: Actor) -> None:
         reason, seen = form.cleaned_data["reason"], form.cleaned_data["plan"]
@@ -172,6 +176,7 @@ class PolicyFileView(RealmChangeView):
         return {
             "crumbs": Crumbs(((root.name, self.back()),)),
             "tabs": realm_tabs(self.object, "policy_file"),
+            "effect": self.effect,
             "here": reverse("console:policy_file", args=[root.id]),
             "actions": [Action(_("Download"), reverse("console:policy_file_text", args=[root.id]))],
         }

@@ -2,6 +2,7 @@
 
 from django.urls import path
 
+from authzsite.console.kit import large_effect
 from authzsite.console.settings import (
     duties,
     members,
@@ -26,6 +27,7 @@ urlpatterns = [
     path("realms/<number:id>/settings", realm_settings.SettingsView.as_view(), name="realm_settings"),
     path("realms/<number:id>/raise", realm_generation.RaiseView.as_view(), name="realm_raise"),
     path("realms/<number:id>/policies", policy_file.PolicyFileView.as_view(), name="policy_file"),
+    path("effects/<number:id>", large_effect.progress, name="effect"),
     path("realms/<number:id>/policies.yaml", policy_file.download, name="policy_file_text"),
     path("realms/<number:id>/retention", retention.RetentionView.as_view(), name="realm_retention"),
     path("realms/<number:id>/members/add", members.AddMemberView.as_view(), name="member_add"),

@@ -56,7 +56,7 @@ class Command(OperatorCommand):
             counts = f"{len(plan.adds)} to add, {len(plan.changes)} to change, {len(plan.removals)} to REMOVE"
             self.stdout.write(f"{counts}\nplan {plan.digest}")
             if isinstance(days, int):
-                self._replay(Effects(plan, days=days))
+                self._replay(Effects(plan, days=days, progress=lambda done, total: None))
             sys.exit(4 if plan.removals else 3 if plan.steps else 0)
         else:
             self._apply(Path(str(options["file"])), str(options["plan"]), str(options["reason"]))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import pytest
 from django.core.files.uploadedfile import SimpleUploadedFile
 from django.test import Client
 
@@ -12,11 +13,13 @@ from accounts.people import ensure
 from authzsite.console.settings.policy_file import by_hand
 from authzsite.console.settings.realm import RealmAccess
 from catalog.nodes import Node
-from policies.models import Assignment
-from policies.policy_files import document
+from policies.calculations import working
+from policies.models import Assignment, Calculation
+from policies.policy_files import document, effects
 from policies.policy_files.statements import of_realm
+from policies.services import roles
 from tests.console.test_forms import hidden
-from tests.factories import a_use, the
+from tests.factories import AUTHORITY, BY, a_use, the
 
 Enter = Callable[[str], Client]
 
@@ -70,6 +73,26 @@ def test_what_makes_no_sense_is_said_beside_the_text(shop: Node, signed_in: Ente
     body = looked(marek, shop, upload=SimpleUploadedFile("access.yaml", b"\xff\xfe"))
     assert "no text in UTF-8" in body
     assert "Nothing to do" in looked(marek, shop, file=without(shop))
+
+
+def test_a_large_effect_is_followed_on_the_page_until_it_is_worked_out(
+    shop: Node, signed_in: Enter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(effects, "MOST", 0)
+    a_use("mia", the("table", "shop.sales.orders"))
+    text, marek = without(shop, "    holders:\n      - group:analysts\n"), signed_in("marek")
+    body = looked(marek, shop, file=text)
+    assert "worked out in the background" in body and "No worker was heard of" in body
+    assert "could no longer read" not in body
+    address = f"/effects/{Calculation.objects.get().pk}"
+    assert f'hx-get="{address}"' in body
+    working.run_waiting()
+    done = marek.get(address).content.decode()
+    assert "hx-get" not in done and "could no longer read" in done and "lose access" in done
+    assert "could no longer read" in looked(marek, shop, file=text)
+    assert signed_in("olivia").get(address).status_code == 404
+    roles.unassign(the("role", "sales_read"), ensure("group", "analysts"), by=BY, authority=AUTHORITY)
+    assert "Preview again" in marek.get(address).content.decode()
 
 
 def test_only_who_may_see_all_access_plans_and_downloads(shop: Node, signed_in: Enter) -> None:
