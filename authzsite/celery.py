@@ -4,13 +4,16 @@ import os
 from typing import Any
 
 from celery import Celery
-from celery.signals import beat_init, celeryd_init
+from celery.signals import beat_init, celeryd_init, worker_init
+
+from authzsite.runtime.telemetry import tasks
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "authzsite.settings")
 
 app = Celery("lakewarden")
 app.config_from_object("django.conf:settings", namespace="CELERY")
 app.autodiscover_tasks()
+tasks.follow_requests()
 
 
 @celeryd_init.connect
@@ -24,3 +27,10 @@ def start_broker(**_: Any) -> None:
     server = embedded.redis(settings.VAR)
     if server.url == settings.REDIS_URL:
         server.start()
+
+
+@worker_init.connect
+def start_traces(**_: Any) -> None:
+    from authzsite.runtime.telemetry import traces
+
+    traces.start("worker")

@@ -20,6 +20,7 @@ from psycopg.conninfo import conninfo_to_dict
 
 from authzsite.runtime import authorizers, outgoing, single_sign_on
 from authzsite.runtime.keys import kept_secret
+from authzsite.runtime.telemetry import logs
 from lakewarden.authorizers import Configured
 
 CHECKOUT = Path(__file__).resolve().parent.parent
@@ -39,6 +40,8 @@ _FEED = re.compile(
     r"^(file:/[^?\x00]+|https://[^?\s]+|http://(localhost|127\.0\.0\.1)[:/][^?\s]*)"
     r"(\?(format=(json|ocsf-1\.8|ocsf-1\.9))?)?$"
 )
+_LOG_FORMAT = re.compile(f"^({'|'.join(logs.FORMATS)})$")
+_COLLECTOR = re.compile(r"^(https?://[^\s/?#@]+/[^\s?#@]*)?$")
 SHORTEST_KEY = 32
 _KNOWN_KEY = re.compile("django-insecure|change.?me|secret.?key|example|password", re.I)
 
@@ -96,6 +99,9 @@ class Environment:
     authorizers: Mapping[str, Configured] = field(default_factory=dict)
     directories: frozenset[str] = frozenset()
     sign_ins_a_minute: int = 600
+    log_format: str = "plain"
+    traces: str = ""
+    traces_share: int = 100
 
 
 def dangers(authenticators: Collection[str], hosts: Collection[str], *, debug: bool) -> list[str]:
@@ -173,6 +179,9 @@ def read() -> Environment:
         calls_a_minute=_calls(env, "LAKEWARDEN_CALLS_A_MINUTE", 60_000),
         authorizers=_told(authorizers.read, env.str("LAKEWARDEN_AUTHORIZERS", "")),
         sign_ins_a_minute=_calls(env, "LAKEWARDEN_SIGN_INS_A_MINUTE", 600),
+        log_format=_matching(env, "LAKEWARDEN_LOG_FORMAT", "plain", _LOG_FORMAT, "plain or json"),
+        traces=_matching(env, "LAKEWARDEN_TRACES", "", _COLLECTOR, "http://collector:4318/v1/traces"),
+        traces_share=_per_cent(env, "LAKEWARDEN_TRACES_SHARE", 100),
         second_factor=_matching(
             env, "LAKEWARDEN_SECOND_FACTOR", "", re.compile("^(|duties|everybody)$"), "duties or everybody"
         ),
@@ -410,6 +419,13 @@ def _calls(env: Env, name: str, default: int) -> int:
     text = env.str(name, str(default)).strip()
     if not re.fullmatch(r"0|[1-9][0-9]{0,7}", text):
         raise WrongSetting(f"{name}={text!r} is not a number of calls, 0 for any")
+    return int(text)
+
+
+def _per_cent(env: Env, name: str, default: int) -> int:
+    text = env.str(name, str(default)).strip()
+    if not re.fullmatch(r"100|[1-9]?[0-9]", text):
+        raise WrongSetting(f"{name}={text!r} is not a whole number from 0 to 100")
     return int(text)
 
 

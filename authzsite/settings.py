@@ -12,6 +12,7 @@ import lakewarden
 from authzsite import embedded
 from authzsite.demo import passwords, shop
 from authzsite.environment import CHECKOUT, read_or_exit
+from authzsite.runtime.telemetry import logs
 
 ENVIRONMENT = read_or_exit()
 
@@ -85,7 +86,12 @@ INSTALLED_APPS = [
     "authzsite.console",
 ]
 
+LAKEWARDEN_TRACES = ENVIRONMENT.traces
+LAKEWARDEN_TRACES_SHARE = ENVIRONMENT.traces_share
+
 MIDDLEWARE = [
+    "authzsite.runtime.telemetry.request_id.request_id",
+    *(["authzsite.runtime.telemetry.traces.request_span"] if LAKEWARDEN_TRACES else []),
     "authzsite.api.gravitino.entry.outside",
     "django.middleware.security.SecurityMiddleware",
     "authzsite.runtime.bundles.serve_bundles",
@@ -393,23 +399,4 @@ USE_I18N = True
 USE_TZ = True
 TIME_ZONE = "UTC"
 
-LOGGING = {
-    "version": 1,
-    "disable_existing_loggers": False,
-    "formatters": {
-        "plain": {
-            "()": "authzsite.runtime.logs.NoSecretsFormatter",
-            "format": "%(asctime)s %(levelname)-7s %(name)s: %(message)s",
-        },
-    },
-    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
-    "root": {"handlers": ["stderr"], "level": "INFO"},
-    "loggers": {
-        "django": {"level": "INFO"},
-        "django.server": {"handlers": ["stderr"], "level": "INFO", "propagate": False},
-        "axes": {"level": "WARNING"},
-        "celery.beat": {"level": "WARNING"},
-        "celery.app.trace": {"level": "WARNING"},
-        "celery.worker.strategy": {"level": "WARNING"},
-    },
-}
+LOGGING = logs.settings(ENVIRONMENT.log_format)

@@ -12,3 +12,6 @@ application = get_wsgi_application()
 # among all of them after each few hundred took up to a third of a large page's time
 gc.freeze()
 gc.set_threshold(50_000, 20, 10)
+from authzsite.runtime.telemetry import traces  # noqa: E402 - reads the settings
+
+traces.start("web")

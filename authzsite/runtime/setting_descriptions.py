@@ -269,6 +269,25 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
             "how many days access must have been granted, and uses reported, before a hint calls it unused",
         ),
     ),
+    "Logs and traces": (
+        Description(
+            "LAKEWARDEN_LOG_FORMAT",
+            "how log lines on standard error look: `plain`, or `json` with one object a line "
+            "([Logs and traces](outages.md#logs-and-traces))",
+        ),
+        Description(
+            "LAKEWARDEN_TRACES",
+            "where an OpenTelemetry collector takes spans over HTTP: `http://collector:4318/v1/traces`. A "
+            "header with its key comes from `OTEL_EXPORTER_OTLP_HEADERS`",
+            "Spans name routes and numbers, never people or objects; without TLS others can read them.",
+            NONE,
+        ),
+        Description(
+            "LAKEWARDEN_TRACES_SHARE",
+            "how many of a hundred traces are sent, 0 to 100, the same ones by all processes",
+            "`100` on a busy site sends a span for each statement of each call.",
+        ),
+    ),
     "Mail and chat": (
         Description(
             "EMAIL_URL",

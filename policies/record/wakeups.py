@@ -11,6 +11,7 @@ import os
 import queue
 import threading
 from collections.abc import Sequence
+from contextvars import Context, copy_context
 from typing import Any, NamedTuple
 
 from celery import current_app
@@ -27,6 +28,8 @@ class _Nudge(NamedTuple):
     task: str
     arguments: Sequence[Any]
     queue: str | None
+    context: Context
+    """Of the request that it comes from."""
 
 
 class _Sender:
@@ -43,7 +46,7 @@ class _Sender:
             nudge = self.waiting.get()
             self.idle.clear()
             try:
-                current_app.send_task(nudge.task, list(nudge.arguments), queue=nudge.queue)
+                nudge.context.run(current_app.send_task, nudge.task, list(nudge.arguments), queue=nudge.queue)
             except Exception as error:  # noqa: BLE001 -- whatever is wrong with the broker, the beat makes up
                 log.info("%s was not asked for (%s); the beat will", nudge.task, type(error).__name__)
             finally:
@@ -58,7 +61,7 @@ _sender: _Sender | None = None
 def send(task: str, *arguments: Any, queue: str | None = None) -> None:
     """Ask workers for a task soon; returns at once, whatever the broker does."""
     try:
-        _running().waiting.put_nowait(_Nudge(task, arguments, queue))
+        _running().waiting.put_nowait(_Nudge(task, arguments, queue, copy_context()))
     except _Full:
         log.info("%s was not asked for, as the broker takes nothing; the beat will", task)
 

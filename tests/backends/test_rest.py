@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from lakewarden import request_ids
 from lakewarden.backends.errors import BackendError, Misconfigured, NotAnswering, Transient
 from policies.sync.backends.shared import rest
 from policies.sync.backends.shared.rest import Address, Refused, Rest, by_password
@@ -107,6 +108,21 @@ def server() -> Iterator[Server]:
     yield there
     there.shutdown()
     there.server_close()
+
+
+def test_the_other_side_hears_which_request_it_is_called_for(server: Server) -> None:
+    heard = []
+
+    def answers(handler: Handler) -> None:
+        heard.append(handler.headers["X-Request-ID"])
+        says(b"{}")(handler)
+
+    server.scripts = [answers, answers]
+    line = server.rest()
+    with request_ids.working_for("run-7"):
+        line.get("a")
+    line.get("a")
+    assert heard == ["run-7", None]
 
 
 def test_one_line_carries_many_calls_and_names_stay_as_they_are(server: Server) -> None:

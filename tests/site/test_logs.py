@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import logging
 
 import pytest
 
-from authzsite.runtime.logs import NoSecretsFormatter
+from authzsite.runtime.telemetry.logs import JsonFormatter, NoSecretsFormatter
+from lakewarden import request_ids
 
 LINES = {
     "a URL": "connect postgresql://lake:s3cret-word@db:5432/shop failed",
@@ -41,3 +43,36 @@ def test_in_a_traceback_too() -> None:
 )
 def test_the_rest_stays(line: str) -> None:
     assert formatted(line) == line
+
+
+def as_json(line: str, *, error: Exception | None = None) -> dict[str, object]:
+    record = logging.LogRecord("test", logging.WARNING, __file__, 1, "%s", (line,), None)
+    if error:
+        record.exc_info = (type(error), error, None)
+    text = JsonFormatter().format(record)
+    assert "\n" not in text
+    return json.loads(text)
+
+
+@pytest.mark.parametrize("line", LINES.values(), ids=LINES)
+def test_the_secret_is_gone_from_json(line: str) -> None:
+    assert "s3cret" not in str(as_json(line, error=ValueError(line)))
+
+
+def test_a_line_of_json_says_what_happened_and_for_which_request() -> None:
+    with request_ids.working_for("call-7"):
+        line = as_json('a "quoted" line\nand another', error=ValueError("why"))
+    assert line.pop("time") and line.pop("process")
+    assert line == {
+        "level": "warning",
+        "logger": "test",
+        "message": 'a "quoted" line\nand another',
+        "request_id": "call-7",
+        "exception": "ValueError: why",
+    }
+
+
+def test_a_plain_line_ends_with_its_request() -> None:
+    with request_ids.working_for("call-7"):
+        assert formatted("looked") == "looked [call-7]"
+    assert formatted("looked") == "looked"

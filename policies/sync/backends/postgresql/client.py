@@ -14,6 +14,7 @@ from psycopg import sql
 from psycopg.conninfo import conninfo_to_dict
 from psycopg.rows import namedtuple_row
 
+from lakewarden import request_ids
 from lakewarden.backends.base import Source
 from lakewarden.backends.deadline import LONGEST, before_call
 from lakewarden.backends.errors import (
@@ -195,7 +196,8 @@ def _connect(url: str, network: Network) -> psycopg.Connection[Any]:
             keepalives_idle=10,
             keepalives_interval=5,
             client_encoding="UTF8",
-            application_name="lakewarden",
+            # the log over there names the request that this is done for
+            application_name=f"lakewarden {request_ids.current()}".strip()[:63],
         )
         settings = dict(_SETTINGS)
         if connection.info.server_version >= 160000:

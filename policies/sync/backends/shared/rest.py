@@ -13,11 +13,13 @@ from functools import cached_property
 from typing import Any, NamedTuple
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
+from opentelemetry import propagate
 from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import HTTPError, ProtocolError
 from urllib3.exceptions import TimeoutError as TimeoutError_
 
+from lakewarden import request_ids
 from lakewarden.backends.deadline import answered_within
 from lakewarden.backends.errors import BackendError, Misconfigured, NotAnswering, Transient
 from lakewarden.backends.kinds import Field
@@ -227,6 +229,9 @@ class Rest:
 
     def _call(self, method: str, path: str, content: bytes | None, kind: str) -> Any:
         headers = {"Accept": self._accept, "Content-Type": kind}
+        if request_id := request_ids.current():
+            headers[request_ids.HEADER] = request_id
+        propagate.inject(headers)
         if authorization := self._authorize():
             headers["Authorization"] = authorization
         reply = self._answered(method, path, content, headers)

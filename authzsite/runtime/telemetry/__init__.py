@@ -1,0 +1,1 @@
+"""What the processes of the site say of their own work: log lines, the ids of requests, traces."""
