@@ -28,3 +28,14 @@ class UnsealedFact(models.Model):
 
     def __str__(self) -> str:
         return f"{self.model}:{self.row}"
+
+    @property
+    def closes(self) -> bool:
+        """Whether the fact was taken away, so that whom it was about gets no for an answer."""
+        return not self.writer or self.content.get("closed") is not None
+
+    def says_the_same(self, other: UnsealedFact | None) -> bool:
+        """Whether the same follows from both."""
+        if other is None:
+            return False
+        return (self.key, self.realm, self.closes) == (other.key, other.realm, other.closes)

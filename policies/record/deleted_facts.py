@@ -1,7 +1,7 @@
-"""Facts that the record says are there and that somebody deleted past the console: perhaps a denial.
+"""Facts that the record says are true and that somebody deleted or closed past the console, perhaps a denial.
 
 The console deletes none that is open.  PostgreSQL counts what is deleted from each table, so the record is
-asked only when that number is another.
+asked only when that number is another; and when what was found before was deleted or altered.
 """
 
 from __future__ import annotations
@@ -14,14 +14,23 @@ from django.db import connection
 from accounts.fact_content import values_told
 from accounts.record import Fact
 from policies.decisions.seals import unsealed
+from policies.models import UnsealedFact
 from policies.record import touches
 
 Deleted = list[tuple[str, int, int]]
-"""Of each table of facts, the file it lies in and how many of its rows were deleted."""
+"""Of each table the file it lies in and how many rows were deleted; of what was found, altered ones too."""
+_COUNTED = """
+SELECT name, pg_relation_filenode(name::regclass),
+       pg_stat_get_tuples_deleted(name::regclass) + pg_stat_get_xact_tuples_deleted(name::regclass)
+       + CASE WHEN name = %(kept)s THEN pg_stat_get_tuples_updated(name::regclass)
+                                       + pg_stat_get_xact_tuples_updated(name::regclass) ELSE 0 END
+  FROM unnest(%(tables)s::text[]) name
+"""
 _MISSING = """
 SELECT b.data->>'fact', b.change_id, b.data->>'state' FROM policies_event b
  WHERE b.data ? 'fact' AND b.data ? 'state' AND starts_with(b.data->>'fact', %(name)s)
-   AND NOT EXISTS (SELECT FROM {table} f WHERE f.id = substr(b.data->>'fact', %(after)s)::bigint)
+   AND NOT EXISTS (SELECT FROM {table} f WHERE f.id = substr(b.data->>'fact', %(after)s)::bigint
+                      AND f.closed IS NULL)
    AND NOT EXISTS (SELECT FROM policies_event e WHERE e.data->>'fact' = b.data->>'fact'
                       AND e.data ? 'fact' AND NOT e.data ? 'state')
 """
@@ -34,31 +43,36 @@ class DeletedFacts:
         self._counted: Deleted | None = None
 
     def keep(self) -> int:
-        """Keep those that are gone, and tell, if anything was deleted since the last look; how many.
+        """Keep those that are gone or closed, and tell, if anything was deleted since the last look.
 
-        Of a fact whose beginning went to an archive only the replay tells.
+        How many there are.  Of a fact whose beginning went to an archive only the replay tells.
         """
         counted = _deletions()
         if counted == self._counted:
             return 0
-        missing = [fact for model in unsealed.fact_models() for fact in _missing(model)]
-        unsealed.keep_gone(missing, touches.realms_by_fact(missing))
+        many = sum(map(_keep, unsealed.fact_models()))
         self._counted = counted
-        return len(missing)
+        return many
 
 
 deleted_facts = DeletedFacts()
 
 
 def _deletions() -> Deleted:
-    tables = [model._meta.db_table for model in unsealed.fact_models()]
+    kept = UnsealedFact._meta.db_table
+    tables = [kept, *(model._meta.db_table for model in unsealed.fact_models())]
     with connection.cursor() as cursor:
-        cursor.execute(
-            "SELECT name, pg_relation_filenode(name::regclass), pg_stat_get_tuples_deleted(name::regclass)"
-            " + pg_stat_get_xact_tuples_deleted(name::regclass) FROM unnest(%s::text[]) name",
-            [tables],
-        )
+        cursor.execute(_COUNTED, {"tables": tables, "kept": kept})
         return list(cursor.fetchall())
+
+
+def _keep(model: type[Fact]) -> int:
+    missing = _missing(model)
+    there = model.objects.in_bulk([fact.pk for fact in missing])
+    gone = [fact for fact in missing if fact.pk not in there]
+    if gone:
+        unsealed.keep_gone(gone, touches.realms_by_fact(gone))
+    return len(gone) + unsealed.hold_closed(there.values())
 
 
 def _missing(model: type[Fact]) -> list[Fact]:

@@ -123,9 +123,18 @@ def hold_late(since: int | None) -> int:
         rows = model.objects.order_by()
         late = rows.open() if since is None else opened_again.written_since(rows, since)
         doubted = [row for row in late.iterator(chunk_size=CHUNK) if not is_fact_sealed(row)]
-        _keep_by_realm(doubted)
+        _keep_by_realm(row for row in doubted if row.closed is None)
+        hold_closed(row for row in doubted if row.closed is not None)
         found += len(doubted)
     return found
+
+
+def hold_closed(rows: Iterable[Fact]) -> int:
+    """Keep those of some closed facts that bear no good seal, whatever was kept of them before; how many."""
+    doubted = [row for row in rows if not is_fact_sealed(row)]
+    told = (_found(str(row._meta.model_name), row.pk, key_of(row), _realm_of(row)) for row in doubted)
+    keep_found(row for row in told if row is not None)
+    return len(doubted)
 
 
 def _keep_by_realm(rows: Iterable[Fact]) -> None:
@@ -281,11 +290,16 @@ def finding(name: str, number: int, rows: QuerySet[Any]) -> UnsealedFact:
 
 def keep_found(found: Iterable[UnsealedFact]) -> None:
     """Write down what is not known yet of what was found, and tell; it stands until it is set right, or an
-    operator has looked at what is set right already."""
-    known = set(UnsealedFact.objects.values_list("model", "row"))
-    new = [row for row in found if (row.model, row.row) not in known]
-    UnsealedFact.objects.bulk_create(new, ignore_conflicts=True, batch_size=1000)
+    operator has looked at what is set right already.
+
+    What is known otherwise is not believed: who took a fact away could write that, too.
+    """
+    known = {(row.model, row.row): row for row in UnsealedFact.objects.all()}
+    new = [row for row in found if not row.says_the_same(known.get((row.model, row.row)))]
     if new:
+        others = (known.get((row.model, row.row)) for row in new)
+        UnsealedFact.objects.filter(pk__in=[row.pk for row in others if row is not None]).delete()
+        UnsealedFact.objects.bulk_create(new, ignore_conflicts=True, batch_size=1000)
         log.error("%s rows were written past the console: %s", len(new), ", ".join(map(str, new[:100])))
         _tell(None, len(new))
 
