@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Mapping
+from typing import Any
 
 from django.utils.translation import gettext
 
@@ -31,13 +33,23 @@ def read(text: str, draft: Draft) -> None:
             )
         for number, row in enumerate(rows, start=2):
             who, code, target = ((row[name] or "").strip() for name in NEEDED)
-            problem = _line(who, code, target, draft)
+            problem = _unread(row) or _line(who, code, target, draft)
             if problem:
                 draft.leave_out(f"line {number}: {who}, {code}, {target}", problem)
     except csv.Error as error:
         raise Invalid(
             gettext("Line %(line)s is no CSV: %(error)s.") % {"line": rows.line_num, "error": error}
         ) from None
+
+
+def _unread(row: Mapping[str | None, Any]) -> str:
+    """Why a line is not said that has more than is read: it may narrow what the line gives."""
+    more = sorted(
+        str(name) for name, value in row.items() if name is not None and name not in NEEDED and value
+    )
+    if row.get(None):
+        return "It has more fields than the first line has columns."
+    return f"The column {', '.join(more)} is not read, and may narrow this. Remove it." if more else ""
 
 
 def _line(who: str, code: str, target: str, draft: Draft) -> str:

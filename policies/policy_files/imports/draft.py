@@ -155,7 +155,10 @@ class Draft:
         except BadName as problem:
             self.leave_out(what, f"{problem}.")
             return
-        if self.member(who):
+        others = (item.who for item in self.statements if item.kind == kinds.OWNER and item.target == target)
+        if other := next((other for other in others if other != who), ""):
+            self.leave_out(what, f"{other} is named as its owner too; it has one.")
+        elif self.member(who):
             self.statements.add(Statement(kinds.OWNER, target=target, who=who))
 
     # rights

@@ -25,6 +25,7 @@ NEEDS: Needs = {
 """Rights on all tables of a database have `tables ` before them."""
 ALL = ("SELECT", "INSERT", "DELETE", "ALTER", "DESCRIBE", "DROP")
 WHY = {
+    "DESCRIBE": "A table is shown to whoever may do something with it, so there is no right to that alone.",
     "DROP": "Only an owner drops, so name the owner.",
     "tables DROP": "Only an owner drops, so name the owner.",
     "tables DESCRIBE": "What somebody has something on is shown to them anyway.",
@@ -73,7 +74,7 @@ def _rights(entry: Mapping[str, Any], draft: Draft) -> Iterator[Right]:
     given = set(entry.get("Permissions") or ())
     if "ALL" in given:
         given = given - {"ALL"} | set(ALL if type_ == "table" or mark else ("DESCRIBE", "CREATE_TABLE"))
-    if type_ == "table":
+    if type_ == "table" and given != {"DESCRIBE"}:
         given.discard("DESCRIBE")  # whoever has anything on a table is shown it
     yield from (Right(holder, type_, path, f"{mark}{right}") for right in sorted(given))
     for right in entry.get("PermissionsWithGrantOption") or ():

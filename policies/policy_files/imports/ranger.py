@@ -62,6 +62,7 @@ _ITEM = {"accesses": [{}], "users": _NAMES, "groups": _NAMES, "roles": _NAMES}
 POLICY = {"resources": {...: {"values": _NAMES}}, "policyItems": [_ITEM], "denyPolicyItems": [_ITEM]}
 """How a policy is built, as far as it is read."""
 OF_ITSELF = frozenset(f"{ITSELF}{access}" for access in ("alter", "index", "lock", "update"))
+"""What `all` brings along on a schema itself, and is nothing there."""
 
 
 def read(text: str, draft: Draft) -> None:
@@ -132,6 +133,9 @@ def _places(
     if set(resources.get("column", {}).get("values", ("*",))) != {"*"}:
         draft.leave_out(name, "Rights on columns are not kept here.")
         return
+    if not resources:
+        draft.leave_out(name, "It names no objects.")
+        return
     lines: list[tuple[str, ...]] = [()]
     for level in levels[:-1]:
         values = resources.get(level, {}).get("values", ())
@@ -161,14 +165,15 @@ def _items(
             draft.leave_out(f"{name}: {field}", "It has conditions, which the law does not have.")
             continue
         entries = [entry for entry in item.get("accesses") or () if entry.get("isAllowed") is not False]
-        accesses = {str(entry.get("type", "")).lower() for entry in entries}
+        accesses = named = {str(entry.get("type", "")).lower() for entry in entries}
         if "all" in accesses:
             accesses = accesses - {"all"} | SERVICES[service][2]
         holders = list(_holders(item, name, draft))
         draft.count(len(places) * max(1, len(holders)))
         for type_, path, itself in places:
-            rights = {f"{ITSELF}{access}" for access in accesses} - OF_ITSELF if itself else set(accesses)
-            if item.get("delegateAdmin") and field == "policyItems":
+            unasked = OF_ITSELF - {f"{ITSELF}{access}" for access in named}
+            rights = {f"{ITSELF}{access}" for access in accesses} - unasked if itself else set(accesses)
+            if item.get("delegateAdmin"):
                 rights.add("delegate admin")
             for holder in holders:
                 yield from (

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 from django.utils.translation import gettext
 
@@ -49,6 +50,9 @@ ALL_OF_MARIADB = ("SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "CREATE VIEW
 QUOTED = 500
 """So many letters of a statement are told."""
 OPTION = "MANAGE_GRANTS would let them give everything."
+ADMIN_OPTION = "Only who owns a role, or may grant on the realm, gives it to others."
+POWERS = {"SUPERUSER", "BYPASSRLS"}
+ABOVE_GRANTS = "It goes past all grants; the law has owners and duties instead."
 WHY = {
     "TRUNCATE": "The law has no right to empty a table alone.",
     "REFERENCES": "The law has no right to refer to a table alone.",
@@ -167,6 +171,12 @@ class _PostgreSQL(_Grants):
     def _statement(self, terms: list[str], upper: list[str]) -> None:
         if upper[:1] == ["GRANT"] and "TO" in upper:
             self._grant(terms, upper)
+        elif upper[:1] == ["GRANT"]:
+            self.draft.leave_out(_words(terms)[:QUOTED], "It is not understood.")
+        elif upper[:2] in (["ALTER", "ROLE"], ["CREATE", "ROLE"]) and (powers := POWERS & set(upper)):
+            self.draft.leave_out(f"role {name_of(terms[2])}: {', '.join(sorted(powers))}", ABOVE_GRANTS)
+        elif upper[:2] == ["CREATE", "POLICY"]:
+            self.draft.leave_out(_words(terms)[:QUOTED], "Row filters are not kept here.")
         elif upper[:3] == ["ALTER", "DEFAULT", "PRIVILEGES"]:
             self.draft.leave_out(_words(terms), "Rights on what is made later are given on the schema here.")
         elif upper[:1] == ["ALTER"] and upper[-3:-1] == ["OWNER", "TO"]:
@@ -185,10 +195,12 @@ class _PostgreSQL(_Grants):
     def _grant(self, terms: list[str], upper: list[str]) -> None:
         to = len(upper) - 1 - upper[::-1].index("TO")
         holders = [name_of(part[0]) for part in _split(terms[to + 1 :]) if part]
+        quoted = _words(terms)[:QUOTED]
         if "ON" not in upper[:to]:
+            self._report_options(upper[to:], quoted)
             self._membership([name_of(part[0]) for part in _split(terms[1:to]) if part], holders)
             return
-        on, quoted = upper.index("ON"), _words(terms)[:QUOTED]
+        on = upper.index("ON")
         if "OPTION" in upper[to:]:
             self.draft.leave_out(f"{quoted}: the grant option", OPTION)
         place = self._place(terms[on + 1 : to])
@@ -206,6 +218,14 @@ class _PostgreSQL(_Grants):
                 else:
                     rights = ALL[place[0]] if code == "ALL" else (code,)
                     self.rights += [Right(self._holder(name), *place, right) for right in rights]
+
+    def _report_options(self, upper: Sequence[str], quoted: str) -> None:
+        """What a membership says beyond that somebody is in a role; the same words may stand in any order."""
+        after = set(pairwise(upper))
+        if after & {("ADMIN", "OPTION"), ("ADMIN", "TRUE")}:
+            self.draft.leave_out(f"{quoted}: the admin option", ADMIN_OPTION)
+        if ("INHERIT", "FALSE") in after:
+            self.draft.leave_out(f"{quoted}: only after SET ROLE", "Who holds a role here has what it gives.")
 
     def _place(self, terms: Sequence[str]) -> tuple[str, Path] | None:
         kind = terms[0].upper() if terms else ""
@@ -246,12 +266,17 @@ class _MariaDB(_Grants):
                 self.draft.leave_out(_words(terms), "It is not understood.")
             return
         to = upper.index("TO")
+        if len(_split(terms[to + 1 :])) > 1:
+            self.draft.leave_out(_words(terms)[:QUOTED], "It is about several accounts. Grant to each alone.")
+            return
         holder = self._holder(terms[to + 1 :], _words(terms[: to + 4]))
         if holder:
             self._give(terms, upper, to, holder)
 
     def _give(self, terms: list[str], upper: list[str], to: int, holder: str) -> None:
         if "ON" not in upper[:to]:
+            if "OPTION" in upper[to:]:
+                self.draft.leave_out(f"{_words(terms)[:QUOTED]}: the admin option", ADMIN_OPTION)
             for part in filter(None, _split(terms[1:to])):
                 if holder.startswith("role:"):
                     self.draft.leave_out(

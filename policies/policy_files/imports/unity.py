@@ -65,6 +65,8 @@ def _rights(entry: Mapping[str, Any], draft: Draft) -> Iterator[Right]:
         return
     if entry.get("owner") and path:
         draft.owner(known[0], path, _holder(str(entry["owner"])))
+    elif entry.get("owner"):
+        draft.leave_out(f"owner of {called} {name}: {entry['owner']}", "The realm is owned here already.")
     for given in entry["privilege_assignments"] or ():
         holder = _holder(str(given.get("principal", "")))
         for right in given.get("privileges") or ():
