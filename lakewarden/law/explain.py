@@ -6,7 +6,7 @@ This reads the same conditions and the same rules as `lakewarden.law.engine`, sl
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, cast
 
@@ -128,33 +128,39 @@ def missing(
 ) -> tuple[Lack, ...]:
     """What `explain` says is missing, alone.
 
-    Refusals are much alike: without a denial, what is missing follows from the types on the way and from what
-    is held there, so it is worked out once for all of a kind.
+    Refusals are much alike: what is missing follows from the types on the way, from what is held there and
+    from the very denials, so it is worked out once for all of a kind.
     """
     slice = at(slice, now)
     law = dialects.get(slice.dialect)
     held = [slice.bits.get(level.key, NOTHING) for level in lineage]
-    if law.by_text or also or inside is not None or not lineage or any(bits.deny for bits in held):
+    if law.by_text or also or inside is not None or not lineage:
         return explain(slice, operation, lineage, now=now, also=also, inside=inside).missing
     types, itself = tuple(level.type for level in lineage), lineage[-1].key in slice.selves
-    like = (law.code, operation, types, tuple(held), slice.member, slice.service_admin, slice.mode, itself)
+    denials = _denials(slice, lineage, now) if any(bits.deny for bits in held) else ()
+    given = (tuple(held), denials, slice.member, slice.service_admin, slice.mode, itself)
+    like = (law.code, operation, types, given)
     if like not in _MISSING:
         if len(_MISSING) >= MOST_MISSING:
             _MISSING.clear()
         places = {level.key: depth for depth, level in enumerate(lineage)}
         lacks = explain(slice, operation, lineage, now=now).missing
-        _MISSING[like] = [(lack.kind, lack.privilege, places.get(lack.object)) for lack in lacks]
-    return tuple(_lack_at(*told, lineage) for told in _MISSING[like])
+        _MISSING[like] = [(places.get(lack.object), lack) for lack in lacks]
+    return tuple(_lack_at(depth, lack, lineage) for depth, lack in _MISSING[like])
 
 
 MOST_MISSING = 5_000
-_MISSING: dict[tuple[Any, ...], list[tuple[str, str, int | None]]] = {}
+_MISSING: dict[tuple[Any, ...], list[tuple[int | None, Lack]]] = {}
 
 
-def _lack_at(kind: str, privilege: str, depth: int | None, lineage: Lineage) -> Lack:
-    if depth is None:
-        return Lack(kind, privilege)
-    return Lack(kind, privilege, lineage[depth].key, lineage[depth].type)
+def _denials(slice: Slice, lineage: Lineage, now: float) -> tuple[Rule, ...]:
+    rules = _by_object(slice)
+    on_them = (rule for level in lineage for rule in rules.get(level.key, ()))
+    return tuple(rule for rule in on_them if not rule.allow and rule.holds_at(now))
+
+
+def _lack_at(depth: int | None, lack: Lack, lineage: Lineage) -> Lack:
+    return lack if depth is None else replace(lack, object=lineage[depth].key)
 
 
 def _ground(

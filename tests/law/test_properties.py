@@ -8,7 +8,7 @@ import pytest
 
 from lakewarden.law import dialects, engine
 from lakewarden.law.explain import explain, missing
-from lakewarden.law.facts import OWNER, Level, Rule
+from lakewarden.law.facts import OWNER, Level, Rule, Station
 
 from .worlds import LAW, NAMES, TREE, fact, may, of_rules, questions, random_rules, random_slice, world
 
@@ -281,3 +281,16 @@ def test_what_is_missing_alone_is_what_the_explanation_says():
             assert alone == told, (operation, lineage)
             refused += bool(told)
     assert refused > 200
+
+
+def test_what_is_missing_alone_names_the_very_denial():
+    def lacking(number: int, name: str) -> list[tuple[object, object]]:
+        via = (Station("role", name, number),)
+        ways_in = [Rule(TREE["shop"][0].key, code, via=via) for code in ("USE_CATALOG", "USE_SCHEMA")]
+        denial = Rule(TREE["shop"][-1].key, "SELECT_TABLE", False, via, fact=f"grant:{number}")
+        lacks = missing(of_rules([*ways_in, denial]), "Table.loadTable", TREE["shop.sales.orders"], now=0.0)
+        return [(lack.via, lack.rule) for lack in lacks if lack.kind == "denied"]
+
+    for number, name in ((1, "readers"), (2, "writers")):
+        [(via, rule)] = lacking(number, name)
+        assert (via[0].name, rule.fact) == (name, f"grant:{number}")

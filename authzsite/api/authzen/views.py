@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from functools import cached_property
 from itertools import chain
 from typing import Any
 from urllib.parse import urlencode
@@ -20,6 +21,7 @@ from authzsite.api.authzen import access_requests, whole_operations
 from authzsite.api.authzen.answers import Answer, truncated, undecided
 from authzsite.api.authzen.batch_decisions import ask
 from authzsite.api.authzen.questions import Batch, Question, read_batch, read_question
+from authzsite.api.authzen.refusals import Link
 from authzsite.api.strictjson import read_object
 from authzsite.api.surface import Forbidden, Surface, respond
 
@@ -83,18 +85,24 @@ class Evaluation(Surface):
         more = {"evaluated_at": now.isoformat(), "reason": "missing", "access_request": offered}
         return answer._replace(context={**answer.context, **more})
 
-    def link(self, question: Question) -> str:
-        return link_to(self.request, question)
+    @cached_property
+    def link(self) -> Link:
+        return link_on(self.request)
 
 
-def link_to(request: Request, question: Question) -> str:
-    """Where a person can ask for what is lacking, and see why."""
+def link_on(request: Request) -> Link:
+    """Where a person can ask for what is lacking in a question, and see why."""
+    # a batch may have a hundred refusals, and all lead to one page
+    page = request.build_absolute_uri(reverse("console:request_new"))
+    return lambda question: f"{page}?{_query_of(question)}"
+
+
+def _query_of(question: Question) -> str:
     subject, action, resource = question
     whose = f"{subject.type}:{subject.id}"
     asked = {"resource": resource.id, "type": resource.type, "action": action.name, "for": whose}
     short = {name: value for name, value in asked.items() if len(value) <= LONGEST_LINKED}
-    query = urlencode(short, errors="replace")
-    return request.build_absolute_uri(f"{reverse('console:request_new')}?{query}")
+    return urlencode(short, errors="replace")
 
 
 class Evaluations(Evaluation):

@@ -16,7 +16,7 @@ from authzsite.api.authzen.batch_decisions import Inquiry
 from authzsite.api.authzen.question_names import Case, cases
 from authzsite.api.authzen.questions import Action, Entity, Question
 from authzsite.api.authzen.refusals import Refusal, contexts, way
-from authzsite.api.authzen.views import link_to
+from authzsite.api.authzen.views import link_on
 from authzsite.api.surface import Forbidden, respond
 from authzsite.api.v1 import evidence, named
 from authzsite.api.v1.call import Call
@@ -55,7 +55,7 @@ class Explain(Call):
         return respond({**_asked(question), **decided, **context})
 
     def _context(self, refusal: Refusal, now: datetime) -> dict[str, Any]:
-        return next(contexts([refusal], lambda question: link_to(self.request, question), now=now))
+        return next(contexts([refusal], link_on(self.request), now=now))
 
 
 def _tree(case: Case, inquiry: Inquiry, outcome: Answer | Refusal, now: datetime) -> dict[str, Any]:
