@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
@@ -381,7 +382,7 @@ class AccessTable:
             ("soon", gettext("Ends soon")),
             ("denied", gettext("Denied")),
         )
-        counts = {how: sum(self._fits(row, how) for row in self.all) for how, _ in kinds}
+        counts = Counter(how for hows in self._hows.values() for how in hows) | Counter({"": len(self.all)})
         shown = [(how, word, counts[how]) for how, word in kinds if counts[how] or how == ""]
         if self.coming:
             shown.append(("later", gettext("Begins later"), len(self.coming)))

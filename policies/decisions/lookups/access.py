@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from datetime import datetime
@@ -207,9 +208,16 @@ class AccessMap:
 
     def count(self, action: str) -> tuple[int, int]:
         """How many people and how many services can do it."""
-        able = [row for row in self.people.values() if action in self._decided(row)]
-        services = sum(row.kind == Principal.Kind.SERVICE for row in able)
-        return len(able) - services, services
+        return self._able[action, False], self._able[action, True]
+
+    @cached_property
+    def _able(self) -> Counter[tuple[str, bool]]:
+        """How many can do each action, services apart."""
+        return Counter(
+            (action, row.kind == Principal.Kind.SERVICE)
+            for row in self.people.values()
+            for action in self._decided(row)
+        )
 
     def in_group(self, group: Principal) -> list[Principal]:
         """The people of a holding group, by name."""
