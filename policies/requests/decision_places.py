@@ -184,10 +184,12 @@ def decided_by(
 ) -> list[str]:
     """The keys on which somebody decides, of some or of all to which something open is addressed.
 
-    A number of queries that depends only on the realms they belong to.
+    A number of queries that depends only on the realms they belong to; one where nothing is asked for.
     """
     now = now or timezone.now()
     wanted = _addressed() if among is None else set(among)
+    if not wanted:
+        return []
     mine = {f"d{number}" for number in duties.held(person, APPROVE, now=now)} & wanted
     for top in visible_objects.realms_of(person):
         slice_ = slices.current(person, top, now=now)

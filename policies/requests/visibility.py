@@ -224,6 +224,8 @@ def waiting_for(
     now = now or timezone.now()
     people = [viewer, *mandates.present(viewer, now)]
     keys = {key for person in people for key in decision_places.decided_by(person, now=now)}
+    if not keys:
+        return AccessRequest.objects.none()
     column = "places__overlap" if all_levels else "addressed__overlap"
     mine = RequestPart.objects.filter(request=OuterRef("pk"), state="asked", **{column: sorted(keys)})
     own = parties.served_by_own(viewer)
