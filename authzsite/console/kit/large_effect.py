@@ -92,7 +92,7 @@ def _tally(totals: Totals) -> Tally:
     counted = (
         (totals.people_losing, _("lose access"), "lose"),
         (totals.people_gaining, _("gain access"), "gain"),
-        (totals.objects_losing, _("objects to fewer"), "lose"),
-        (totals.objects_gaining, _("objects to more"), "gain"),
+        (totals.objects_losing, _("objects for fewer people"), "lose"),
+        (totals.objects_gaining, _("objects for more people"), "gain"),
     )
     return Tally(tuple(Count(words.number(many), label, kind) for many, label, kind in counted))
