@@ -23,9 +23,14 @@ def of_caller(sent: str | None) -> str:
     return sent if sent and _WELL_FORMED.fullmatch(sent) else uuid.uuid4().hex
 
 
+def work_for(request_id: str) -> None:
+    """All that this thread does from now on is done for this request; empty ends that."""
+    _current.set(request_id)
+
+
 @contextmanager
 def working_for(request_id: str) -> Iterator[None]:
-    """All that this thread does in the block is done for this request."""
+    """The same for the block alone."""
     before = _current.set(request_id)
     try:
         yield

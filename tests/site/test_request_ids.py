@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 
 import pytest
@@ -9,6 +10,7 @@ from django.http import HttpResponse
 from django.test import Client, RequestFactory
 
 from authzsite.celery import app
+from authzsite.runtime.telemetry.logs import NoSecretsFormatter
 from authzsite.runtime.telemetry.request_id import request_id
 from lakewarden import request_ids
 
@@ -25,7 +27,17 @@ def test_who_sends_an_id_has_it_in_the_answer(db: None, client: Client, path: st
 
 def test_what_failed_here_names_its_request(rf: RequestFactory) -> None:
     failed = request_id(lambda _: HttpResponse(status=503))(rf.get("/"))
+    failed.close()
     assert NEW.fullmatch(failed.headers["X-Request-ID"])
+
+
+def test_the_line_about_a_refusal_names_its_request_and_a_later_line_does_not(
+    db: None, client: Client, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.handler.setFormatter(NoSecretsFormatter("%(message)s"))
+    client.get("/nowhere", headers={"X-Request-ID": "run-7"})
+    logging.getLogger("django.request").warning("later")
+    assert caplog.text.splitlines() == ["Not Found: /nowhere [run-7]", "later"]
 
 
 @pytest.mark.parametrize(
