@@ -278,3 +278,17 @@ def test_a_format_with_data_stays(market: Caller) -> None:
     assert market.send("POST", f"{REST}/businessObjectData", data).status_code == 200
     refused = market.send("DELETE", f"{FORMAT}/businessObjectFormatVersions/0")
     assert refused.status_code == 400 and "has business object data" in refused.json()["message"]
+
+
+@pytest.mark.parametrize("text", ["half \ud800", "nul\0"])
+def test_what_no_database_can_hold_is_refused_wherever_it_stands(market: Caller, text: str) -> None:
+    column = {"columns": [{"name": "price", "type": text}]}
+    fields = [{"documentSchema": text}, {"attributes": [{"name": "tier", "value": text}]}, {"schema": column}]
+    for more in fields:
+        assert market.send("POST", FORMATS, {**NEW_FORMAT, **more}).status_code == 400
+    described = {"dataProviderName": "X", "description": text}
+    for name in ("OPENS", "CLOSES"):
+        body = {**OF_CLOSES, "businessObjectDefinitionName": name, **described}
+        assert market.send("POST", DEFINITIONS, body).status_code == 400
+    data = {"namespace": "MARKET", "storageName": text}
+    assert market.send("PUT", POLICY, policy(storagePolicyFilter=data)).status_code == 400

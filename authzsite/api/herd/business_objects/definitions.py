@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpResponse
 from rest_framework.request import Request
 
+from accounts.text import holdable
 from authzsite.api.herd import checks
 from authzsite.api.herd.business_objects import shapes
 from authzsite.api.herd.call import HerdCall
@@ -36,8 +37,8 @@ def kept(body: dict[str, Any], *fields: str) -> dict[str, Any]:
         attribute["name"] = checks.named(attribute["name"], "An attribute name", "Attribute name")
     if len(content.get("attributes", ())) > MOST_ATTRIBUTES:
         raise Problem(400, f"At most {MOST_ATTRIBUTES} attributes are kept.")
-    if "\0" in repr_of(content):
-        raise Problem(400, "A description has no NUL.")
+    if not holdable(repr_of(content)):
+        raise Problem(400, "A description has no NUL and no half characters.")
     return content
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from django.http import HttpResponse
 from rest_framework.request import Request
 
+from accounts.text import holdable
 from authzsite.api.herd import checks
 from authzsite.api.herd.business_objects import shapes
 from authzsite.api.herd.business_objects.definitions import repr_of
@@ -57,8 +58,8 @@ def content_of(body: dict[str, Any]) -> dict[str, Any]:
         "storagePolicyTransition": {"transitionType": kind},
         "status": _one_of(body["status"] or "ENABLED", "storage policy status", STATUSES),
     }
-    if "\0" in repr_of(policy):
-        raise Problem(400, "A storage policy has no NUL.")
+    if not holdable(repr_of(policy)):
+        raise Problem(400, "A storage policy has no NUL and no half characters.")
     return policy
 
 
