@@ -292,3 +292,7 @@ def test_what_no_database_can_hold_is_refused_wherever_it_stands(market: Caller,
         assert market.send("POST", DEFINITIONS, body).status_code == 400
     data = {"namespace": "MARKET", "storageName": text}
     assert market.send("PUT", POLICY, policy(storagePolicyFilter=data)).status_code == 400
+    job = {"namespace": "MARKET", "jobName": "load", "activitiJobXml": "<x/>"}
+    parameter = {"parameters": [{"name": "day", "value": text}]}
+    for more in ({"description": text}, parameter):
+        assert market.send("POST", f"{REST}/jobDefinitions", {**job, **more}).status_code == 400

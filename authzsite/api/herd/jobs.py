@@ -7,6 +7,7 @@ from typing import Any
 from django.http import HttpResponse
 from rest_framework.request import Request
 
+from accounts.text import holdable
 from authzsite.api.herd import bodies, checks
 from authzsite.api.herd.call import HerdCall
 from authzsite.api.herd.context import Office
@@ -23,8 +24,8 @@ from policies.services.objects import NewObject
 def _described(body: dict[str, Any]) -> dict[str, Any]:
     parameters = [(checks.job_name(item["name"]), item["value"]) for item in body["parameters"] or ()]
     text = [body["description"], *(value for _, value in parameters)]
-    if any(value is not None and "\0" in value for value in text):
-        raise Problem(400, "A description has no NUL.")
+    if not all(value is None or holdable(value) for value in text):
+        raise Problem(400, "A description has no NUL and no half characters.")
     return {
         "description": body["description"],
         "activitiJobXml": checks.workflow(body["activitiJobXml"]),
