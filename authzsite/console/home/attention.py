@@ -50,7 +50,7 @@ class Attention:
             text = verifications.in_words(found.broken, found.differences)
             look = Action(_("Look at it"), reverse("console:integrity"), "mini", more=_("the record"))
             note = _("Until the cause is known, nothing that this site says about access is certain")
-            yield Item(Face("thing", "warn"), _("The record"), f": {text}", note, look)
+            yield Item(Face("thing", "warn"), _("The record:"), text, note, look)
 
     def _ownerless(self) -> Iterable[Item]:
         """What lies in the viewer's objects and belongs to somebody who cannot sign in any more."""
@@ -71,7 +71,7 @@ class Attention:
                     many,
                 ) % {"many": words.number(many)}
                 note = _("Nobody can grant access there until another owner is named")
-                yield Item(Face("thing", "key"), realm.name, f": {text}", note, look)
+                yield Item(Face("thing", "key"), f"{realm.name}:", text, note, look)
 
     def _ends_now(self) -> Iterable[Item]:
         """What people lose first; not what only leads to something."""
