@@ -49,9 +49,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.spark)
 
 
+_places: list[Path] = []
+"""One for the process: other folders have this fixture of their own, and Spark keeps its first warehouse."""
+
+
 @pytest.fixture(scope="session")
 def place(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("spark")
+    if not _places:
+        _places.append(tmp_path_factory.mktemp("spark"))
+    return _places[0]
 
 
 @pytest.fixture(scope="session")
