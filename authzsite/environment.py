@@ -102,6 +102,7 @@ class Environment:
     log_format: str = "plain"
     traces: str = ""
     traces_share: int = 100
+    replica: Mapping[str, str] = field(default_factory=dict)
 
 
 def dangers(authenticators: Collection[str], hosts: Collection[str], *, debug: bool) -> list[str]:
@@ -141,7 +142,7 @@ def read() -> Environment:
         secret_key=_secret_key(env.str("SECRET_KEY", ""), var, may_make=debug or not public),
         allowed_hosts=hosts,
         public=public,
-        database=_database(env.str("DATABASE_URL", "")),
+        database=_database("DATABASE_URL", env.str("DATABASE_URL", "")),
         redis_url=_redis(env.str("REDIS_URL", "")),
         authenticators=_authenticators(env),
         service_admins=frozenset(_listed(env, "LAKEWARDEN_SERVICE_ADMINS", "", _NAME)),
@@ -182,10 +183,13 @@ def read() -> Environment:
         log_format=_matching(env, "LAKEWARDEN_LOG_FORMAT", "plain", _LOG_FORMAT, "plain or json"),
         traces=_matching(env, "LAKEWARDEN_TRACES", "", _COLLECTOR, "http://collector:4318/v1/traces"),
         traces_share=_per_cent(env, "LAKEWARDEN_TRACES_SHARE", 100),
+        replica=_database("DATABASE_REPLICA_URL", env.str("DATABASE_REPLICA_URL", "")),
         second_factor=_matching(
             env, "LAKEWARDEN_SECOND_FACTOR", "", re.compile("^(|duties|everybody)$"), "duties or everybody"
         ),
     )
+    if found.replica and not found.database:
+        raise WrongSetting("DATABASE_REPLICA_URL needs DATABASE_URL: the embedded server has no replica")
     if "proxy" in found.authenticators:
         _told(single_sign_on.check_proxies, found.proxies)
     if "oidc" in found.authenticators:
@@ -264,10 +268,10 @@ def _secret_key(given: str, var: Path, *, may_make: bool) -> str:
     return kept_secret(var / "secret_key")
 
 
-def _database(url: str) -> dict[str, str]:
+def _database(name: str, url: str) -> dict[str, str]:
     if not url:
         return {}
-    wrong = WrongSetting("DATABASE_URL must look like postgresql://user:password@host:port/database")
+    wrong = WrongSetting(f"{name} must look like postgresql://user:password@host:port/database")
     if not url.startswith(("postgresql://", "postgres://")):
         raise wrong
     try:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from celery.schedules import crontab
@@ -142,29 +144,41 @@ TEMPLATES = [
 # PostgreSQL
 
 
-def _database() -> dict[str, Any]:
-    parts = dict(ENVIRONMENT.database)
+def _connected(parts: Mapping[str, str], limits: Mapping[str, Any] = MappingProxyType({})) -> dict[str, Any]:
+    """Django's settings of a connection; `parts` are libpq's words, over which `limits` go."""
     # keepalive finds a peer that went without a word
     options: dict[str, Any] = {"connect_timeout": 3, "keepalives_idle": 30}
     # the statements of a check are few and come again and again: parsed and planned once for each connection
     options |= {"server_side_binding": True, "prepare_threshold": 5}
-    known = {
+    named = {name.upper(): parts.get(name, "") for name in ("host", "port", "user", "password")}
+    further = {name: value for name, value in parts.items() if name.upper() not in named and name != "dbname"}
+    return {
         "ENGINE": "authzsite.bounded_database",
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
         "ATOMIC_REQUESTS": False,
-        "OPTIONS": options,
+        "OPTIONS": {**options, **further, **limits},
+        "NAME": parts["dbname"],
+        **named,
     }
-    if not parts:
+
+
+def _databases() -> dict[str, Any]:
+    if not ENVIRONMENT.database:
         server = embedded.console_database(VAR)
         parts = {"host": str(server.socket_dir), "user": embedded.CONSOLE, "dbname": embedded.CONSOLE}
-        known["ENGINE"] = "authzsite.embedded_database"  # starts the server with the first connection
-    for name in ("host", "port", "user", "password"):
-        known[name.upper()] = parts.pop(name, "")
-    return known | {"NAME": parts.pop("dbname"), "OPTIONS": options | parts}
+        # starts the server with the first connection
+        return {"default": _connected(parts) | {"ENGINE": "authzsite.embedded_database"}}
+    databases = {"default": _connected(ENVIRONMENT.database)}
+    if ENVIRONMENT.replica:
+        # a check does not wait for it long, as the primary can be asked
+        bounds = "-c statement_timeout=2000 -c default_transaction_read_only=on"
+        short = {"connect_timeout": 1, "tcp_user_timeout": 2000, "options": bounds}
+        databases["replica"] = _connected(ENVIRONMENT.replica, short)
+    return databases
 
 
-DATABASES = {"default": _database()}
+DATABASES = _databases()
 
 # Redis and Celery
 # The broker only nudges: what is to be done stands in the database; a dead Redis costs time, never a grant.

@@ -21,7 +21,15 @@ from authzsite.runtime.single_sign_on import HEADERS, OIDC_ENDINGS  # noqa: E402
 DOCUMENT = ROOT / "docs" / "settings.md"
 READERS = ("environment.py", "runtime/outgoing.py", "runtime/processes.py", "runtime/single_sign_on.py")
 NAME = re.compile(r"LAKEWARDEN_[A-Z_]*[A-Z]")
-OTHERS = {"DATABASE_URL", "REDIS_URL", "SECRET_KEY", "ALLOWED_HOSTS", "DEBUG", "SPARK_MASTER"}
+OTHERS = {
+    "DATABASE_URL",
+    "DATABASE_REPLICA_URL",
+    "REDIS_URL",
+    "SECRET_KEY",
+    "ALLOWED_HOSTS",
+    "DEBUG",
+    "SPARK_MASTER",
+}
 OTHERS |= {"EMAIL_URL", "EMAIL_FROM", "PORT"}
 INTERNAL = {"LAKEWARDEN_HANDED"}
 """What one process of ours tells another."""

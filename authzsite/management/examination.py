@@ -15,7 +15,7 @@ from pathlib import Path
 import redis
 from django.conf import settings
 from django.core.mail import get_connection
-from django.db import connection
+from django.db import DatabaseError, connection, connections
 from django.utils import timezone
 
 from accounts.entering import any_password
@@ -23,9 +23,11 @@ from accounts.models import User
 from authzsite.api import health
 from authzsite.environment import dangers
 from policies import signing
+from policies.decisions import replica
 from policies.models import Backend
 from policies.record import checkpoint_places
 from policies.record.checkpoint_places import FilePlace, MailPlace
+from policies.services.grants import revision_now
 
 GOOD, WARNING, WRONG = "good", "warning", "wrong"
 OLDEST_DATABASE = 140000
@@ -120,6 +122,26 @@ def _rights() -> Iterator[Finding]:
         yield Finding("database rights", WARNING, more, advice)
     else:
         yield Finding("database rights", GOOD, "its user may do what the site needs")
+
+
+def _replica() -> Iterator[Finding]:
+    if replica.ALIAS not in settings.DATABASES:
+        return
+    try:
+        with connections[replica.ALIAS].cursor() as cursor:
+            cursor.execute("SELECT pg_is_in_recovery(), (SELECT revision FROM policies_counter)")
+            standby, revision = cursor.fetchone()
+    except DatabaseError as problem:
+        text = f"it does not answer: {type(problem).__name__}"
+        yield Finding("replica", WARNING, text, "Start it, or take DATABASE_REPLICA_URL away.")
+        return
+    behind = f"it has revision {revision} of {revision_now()}"
+    if not standby:
+        yield Finding("replica", WARNING, "it is no standby", "Name a streaming replica of the database.")
+    elif not replica.has_all():
+        yield Finding("replica", WARNING, f"{behind}, so it is not read", "See whether it still follows.")
+    else:
+        yield Finding("replica", GOOD, behind)
 
 
 def _clock() -> Iterator[Finding]:
@@ -257,6 +279,7 @@ Look = Callable[[], Iterator[Finding]]
 _IN_DATABASE: dict[str, Look] = {
     "database version": _version,
     "database rights": _rights,
+    "replica": _replica,
     "clocks": _clock,
     "site admins": _people,
     "backends": _backends,

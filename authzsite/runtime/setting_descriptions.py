@@ -30,6 +30,14 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
             "embedded, under `var/`",
         ),
         Description(
+            "DATABASE_REPLICA_URL",
+            "a streaming replica of that database, from which the facts of checks are read while it has the "
+            "last change ([Read replicas](deploying.md#read-replicas)): "
+            "`postgresql://user:password@host:port/database`",
+            "It holds everything that the console knows, so protect it as the primary.",
+            NONE,
+        ),
+        Description(
             "REDIS_URL",
             "nudges for the workers, and counts for limits; never the only home of a fact",
             "Whoever can write there can set the counts of sign-ins and calls back.",

@@ -14,7 +14,7 @@ from datetime import datetime
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
+from django.db import DEFAULT_DB_ALIAS, connections
 from django.utils import timezone
 
 from accounts.models import Principal
@@ -22,7 +22,7 @@ from catalog.models import Realm
 from lakewarden.law import dialects, engine
 from lakewarden.law.dialects.cdap import by_settings
 from lakewarden.law.facts import OWNER, Key, Rule, Slice, Station, Window, contains
-from policies.decisions import authorizers, live_history, role_facts
+from policies.decisions import authorizers, live_history, replica, role_facts
 from policies.decisions.cache_versions import principal_key, realm_key, role_key
 from policies.decisions.fact_rows.statement import statement_of
 from policies.decisions.role_facts import ALWAYS, GrantRow, RoleFacts, overlap, rules_from
@@ -75,13 +75,19 @@ class Loaded:
     shared: dict[int, RoleFacts] = field(default_factory=dict)
     """What is held of roles, of the same snapshot as the rest."""
 
-    def read(self, statement: str, values: Mapping[str, Any]) -> None:
+    def read(self, statement: str, values: Mapping[str, Any], using: str = DEFAULT_DB_ALIAS) -> None:
         """Ask, sort what comes, and note what was written past the console."""
-        with connection.cursor() as cursor:
+        with connections[using].cursor() as cursor:
             cursor.execute(statement, values)
             self.take(cursor.fetchall())
-        if self.unsealed:
+        # a replica may not have yet what was sealed anew, and is not believed then
+        if self.unsealed and using == DEFAULT_DB_ALIAS:
             unsealed.note(self.unsealed, self.realm.pk)
+
+    @property
+    def is_undoubted(self) -> bool:
+        """Whether every row has a good seal and nothing is known of rows that no change made."""
+        return not self.unsealed and not self.doubted and not self.lost
 
     def stand_at(self, revision: int) -> None:
         """Say of which past revision the facts are.  Raises Archived where they are not all live."""
@@ -371,21 +377,24 @@ def load_sharing(
     """The same as it is now, with what is held of roles; never inside a change.
 
     `owned` are the objects whose owners matter, None for all.  One statement where all roles are held and
-    untouched, two where some are not: the second one alone counts then.
+    untouched, two where some are not: the second one alone counts then.  Where the settings name a replica
+    that has all, it is asked.
     """
 
-    def read(held: Mapping[int, RoleFacts] | None) -> Loaded:
+    def read(held: Mapping[int, RoleFacts] | None, using: str) -> Loaded:
         loaded = Loaded(realm, realm_name, now.timestamp(), frozenset(principals))
         values = values_of(realm, principals, {}, owned)
         values |= {"roles": [], "held": None if held is None else list(held)}
         values["since"] = None if held is None else [item.revision for item in held.values()]
-        loaded.read(statement_of(past=False, narrowed=owned is not None, sharing=True), values)
+        loaded.read(statement_of(past=False, narrowed=owned is not None, sharing=True), values, using)
         return loaded
 
-    loaded = read(None)
-    held = role_facts.find(loaded.touched)
-    if not loaded.is_current(held):
-        loaded = read(held)
+    def read_whole(using: str) -> tuple[Loaded, Mapping[int, RoleFacts]]:
+        loaded = read(None, using)
+        held = role_facts.find(loaded.touched)
+        return (loaded if loaded.is_current(held) else read(held, using)), held
+
+    loaded, held = replica.read(read_whole, believed=lambda whole: whole[0].is_undoubted)
     loaded.share(held)
     return loaded
 

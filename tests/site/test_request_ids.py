@@ -27,7 +27,7 @@ def test_who_sends_an_id_has_it_in_the_answer(db: None, client: Client, path: st
 
 def test_what_failed_here_names_its_request(rf: RequestFactory) -> None:
     failed = request_id(lambda _: HttpResponse(status=503))(rf.get("/"))
-    failed.close()
+    request_ids.work_for("")
     assert NEW.fullmatch(failed.headers["X-Request-ID"])
 
 
