@@ -18,7 +18,8 @@ from policies.services import members, roles
 from tests.api.test_two_processes import database_url
 from tests.api.world import BY, Shop, make_shop, user
 
-pytestmark = pytest.mark.django_db(transaction=True)
+# a database is copied only while nobody else is in it, so these run by themselves
+pytestmark = [pytest.mark.django_db(transaction=True), pytest.mark.slow]
 COPY = "lakewarden_test_replica"
 
 
