@@ -188,13 +188,18 @@ def read() -> Environment:
             env, "LAKEWARDEN_SECOND_FACTOR", "", re.compile("^(|duties|everybody)$"), "duties or everybody"
         ),
     )
-    if found.replica and not found.database:
-        raise WrongSetting("DATABASE_REPLICA_URL needs DATABASE_URL: the embedded server has no replica")
-    if "proxy" in found.authenticators:
-        _told(single_sign_on.check_proxies, found.proxies)
-    if "oidc" in found.authenticators:
-        _told(single_sign_on.check_oidc, found.oidc)
+    _check_together(found)
     return _refuse_dangers(found)
+
+
+def _check_together(settings: Environment) -> None:
+    """What no variable says by itself.  Raises WrongSetting."""
+    if settings.replica and not settings.database:
+        raise WrongSetting("DATABASE_REPLICA_URL needs DATABASE_URL: the embedded server has no replica")
+    if "proxy" in settings.authenticators:
+        _told(single_sign_on.check_proxies, settings.proxies)
+    if "oidc" in settings.authenticators:
+        _told(single_sign_on.check_oidc, settings.oidc)
 
 
 def is_master(text: str) -> bool:

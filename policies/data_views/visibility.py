@@ -14,6 +14,11 @@ def governed(viewer: Principal, top: Node) -> frozenset[int] | None:
     return frozenset({*history.of_one_realm(viewer, top).objects, *reviewed}) or None
 
 
+def sees_all_access(viewer: Principal, top: Node) -> bool:
+    """Whether somebody may see the access of everybody in a realm, as exporting and planning it take."""
+    return top.id in (governed(viewer, top) or ())
+
+
 def recorded(viewer: Principal, top: Node) -> history.Sight | None:
     """How much of the realm's record somebody may see; None for nothing of others."""
     seen = history.of_one_realm(viewer, top)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from accounts.people import BadName, checked_name
 from accounts.text import holdable
@@ -30,9 +31,19 @@ def workflow(value: str | None) -> str:
     """What a job does, kept as it was sent and never run here.  Raises Problem."""
     if not (value or "").strip():
         raise Problem(400, "An Activiti job XML must be specified.")
-    if not holdable(value or ""):
-        raise Problem(400, "An Activiti job XML has no NUL and no half characters.")
+    check_keepable(value, "An Activiti job XML has")
     return value or ""
+
+
+def check_keepable(content: Any, which_has: str) -> None:
+    """Raise Problem where a text in it, however deep, could not be kept."""
+    if isinstance(content, dict):
+        content = [*content.values()]
+    if isinstance(content, list):
+        for item in content:
+            check_keepable(item, which_has)
+    elif isinstance(content, str) and not holdable(content):
+        raise Problem(400, f"{which_has} no NUL and no half characters.")
 
 
 def named(value: str | None, wanted: str, noun: str) -> str:

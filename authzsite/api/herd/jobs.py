@@ -7,11 +7,10 @@ from typing import Any
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from accounts.text import holdable
 from authzsite.api.herd import bodies, checks
 from authzsite.api.herd.call import HerdCall
 from authzsite.api.herd.context import Office
-from authzsite.api.herd.problems import Problem, job_exists, no_job, no_namespace
+from authzsite.api.herd.problems import job_exists, no_job, no_namespace
 from catalog.models import Detail
 from catalog.nodes import Node
 from catalog.queries import below
@@ -23,9 +22,7 @@ from policies.services.objects import NewObject
 
 def _described(body: dict[str, Any]) -> dict[str, Any]:
     parameters = [(checks.job_name(item["name"]), item["value"]) for item in body["parameters"] or ()]
-    text = [body["description"], *(value for _, value in parameters)]
-    if not all(value is None or holdable(value) for value in text):
-        raise Problem(400, "A description has no NUL and no half characters.")
+    checks.check_keepable([body["description"], *(value for _, value in parameters)], "A description has")
     return {
         "description": body["description"],
         "activitiJobXml": checks.workflow(body["activitiJobXml"]),

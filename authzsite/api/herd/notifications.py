@@ -11,7 +11,6 @@ from typing import Any
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from accounts.text import holdable
 from authzsite.api.herd import checks, data_bodies, data_keys
 from authzsite.api.herd.call import HerdCall
 from authzsite.api.herd.context import Need, Office
@@ -228,8 +227,7 @@ def _action(office: Office, asked: dict[str, Any]) -> dict[str, Any]:
     data = asked["correlationData"]
     if data is None:
         return kept
-    if not holdable(data):
-        raise Problem(400, "Correlation data have no NUL and no half characters.")
+    checks.check_keepable(data, "Correlation data have")
     return {**kept, "correlationData": data}
 
 

@@ -2,26 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from django.utils import timezone
 from django.utils.translation import gettext as _
 
 from authzsite.console.kit import large_effect
-from authzsite.console.kit.display import words
-from authzsite.console.kit.display.parts import Count, Diff, DiffLine, Note, Tally
+from authzsite.console.kit.display import plan_steps, words
+from authzsite.console.kit.display.parts import Diff, Note, Tally
 from authzsite.console.kit.large_effect import EffectSection
 from authzsite.console.kit.replay import Proposal, ReplaySection, section
-from authzsite.console.settings.policy_file import SHOWN
 from catalog.nodes import node as node_of
-from policies.data_views.visibility import governed
+from policies.data_views.visibility import sees_all_access
 from policies.errors import PolicyError
 from policies.models import PlannedFile
 from policies.models.requests import GRANTED
 from policies.policy_files import document
 from policies.policy_files.effects import Effects
-from policies.policy_files.plan import ADD, CHANGE, REMOVE, Plan
+from policies.policy_files.plan import Plan
 from policies.requests.plan_approvals import is_as_asked, last_change_of_access
 from policies.requests.visibility import VisibleRequest
 
@@ -54,10 +53,11 @@ def section_of(seen: VisibleRequest) -> PlanSection | None:
     live = current and used is None and open_or_approved and timezone.now() < seen.request.lapses_at
     shown = _may_see(seen)
     effects = _effects(planned) if shown and live else None
+    steps = [(action, text) for action, text, _statements in planned.steps]
     return PlanSection(
         _note(seen, used, live),
-        _tally(planned),
-        Diff(tuple(_lines(planned))) if shown else None,
+        plan_steps.tally(steps),
+        Diff(tuple(plan_steps.lines(steps))) if shown else None,
         section(seen.viewer, _proposals(effects)) if effects is not None and not effects.is_long else None,
         live,
         live and seen.mine and seen.request.state in GRANTED,
@@ -67,7 +67,7 @@ def section_of(seen: VisibleRequest) -> PlanSection | None:
 
 def _may_see(seen: VisibleRequest) -> bool:
     root = node_of(seen.request.lineage[0]) if seen.request.lineage else None
-    return root is not None and root.id in (governed(seen.viewer, root) or ())
+    return root is not None and sees_all_access(seen.viewer, root)
 
 
 def _note(seen: VisibleRequest, used: int | None, live: bool) -> Note:
@@ -79,26 +79,6 @@ def _note(seen: VisibleRequest, used: int | None, live: bool) -> Note:
     if seen.request.state in GRANTED:
         return Note("", _("Approved, not applied yet."), _("Its author applies it."))
     return Note("", _("Nothing is changed yet."), _("Once approved, its author applies this very plan."))
-
-
-def _tally(planned: PlannedFile) -> Tally:
-    named = ((REMOVE, _("to remove"), "lose"), (CHANGE, _("to change"), "change"), (ADD, _("to add"), "gain"))
-    many = (
-        (sum(action == word for action, *_step in planned.steps), label, kind) for word, label, kind in named
-    )
-    return Tally(tuple(Count(words.number(number), label, kind) for number, label, kind in many if number))
-
-
-def _lines(planned: PlannedFile) -> Iterator[DiffLine]:
-    for action, kind, subject in (
-        (REMOVE, "lose", _("Removed")),
-        (CHANGE, "change", _("Changed")),
-        (ADD, "gain", _("Added")),
-    ):
-        steps = [text for word, text, _statements in planned.steps if word == action]
-        yield from (DiffLine(kind, subject, text) for text in steps[:SHOWN])
-        if len(steps) > SHOWN:
-            yield DiffLine(kind, words.number(len(steps) - SHOWN), _("more steps of this kind"))
 
 
 def _effects(planned: PlannedFile) -> Effects | None:

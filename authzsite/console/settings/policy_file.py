@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from django import forms
@@ -13,8 +13,8 @@ from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit import change_view, large_effect
 from authzsite.console.kit.auth import login_required
-from authzsite.console.kit.display import words
-from authzsite.console.kit.display.parts import Action, Count, Crumbs, Diff, DiffLine, Note, Tally
+from authzsite.console.kit.display import plan_steps, words
+from authzsite.console.kit.display.parts import Action, Crumbs, Diff, Note
 from authzsite.console.kit.forms import PLAIN, REASON_HELP, ConsoleForm, ReasonField, TextField
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.large_effect import EffectSection
@@ -24,21 +24,19 @@ from authzsite.console.settings.realm import RealmAccess, realm_at, realm_tabs
 from authzsite.console.settings.realm_settings import RealmChangeView, not_yours
 from policies import events
 from policies.authority import Actor
-from policies.data_views.visibility import governed
+from policies.data_views.visibility import sees_all_access
 from policies.errors import Conflict, PolicyError
 from policies.models import AccessRequest, Change
 from policies.policy_files import document
 from policies.policy_files.applying import apply_or_ask, needs_approval
 from policies.policy_files.effects import Effects
-from policies.policy_files.plan import Plan, Step
+from policies.policy_files.plan import Plan
 from policies.policy_files.statements import of_realm
 from policies.record import access_log
 from policies.requests import rules
 
 LONGEST = 1_000_000
 """Longer files are planned by the command, which needs no page to hold them."""
-SHOWN = 40
-"""So many steps of each kind are written out; of the rest the page says how many there are."""
 NOTHING_YET = gettext_lazy("Choose a file or paste its text, and the preview shows what it changes.")
 
 
@@ -92,7 +90,7 @@ class PolicyFileView(RealmChangeView):
     effect: EffectSection | None = None
 
     def refusal(self) -> HttpResponse | None:
-        if may_see_all(self.object):
+        if sees_all_access(self.object.asker, self.object.root):
             return None
         heading = _("You cannot plan access in %(name)s") % {"name": self.object.root.name}
         return not_yours(self.request, self.object, heading)
@@ -111,21 +109,11 @@ class PolicyFileView(RealmChangeView):
         except PolicyError as problem:
             return change_view.Plan(empty=str(problem), notes=(Note("bad", str(problem)),))
         form.data["plan"] = self.planned.digest
-        planned = self.planned
-        counted = (
-            (planned.removals, _("to remove"), "lose"),
-            (planned.changes, _("to change"), "change"),
-            (planned.adds, _("to add"), "gain"),
-        )
-        counts = [Count(words.number(len(steps)), label, kind) for steps, label, kind in counted if steps]
-        lines = [
-            *_lines("lose", _("Removed"), planned.removals),
-            *_lines("change", _("Changed"), planned.changes),
-            *_lines("gain", _("Added"), planned.adds),
-        ]
-        nothing = _("Nothing to do: the realm is as the file says.")
+        steps = [(step.action, step) for step in self.planned.steps]
         return change_view.Plan(
-            diff=Diff(tuple(lines)) if lines else None, tally=Tally(tuple(counts)), empty=nothing
+            diff=Diff(tuple(plan_steps.lines(steps))) if steps else None,
+            tally=plan_steps.tally(steps),
+            empty=_("Nothing to do: the realm is as the file says."),
         )
 
     def proposals(self, form: PolicyFileForm) -> Iterable[Proposal]:
@@ -182,17 +170,12 @@ class PolicyFileView(RealmChangeView):
         }
 
 
-def may_see_all(ward: RealmAccess) -> bool:
-    """Whether the viewer may see all access in the realm, as exporting and planning take."""
-    return ward.root.id in (governed(ward.asker, ward.root) or ())
-
-
 @reads
 @login_required
 def download(request: Request, id: int) -> HttpResponse:
     """The realm as a policy file."""
     ward = realm_at(request, id)
-    if not may_see_all(ward):
+    if not sees_all_access(ward.asker, ward.root):
         raise Http404
     access_log.looked(ward.asker, "all access as a policy file", ward.root, via="console")
     text = document.write(ward.root, of_realm(ward.root))
@@ -226,9 +209,3 @@ OF_ACCESS = (
     *(events.MEMBER_ADDED, events.MEMBER_REMOVED),
 )
 """The kinds of changes that a file could have made too."""
-
-
-def _lines(kind: str, subject: str, steps: Sequence[Step]) -> Iterator[DiffLine]:
-    yield from (DiffLine(kind, subject, str(step)) for step in steps[:SHOWN])
-    if len(steps) > SHOWN:
-        yield DiffLine(kind, words.number(len(steps) - SHOWN), _("more steps of this kind"))

@@ -7,7 +7,6 @@ from typing import Any
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from accounts.text import holdable
 from authzsite.api.herd import checks
 from authzsite.api.herd.business_objects import shapes
 from authzsite.api.herd.call import HerdCall
@@ -37,16 +36,8 @@ def kept(body: dict[str, Any], *fields: str) -> dict[str, Any]:
         attribute["name"] = checks.named(attribute["name"], "An attribute name", "Attribute name")
     if len(content.get("attributes", ())) > MOST_ATTRIBUTES:
         raise Problem(400, f"At most {MOST_ATTRIBUTES} attributes are kept.")
-    if not holdable(repr_of(content)):
-        raise Problem(400, "A description has no NUL and no half characters.")
+    checks.check_keepable(content, "A description has")
     return content
-
-
-def repr_of(value: Any) -> str:
-    """Every text in what is kept, one after the other."""
-    if isinstance(value, dict):
-        return " ".join(map(repr_of, value.values()))
-    return " ".join(map(repr_of, value)) if isinstance(value, list) else str(value)
 
 
 def existing(office: Office, permission: str, code: str, name: str) -> Node:

@@ -11,10 +11,8 @@ from typing import Any
 from django.http import HttpResponse
 from rest_framework.request import Request
 
-from accounts.text import holdable
 from authzsite.api.herd import checks
 from authzsite.api.herd.business_objects import shapes
-from authzsite.api.herd.business_objects.definitions import repr_of
 from authzsite.api.herd.call import HerdCall
 from authzsite.api.herd.context import Office
 from authzsite.api.herd.data_keys import FIELDS
@@ -58,8 +56,7 @@ def content_of(body: dict[str, Any]) -> dict[str, Any]:
         "storagePolicyTransition": {"transitionType": kind},
         "status": _one_of(body["status"] or "ENABLED", "storage policy status", STATUSES),
     }
-    if not holdable(repr_of(policy)):
-        raise Problem(400, "A storage policy has no NUL and no half characters.")
+    checks.check_keepable(policy, "A storage policy has")
     return policy
 
 
