@@ -30,7 +30,7 @@ from lakewarden.law.conditions import (
 from lakewarden.law.conditions import OWNER as OWNS
 from lakewarden.law.dialects.base import WEIGHTS, Dialect, Test
 from lakewarden.law.dialects.patterns import TextDialect
-from lakewarden.law.engine import Decision, at, decide, each_of
+from lakewarden.law.engine import Decision, at, decide, each_of, shows
 from lakewarden.law.facts import NOTHING, OWNER, Key, Level, Lineage, Rule, Slice, Station
 
 EVIDENCE = (RIGHT, HELD, BELOW, OWNS)
@@ -99,7 +99,11 @@ def explain(
     also: Lineage = (),
     inside: Sequence[Lineage] | None = None,
 ) -> Explanation:
-    """Explain the decision on the same question; `names` are put beside the keys of objects in the answer."""
+    """Explain the decision on the same question; `names` are put beside the keys of objects in the answer.
+
+    Of what is `inside`, that is named which a list shows to the principal, and all of it to those who have
+    the right on the object itself: nobody learns what is in a namespace by asking whether they may delete it.
+    """
     slice = at(slice, now)
     law = dialects.get(slice.dialect)
     decision = decide(slice, operation, lineage, now=now, also=also, inside=inside)
@@ -111,10 +115,14 @@ def explain(
         return _by_mode(decision, ground)
     if not test.operation.each:
         return _by_law(decision, ground, test)
-    each = [_ground(slice, law, item, (), {}, now) for item in each_of(test, inside or ())]
+    itself, contents = _alone(decision, ground, test), each_of(test, inside or ())
+    known = contents if itself.because else [item for item in contents if shows(slice, item, now=now)]
+    each = [_ground(slice, law, item, (), {}, now) for item in known]
     tests = [law.test(test.operation.each, item.levels[-1].type) for item in each]
-    pairs = [(one, its) for one, its in zip(each, tests) if its is not None]
-    return _together(decision, test, [_alone(decision, one, its) for one, its in [(ground, test), *pairs]])
+    parts = [_alone(decision, one, its) for one, its in zip(each, tests) if its is not None]
+    if len(known) < len(contents) and not itself.missing:
+        parts.append(_unnamed(decision, test, lineage))
+    return _together(decision, test, [itself, *parts])
 
 
 def missing(
@@ -175,6 +183,16 @@ def _alone(decision: Decision, ground: _Ground, test: Test) -> Explanation:
     """What one of several objects does to a decision about all of them."""
     holds = any(all(map(ground.holds, way)) for way in ways(test.condition))
     return _by_law(decision._replace(allowed=holds), ground, test)
+
+
+def _unnamed(decision: Decision, test: Test, lineage: Lineage) -> Explanation:
+    """What is lacking on things in the object whose names the principal may not know: the right on all."""
+    lacks = [
+        Lack("privilege", test.operation.each, None, type, f"{type}:{lineage[-1].name}.*")
+        for type in test.operation.every
+    ]
+    tree = Node(False, "all", test.operation.label, needed=True)
+    return Explanation(decision, tree, missing=tuple(lacks))
 
 
 def _together(decision: Decision, test: Test, parts: Sequence[Explanation]) -> Explanation:

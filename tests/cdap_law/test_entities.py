@@ -9,6 +9,7 @@ import pytest
 from catalog.nodes import Node
 from catalog.queries import find
 from lakewarden.law.objects import ObjectRef
+from policies.decisions import ask
 from policies.errors import AlreadyExists, Invalid, NotFound, PolicyError, Refused
 from policies.record.change import change
 from policies.services import entities, patterns, realm_of
@@ -258,6 +259,20 @@ def test_a_namespace_goes_with_rights_on_all_that_is_in_it() -> None:
     assert all(there(root, entity) for entity in ("namespace:ns1", *IN_NS1))
     give(root, "ana", "ADMIN on application:ns1.*", "ADMIN on program:ns1.*.*")
     assert tried(entities.delete, root, "namespace:ns1", "ana") == "done"
+
+
+@pytest.mark.parametrize(("policy", "question"), [("3.4", "stream.delete_all"), ("4.3", "stream.drop_all")])
+def test_what_keeps_a_deletion_is_named_to_those_only_who_may_know_it(policy: str, question: str) -> None:
+    root = a_cdap("cdap", policy)
+    make(root, "namespace:ns1", "stream:ns1.open", "stream:ns1.secret")
+    give(root, "ana", "READ on stream:ns1.open")
+    for name, named in (("ana", ["stream:ns1.*", "stream:ns1.open"]), ("bea", ["stream:ns1.*"])):
+        answer = ask.ask_entity(user(name), question, root, text("namespace:ns1"))
+        assert sorted({lack.name for lack in answer.explained().missing}) == named, name
+        with pytest.raises(Refused) as refused:
+            entities.delete(root, text("namespace:ns1"), by=acting(name))
+        assert "'ADMIN' on 'namespace:ns1'" in str(refused.value)
+        assert "secret" not in str(refused.value)
 
 
 def test_deleting_all_is_all_or_nothing_in_4_3() -> None:
