@@ -180,3 +180,8 @@ def test_asking_the_calls_beforehand_says_what_the_calls_then_do(herd: Node, pdp
         refused = caller.delete(f"{NAMESPACES}/NEW_APP").status_code == 403
         assert refused == (not pdp.may(name, "Namespace.deleteNamespace", "NEW_APP")), name
         assert pdp.may(name, "namespace_crud", "NEW_APP"), "the row of the page"
+        by_method = {
+            method: pdp.may(name, "namespace_crud", "NEW_APP", action={"method": method})
+            for method in ("GET", "POST", "PUT", "DELETE")
+        }
+        assert by_method == {"GET": True, "POST": True, "PUT": changed, "DELETE": not refused}, name

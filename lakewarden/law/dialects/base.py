@@ -202,7 +202,7 @@ class Dialect:
     def narrowed(self, type: str, name: str, properties: Mapping[str, Mapping[str, object]]) -> str:
         """An action's name, or the part of it that the properties of a question (by place) pick out.
 
-        Only what a law itself names is picked; any other property leaves the whole, which needs no less.
+        Only what a law itself names is picked; any other property leaves the whole.
         """
         known = self.variants.get(self.action(type, name) or "")
         if known is None:

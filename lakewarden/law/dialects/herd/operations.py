@@ -172,6 +172,9 @@ OPERATIONS = {
 }
 
 VARIANTS: dict[str, Variants] = {
+    "namespace_crud": Variants(
+        "action", "method", {"PUT": "Namespace.updateNamespaces", "DELETE": "Namespace.deleteNamespace"}
+    ),
     **{
         name: Variants("action", "method", {verb: variant_of(name, code) for verb, code in _NEEDS.items()})
         for name in _BY_METHOD
