@@ -120,8 +120,8 @@ def explain(
     each = [_ground(slice, law, item, (), {}, now) for item in known]
     tests = [law.test(test.operation.each, item.levels[-1].type) for item in each]
     parts = [_alone(decision, one, its) for one, its in zip(each, tests) if its is not None]
-    if len(known) < len(contents) and not itself.missing:
-        parts.append(_unnamed(decision, test, lineage))
+    if len(known) < len(contents):
+        parts.append(_unnamed(decision, law, test, lineage))
     return _together(decision, test, [itself, *parts])
 
 
@@ -185,11 +185,12 @@ def _alone(decision: Decision, ground: _Ground, test: Test) -> Explanation:
     return _by_law(decision._replace(allowed=holds), ground, test)
 
 
-def _unnamed(decision: Decision, test: Test, lineage: Lineage) -> Explanation:
+def _unnamed(decision: Decision, law: Dialect, test: Test, lineage: Lineage) -> Explanation:
     """What is lacking on things in the object whose names the principal may not know: the right on all."""
+    deeper = {type: len(law.paths[type]) - len(law.paths[lineage[-1].type]) for type in test.operation.every}
     lacks = [
-        Lack("privilege", test.operation.each, None, type, f"{type}:{lineage[-1].name}.*")
-        for type in test.operation.every
+        Lack("privilege", test.operation.each, None, type, f"{type}:{lineage[-1].name}{'.*' * max(depth, 1)}")
+        for type, depth in deeper.items()
     ]
     tree = Node(False, "all", test.operation.label, needed=True)
     return Explanation(decision, tree, missing=tuple(lacks))
