@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import Any, Protocol
 
@@ -16,7 +17,7 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.parts import Crumbs, Note, Reason
 from authzsite.console.kit.http import numbers_in
 from authzsite.console.objects.access import ObjectAccess
-from catalog.nodes import nodes
+from catalog.nodes import Node, nodes
 from policies.decisions import ask, slices
 
 MOST = 50
@@ -54,14 +55,20 @@ class Chosen:
 
     @cached_property
     def seen(self) -> list[ObjectAccess]:
-        """All in the realm of the first; who may not see one reads as if it were absent."""
-        now, found = timezone.now(), nodes(numbers_in(self.data.getlist("on")))
-        here = [found[key] for key in numbers_in(self.data.getlist("on")) if key in found]
-        here = [node for node in here if node.realm_id == here[0].realm_id]
-        if not here:
-            return []
-        slice_ = slices.current(self.asker, here[0], now=now)
-        places = [ObjectAccess(self.asker, node, slice_, now) for node in here]
+        """All in the realm of the first that they may see; what they may not see reads as if it were absent."""
+        now, numbers = timezone.now(), numbers_in(self.data.getlist("on"))
+        found = nodes(numbers)
+        here = [found[key] for key in numbers if key in found]
+        for realm in dict.fromkeys(node.realm_id for node in here):
+            seen = self._seen_of([node for node in here if node.realm_id == realm], now)
+            if seen:
+                return seen
+        return []
+
+    def _seen_of(self, some: Sequence[Node], now: datetime) -> list[ObjectAccess]:
+        """Those objects of one realm that the viewer may see."""
+        slice_ = slices.current(self.asker, some[0], now=now)
+        places = [ObjectAccess(self.asker, node, slice_, now) for node in some]
         return [place for place in places if ask.may_see(slice_, place.node, now=now)]
 
     @cached_property
