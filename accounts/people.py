@@ -10,6 +10,7 @@ from datetime import datetime
 from django.contrib.auth.models import Group
 from django.core.exceptions import ImproperlyConfigured
 from django.db import transaction
+from django.db.models import Q
 
 from accounts import editions
 from accounts.models import Membership, Principal, User
@@ -92,6 +93,17 @@ def _account_of(principal: Principal, password: str | None) -> User:
         account.set_password(password)
         account.save(update_fields=["password"])
     return account
+
+
+def taken_name(name: str) -> str | None:
+    """The name of an account, or of a service, that is this one where case counts for nothing.
+
+    A Herd takes all of them for one user id, so a second one would have what the first was given.
+    """
+    can_come_in = Q(kind=Principal.Kind.SERVICE) | Q(kind=Principal.Kind.USER, account__isnull=False)
+    accounts = User.objects.filter(username__iexact=name).values_list("username", flat=True)
+    named = Principal.objects.filter(can_come_in, name__iexact=name).values_list("name", flat=True)
+    return accounts.order_by("pk").first() or named.order_by("pk").first()
 
 
 def django_group(group: Principal) -> Group:

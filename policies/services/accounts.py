@@ -43,7 +43,7 @@ def show_as(principal: Principal, name: str, *, by: Actor = SYSTEM, ground: str 
 def make_person(name: str, display_name: str, *, by: Actor, authority: Authority, reason: str = "") -> User:
     """An account that signs in as user `name`, which may be known to realms already; it has no password yet.
 
-    Raises AlreadyExists, Invalid.
+    Raises AlreadyExists, also for a name that a law takes for that of somebody who can come in; Invalid.
     """
     with change(ACCOUNT_MADE, realm=None, by=by, reason=reason) as current:
         if len(name) > LONGEST:
@@ -54,8 +54,10 @@ def make_person(name: str, display_name: str, *, by: Actor, authority: Authority
             people.checked_name(name)
         except people.BadName as problem:
             raise Invalid(f"{str(problem).capitalize()}.") from problem
-        if User.objects.filter(username=name).exists():
-            raise AlreadyExists(gettext("There is an account %(name)s already.") % {"name": name})
+        if name != name.strip(" "):
+            raise Invalid(gettext("A name to sign in with has no spaces around it."))
+        if taken := people.taken_name(name):
+            raise AlreadyExists(gettext("There is an account %(name)s already.") % {"name": taken})
         account = people.make_account(name, display_name=recordable(display_name.strip(), 255))
         account.set_unusable_password()
         account.save(update_fields=["password"])

@@ -110,14 +110,9 @@ def end_person(entry: DirectoryEntry, *, by: Actor, authority: Authority, versio
 
 
 def _account_for(data: PersonData, by: Actor, authority: Authority) -> User:
-    alike = list(User.objects.select_related("principal").filter(username__iexact=data.name))
-    known = next((row for row in alike if row.username == data.name), None)
-    if known is None and not alike:
-        return accounts.make_person(data.name, data.display_name, by=by, authority=authority)
+    known = User.objects.select_related("principal").filter(username=data.name).first()
     if known is None:
-        raise AlreadyExists(
-            gettext("There is an account %(username)s already.") % {"username": alike[0].username}
-        )
+        return accounts.make_person(data.name, data.display_name, by=by, authority=authority)
     person = _person_of(known)
     if person.kind != Principal.Kind.USER or person.name != data.name:
         raise AlreadyExists(

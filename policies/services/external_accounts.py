@@ -139,8 +139,11 @@ def _made(identity: Identity) -> User:
     authority = of_system(GROUND)
     try:
         return accounts.make_person(identity.name, identity.display_name, by=DIRECTORY, authority=authority)
-    except AlreadyExists:  # by another request at the same moment
-        return User.objects.select_related("principal").get(username=identity.name)
+    except AlreadyExists as problem:
+        account = _account_of(identity.name)  # made by another request at the same moment
+        if account is None:
+            raise Invalid(str(problem)) from problem
+        return account
 
 
 def _bring_up_to_date(account: User, principal: Principal, identity: Identity) -> None:

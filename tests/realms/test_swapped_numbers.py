@@ -63,7 +63,7 @@ FIELDS = {"on", "role", "realm", "number", "object", "o", "one_role", "other_rol
 
 
 def make_more() -> dict[str, Any]:
-    """The site with a request, a review, a hint, a rule, an emergency, a run and a deputy in what is hidden."""
+    """The site with a request, review, hint, rule, emergency, run and deputy in what is hidden."""
     site, root, owner = make_site(), the("metalake", "", LAKE), acting("zebra_owner")
     table, schema = the("table", NAME, LAKE), the("schema", "zebra_catalog.zebra_schema", LAKE)
     make_account("zebra_asker")
@@ -105,7 +105,7 @@ def plain(answer: Any) -> tuple[int, str]:
 
 
 def told_apart(client: Client, swapped: Any, number: int) -> list[str]:
-    """How an answer about something hidden differs from one about nothing; `swapped` sends it with a number."""
+    """How an answer about something hidden differs from one about nothing; `swapped` asks by number."""
     (hidden, its), (absent, none) = (swapped(client, key) for key in (number, ABSENT))
     (status, page), (other_status, other) = plain(hidden), plain(absent)
     lines = ndiff(other.splitlines(), page.splitlines())

@@ -17,6 +17,7 @@ from authzsite.runtime import single_sign_on
 from policies.authority import OPERATOR, of_operator
 from policies.models import Event
 from policies.services import accounts
+from tests.herd import world as herds
 from tests.standins import oidc
 
 BY: Any = {"by": OPERATOR, "authority": of_operator(OPERATOR)}
@@ -159,6 +160,35 @@ def test_an_account_is_joined_by_the_subject_and_never_by_name_or_mail(provider:
     provider.claims |= {"preferred_username": "other"}  # the same mail as ana
     sign_in()
     assert sorted(User.objects.values_list("username", flat=True)) == ["ana", "other"]
+
+
+@pytest.mark.parametrize("name", ["HANK", "maſter", " hank", "hank ", "nightly-load", "Nightly-Load"])
+def test_nobody_comes_in_by_a_name_that_a_herd_takes_for_anothers(provider: oidc.Provider, name: str) -> None:
+    """A Herd ignores case and spaces of user ids, and services share them."""
+    herd = herds.a_herd(owner="hedda")
+    herds.namespaces(herd, "SALES")
+    for known_before in ("hank", "master"):
+        people.make_account(known_before, password="correct horse battery")
+    accounts.make_service("nightly-load", people.ensure("user", "hedda"), **BY)
+    for holder in ("hank", "master", "nightly-load"):
+        herds.give(holder, "SALES", "READ", "WRITE", "GRANT")
+    browser = Client()
+    provider.claims |= {"preferred_username": name}
+    assert sign_in(browser).status_code == 403
+    assert not inside(browser)
+    assert set(User.objects.values_list("username", flat=True)) == {"hank", "master"}
+
+
+@pytest.mark.parametrize(
+    "claims", [{"sub": "a\0b"}, {"sub": "\ud800"}, {"groups": ["a\0b"]}, {"groups": ["\ud800"]}], ids=ascii
+)
+def test_what_the_database_cannot_hold_is_refused(
+    provider: oidc.Provider, settings: Any, claims: dict[str, Any]
+) -> None:
+    known(settings, provider, GROUPS_CLAIM="groups")
+    provider.claims |= claims
+    assert sign_in().status_code == 403
+    assert not User.objects.exists()
 
 
 def test_an_account_with_a_password_is_connected_by_its_owner(provider: oidc.Provider, settings: Any) -> None:

@@ -20,6 +20,7 @@ from accounts.backends import OIDC
 from accounts.identities import Identity, Subject
 from accounts.models import ExternalSignIn, User
 from accounts.people import BadName, checked_name
+from accounts.text import holdable
 from authzsite.console.accounts.oidc_client import Client, NotProved
 from authzsite.console.kit import form_resume, proofs, step_up
 from authzsite.console.kit.error_pages import show
@@ -142,7 +143,7 @@ def _refused(request: Request, known: Provider, data: Mapping[str, Any], problem
 
 def _subject(known: Provider, claims: Mapping[str, Any]) -> Subject:
     subject = claims["sub"]
-    if not isinstance(subject, str) or not 0 < len(subject) <= LONGEST_SUBJECT:
+    if not isinstance(subject, str) or not 0 < len(subject) <= LONGEST_SUBJECT or not holdable(subject):
         raise NotProved(_("its subject is no text of 1 to 255 characters"))
     return Subject(known.title, known.issuer, subject)
 
@@ -182,7 +183,7 @@ def _groups(known: Provider, claims: Mapping[str, Any]) -> tuple[str, ...] | Non
     if not known.groups_claim:
         return None
     groups = claims.get(known.groups_claim, [])
-    if not isinstance(groups, list) or not all(isinstance(group, str) for group in groups):
+    if not isinstance(groups, list) or not all(isinstance(item, str) and holdable(item) for item in groups):
         raise Invalid(
             _("%(title)s does not say your groups as a list of names. Tell the operator.")
             % {"title": known.title}

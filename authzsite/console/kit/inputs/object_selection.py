@@ -55,7 +55,7 @@ class Chosen:
 
     @cached_property
     def seen(self) -> list[ObjectAccess]:
-        """All in the realm of the first that they may see; what they may not see reads as if it were absent."""
+        """All in the realm of the first that they may see; who may not see one reads as if it were absent."""
         now, numbers = timezone.now(), numbers_in(self.data.getlist("on"))
         found = nodes(numbers)
         here = [found[key] for key in numbers if key in found]
