@@ -24,6 +24,14 @@ function makeCombo(field) {
   field.setAttribute("aria-controls", list.id);
 
   const options = () => [...list.children], chosen = () => list.querySelector('[aria-selected="true"]');
+  const filters = field.type === "search"; // any text will do there; elsewhere it is to be the name of something
+
+  // What Enter takes: the option that is chosen; in a field for a name the first, unless a whole name was typed.
+  function meant() {
+    const typed = field.value.trim().toLowerCase();
+    const whole = options().some(({ dataset: { value } }) => value.toLowerCase().split("/").includes(typed) || value.toLowerCase() === typed);
+    return chosen() ?? (filters || whole ? null : options()[0]);
+  }
 
   function choose(option) {
     for (const one of options()) one.ariaSelected = one === option;
@@ -91,7 +99,7 @@ function makeCombo(field) {
   field.addEventListener("keydown", event => {
     const all = options(), open = !box.hidden, at = all.indexOf(chosen());
     if (event.key === "Escape" && open) { event.preventDefault(); event.stopPropagation(); close(); }
-    else if (event.key === "Enter" && open && chosen()) { event.preventDefault(); take(chosen()); }
+    else if (event.key === "Enter" && open && meant()) { event.preventDefault(); take(meant()); }
     else if (event.key === "ArrowDown" && !open) { event.preventDefault(); seek(); }
     else if (open && all.length && (event.key === "ArrowDown" || event.key === "ArrowUp")) {
       event.preventDefault();

@@ -27,6 +27,7 @@ from authzsite.console.kit.page import page
 from authzsite.console.objects import hidden_object
 from authzsite.console.objects.access import ObjectAccess
 from authzsite.console.requests.links import ask, may_ask_for
+from authzsite.console.search.palette import Sought
 from authzsite.console.why.comparison import Comparing
 from authzsite.console.why.explanation import Words, group_labels, rules_in, verdict_text
 from authzsite.console.why.named_objects import visible_objects
@@ -56,6 +57,8 @@ VERBS = {
     "drop": pgettext_lazy("to do", "drop"),
 }
 WAYS = 3
+LIKE = 5
+"""So many objects are offered for a part of a name."""
 
 
 @dataclass
@@ -141,6 +144,8 @@ def why_page(request: Request) -> HttpResponse:
         type=request.GET.get("type", "")[:24],
     )
     found = asked.answered() if asked.what else None
+    if "what" in request.GET and not asked.what:
+        asked.problems["what"] = _("Name an object, or a part of its name.")
     answer = _answer(asked, *found, request) if found else _unanswered(asked, request)
     known = _known(found[0].node.type) if found else [(code, _(word)) for code, word in USUAL]
     node = found[0].node if found else None
@@ -190,13 +195,16 @@ def _open(asked: Question) -> dict[str, Any]:
         choices = [{"label": terms.kind_of(node.type), "url": _url(asked, node)} for node in asked.places]
         return {"choices": choices, "choices_words": _("Several objects have this name. Which one:")}
     if asked.problems:
+        like = _like(asked)
         return {
             "empty": Empty(
                 _("No answer yet"),
                 _("Nothing was decided, because the question is not complete."),
                 drawn=False,
                 level=2,
-            )
+            ),
+            "choices": [{"label": node.ref.full_name, "url": _url(asked, node)} for node in like],
+            "choices_words": _("Names like it:"),
         }
     return {
         "empty": Empty(
@@ -205,6 +213,13 @@ def _open(asked: Question) -> dict[str, Any]:
             level=2,
         )
     }
+
+
+def _like(asked: Question) -> list[Node]:
+    """What else the viewer may see by a part of the name that was asked."""
+    if not asked.what or asked.places:
+        return []
+    return [node for node, _after in Sought(asked.circle, asked.what.rpartition("/")[2]).objects(LIKE)]
 
 
 def _url(asked: Question, node: Node) -> str:

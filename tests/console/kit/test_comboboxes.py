@@ -82,3 +82,22 @@ def test_a_name_is_chosen_by_keyboard(visit: Callable[..., Any]) -> None:
     who.fill("ol")
     page.get_by_role("option", name="Olivia Owner").click()
     assert who.input_value() == "olivia"
+
+
+@pytest.mark.browser
+def test_enter_takes_the_first_name_of_the_list(visit: Callable[..., Any]) -> None:
+    page = visit("olivia")
+    page.goto("/why")
+    who = page.get_by_role("combobox", name="Who", exact=True)
+    who.fill("Owner")
+    page.get_by_role("option", name="Olivia Owner").wait_for()
+    who.press("Enter")
+    assert who.input_value() == "olivia"
+    who.press("Enter")
+    assert page.url.endswith("/why")  # what it is about is still to be named
+    what = page.get_by_role("combobox", name="What", exact=True)
+    assert what.evaluate("it => it === document.activeElement")
+    what.fill("shop.sales.orders")
+    page.get_by_role("option", name="shop.sales.orders").first.wait_for()
+    what.press("Enter")  # a whole name is asked about at once
+    page.get_by_text("can read shop.sales.orders").first.wait_for()

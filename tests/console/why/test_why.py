@@ -66,6 +66,19 @@ def test_a_name_that_several_have_is_asked_about_again(named: Node, signed_in: E
     assert "Several people are called zoe: Zoe Xu (xena), Zoe Young (yves)." in page
 
 
+def test_a_part_of_an_objects_name_offers_the_objects_like_it(named: Node, signed_in: Enter) -> None:
+    page = signed_in("olivia").get("/why?what=order&who=carl").content.decode()
+    assert "You can see no object of that name." in page
+    assert re.search(r'href="\?who=carl[^"]*what=demo%2Fshop.sales.orders', page)
+    page = text(signed_in("bert"), "/why?what=order")
+    assert "orders" not in page.replace("shop.sales.orders", "", 1)  # the example in the empty field
+
+
+def test_a_question_without_an_object_asks_for_one(named: Node, signed_in: Enter) -> None:
+    assert "Name an object" in text(signed_in("olivia"), "/why?who=carl&action=read&what=")
+    assert "Name an object" not in text(signed_in("olivia"), "/why?who=carl")
+
+
 @pytest.mark.parametrize("who", ["Stranger", "stranger star", "Nobody"])
 def test_people_of_other_realms_are_not_found_by_parts_of_a_name(
     named: Node, signed_in: Enter, who: str
