@@ -107,7 +107,7 @@ def _spells(place: ObjectAccess, course: Course) -> Lines:
         yield [*told, as_of_objects.could(spell.actions, place.node.type), *_at(spell.since), *ended]
 
 
-VIEWS = {"": _state, "changes": _changes, "between": _between}
+VIEWS = {as_of_objects.STATE: _state, "changes": _changes, "between": _between}
 
 
 # A person, a group, a service account

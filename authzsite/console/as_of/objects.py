@@ -6,7 +6,7 @@ import io
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Iterator
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 from urllib.parse import urlencode
 
@@ -50,8 +50,11 @@ from policies.record.exports.evidence import Question
 from policies.record.revisions import Past
 
 SHOWN = 50
+FIRST_SHOWN = timedelta(days=30)
+"""Who comes without a date sees what changed since then."""
+STATE = "state"
 VIEWS = (
-    ("", gettext_lazy("Who had access then")),
+    (STATE, gettext_lazy("Who had access then")),
     ("changes", gettext_lazy("What changed since")),
     ("between", gettext_lazy("Who had it in between")),
 )
@@ -107,7 +110,19 @@ def read(request: Request) -> AsOfQuery:
     if then and until and (until.revision, until.moment) < (then.revision, then.moment):
         problems["to"] = _("The later moment must not lie before the earlier one.")
     view, skipped = request.GET.get("show", ""), number_in(request.GET.get("after", "")) or 0
-    return AsOfQuery(at, to, view if view in dict(VIEWS) else "", then, until, problems, skipped)
+    usual = "changes" if at and to else STATE  # two dates ask for what is between them
+    return AsOfQuery(at, to, view if view in dict(VIEWS) else usual, then, until, problems, skipped)
+
+
+def _with_a_first_date(asked: AsOfQuery, place: ObjectAccess) -> AsOfQuery:
+    """For whoever comes without a date: a month ago beside now, where the live history reaches back so far."""
+    if asked.at or asked.to:
+        return asked
+    day = (timezone.localdate() - FIRST_SHOWN).isoformat()
+    then = moment_of(day)
+    if then is None or then.revision < max(1, live_history.floor(place.node.realm_id)):
+        return asked
+    return replace(asked, at=day, then=then, view="changes")
 
 
 def moment_of(text: str) -> Past | None:
@@ -133,7 +148,7 @@ def object_as_of(request: Request, id: int) -> HttpResponse:
             % {"owner_words": head.owner_words()},
         )
         return _page(request, head, {"hidden": hidden})
-    asked = read(request)
+    asked = _with_a_first_date(read(request), place)
     access_log.looked(place.asker, "access in the past", place.node, via="console")
     may = duties.has(place.asker, EXPORT, place.node)
     form = {
@@ -197,7 +212,7 @@ def _said(asked: AsOfQuery) -> Note:
     then, until = asked.then, asked.until
     assert then is not None and until is not None  # noqa: S101 - asked by _answer
     values = {"moment": words.moment(then.moment), "revision": words.number(then.revision)}
-    if asked.view:
+    if asked.view != STATE:
         values |= {
             "end": words.moment(until.moment) if asked.to else _("now"),
             "last": words.number(until.revision),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from datetime import date, datetime, time
+from datetime import date, datetime, time, timedelta
 from pathlib import Path
 
 import pytest
@@ -45,6 +45,23 @@ def test_nothing_is_shown_until_a_moment_is_chosen(shop: Node, signed_in: Signed
     body = text(signed_in("olivia"))
     assert 'name="at"' in body
     assert "This is the past" not in body
+
+
+def test_it_opens_on_what_changed_lately(
+    came_and_went: tuple[int, int], signed_in: SignedIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("authzsite.console.as_of.objects.FIRST_SHOWN", timedelta(0))
+    body = text(signed_in("olivia"))
+    assert "This is the past" in body
+    assert f'value="{timezone.localdate().isoformat()}"' in body
+    assert 'name="show" value="changes"' in body
+
+
+def test_two_dates_are_compared_at_once(came_and_went: tuple[int, int], signed_in: SignedIn) -> None:
+    before, given = came_and_went
+    olivia = signed_in("olivia")
+    assert "has gained read" in text(olivia, f"?at={before}&to={given}")
+    assert "has gained read" not in text(olivia, f"?at={before}&to={given}&show=state")
 
 
 def test_the_state_of_a_revision_is_shown_as_the_past(
