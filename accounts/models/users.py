@@ -29,7 +29,8 @@ class User(AbstractUser):
     time_zone = models.CharField(max_length=64, default="UTC")
     language = models.CharField(max_length=16, blank=True, default="")
     browser_language = models.CharField(max_length=16, blank=True, default="", db_default="")
-    formats = models.CharField(max_length=8, default="en-gb")
+    formats = models.CharField(max_length=8, blank=True, default="")
+    """A code of those known to the console; without one as the language does."""
     unread = models.IntegerField(default=0)
     emergency_until = models.DateTimeField(null=True)
 

@@ -128,7 +128,9 @@ class ZoneForm(ConsoleForm):
 class FormatsForm(ConsoleForm):
     """How dates and numbers are written."""
 
-    formats = forms.ChoiceField(choices=[(known.code, known.name) for known in formats.KNOWN])
+    formats = forms.ChoiceField(
+        choices=[("", ""), *((known.code, known.name) for known in formats.KNOWN)], required=False
+    )
 
 
 def _zone(request: Request) -> HttpResponse:
@@ -285,7 +287,7 @@ def _show(
         "actions": [Action(_("All your access"), reverse("console:person", args=[asker.pk]))],
         "zone": account.time_zone,
         "zones": _zones(),
-        "written": formats.known(account.formats).code,
+        "written": account.formats,
         "ways": formats.KNOWN,
         "languages": languages.offered(),
         "language": languages.chosen_by(account),

@@ -7,6 +7,7 @@ from typing import Any
 from django import forms
 from django.core.exceptions import ValidationError
 from django.http import HttpResponse
+from django.utils.functional import lazy
 from django.utils.text import format_lazy
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
@@ -23,7 +24,7 @@ from policies.events import RETENTION_SET
 from policies.record.archive import retention
 from policies.record.change import change
 
-_RANGE = {"least": retention.LEAST, "most": f"{retention.MOST:,}"}
+_RANGE = {"least": retention.LEAST, "most": lazy(words.number, str)(retention.MOST)}
 HELP = format_lazy(gettext_lazy("At least {least}, at most {most}."), **_RANGE)
 WRONG = format_lazy(gettext_lazy("Write a number of days from {least} to {most}."), **_RANGE)
 

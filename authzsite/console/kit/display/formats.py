@@ -1,4 +1,4 @@
-"""How dates and numbers are written for somebody; the words of the console are English all the same."""
+"""How dates and numbers are written for somebody: as they chose, else as their language does."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+
+from django.utils import translation
 
 
 @dataclass(frozen=True)
@@ -44,22 +46,22 @@ KNOWN = (
 )
 DEFAULT = KNOWN[0]
 _BY_CODE = {item.code: item for item in KNOWN}
-_now: ContextVar[Formats] = ContextVar("formats", default=DEFAULT)
+_now: ContextVar[str] = ContextVar("formats", default="")
 
 
 def known(code: str) -> Formats:
-    """Those of that code; an unknown one means the usual."""
-    return _BY_CODE.get(code, DEFAULT)
+    """Those of that code; without one those of the language that is spoken now."""
+    return _BY_CODE.get(code) or _BY_CODE.get(translation.get_language() or "", DEFAULT)
 
 
 def current() -> Formats:
-    return _now.get()
+    return known(_now.get())
 
 
 @contextmanager
 def written(code: str) -> Iterator[None]:
     """Within the block dates and numbers are written so."""
-    token = _now.set(known(code))
+    token = _now.set(code)
     try:
         yield
     finally:
