@@ -60,9 +60,31 @@ SAID = {
     "review access": noop("who has access"),
     "duties": noop("who has which duty"),
     "evidence": noop("who had access, as evidence"),
+    "uses": noop("who uses what"),
+    "grants": noop("who was granted what"),
+    "conflicts with rules of separation": noop("who holds both sides of a separation rule"),
+    "all access as a policy file": noop("all access, as a policy file"),
+    "names as a file": noop("who has access by which name, as a file"),
+    "what is gone as a file": noop("what is gone, as a file"),
+    # what somebody was refused
+    "realm_office": noop("the settings of the realm"),
+    "realm_switch": noop("switching authorization"),
+    "service_admin": noop("the administration of the site"),
+    "keeper": noop("the administration of a service account"),
+    "directory": noop("the administration of the directory"),
+    "review": noop("a review"),
+    "look": noop("who has access"),
 }
 """What is recorded in few letters, as people say it."""
+WITH_A_NAME = {
+    "access in review ": noop("who has access, in review %(name)s"),
+    "evidence of review ": noop("evidence of review %(name)s"),
+    "file of review ": noop("review %(name)s, as a file"),
+    "access to ": noop("who has access to %(name)s"),
+    "export of the history as ": noop("the history, as %(name)s"),
+}
 WHY = re.compile(r"why [\w.]+")
+THE_DUTY = noop("what takes the duty %(duty)s")
 SOMEBODY = noop("why somebody can or cannot use it")
 KINDS = (
     ("", gettext_lazy("Refusals and looks")),
@@ -228,6 +250,11 @@ def _what(record: AccessRecord, names: Names, say: Callable[[str], str] = str) -
         return say(OF_WHOM[match[1]]) % {"name": names.of(match[2])}
     if WHY.fullmatch(record.operation):
         return say(SOMEBODY)
+    for begins, text in WITH_A_NAME.items():
+        if record.operation.startswith(begins):
+            return say(text) % {"name": record.operation.removeprefix(begins)}
+    if record.operation in terms.DUTIES:
+        return say(THE_DUTY) % {"duty": record.operation if say is str else terms.DUTIES[record.operation]}
     return say(SAID[record.operation]) if record.operation in SAID else record.operation
 
 

@@ -60,6 +60,19 @@ ORDERED = ("foreign.adopted", "foreign.revoked")
 """What is carried out by an order to the backend."""
 LINES, ALONE = 40, 80
 """So many lines of one change stand among others, and so many when it is looked at alone."""
+BY_THEMSELVES = {
+    "request.asked": noop("{actor} requested access: {what} (request {request})"),
+    "request.answered": noop("{actor} answered about request {request}: {what}"),
+    "request.withdrawn": noop("{actor} withdrew request {request}: {what}"),
+    "grant.added": noop("{actor} granted themselves {privilege} on {object}"),
+    "grant.removed": noop("{actor} gave up {privilege} on {object}"),
+    "owner.set": noop("{actor} became the owner of {object}"),
+    "role.assigned": noop("{actor} took on role {role}"),
+    "role.unassigned": noop("{actor} gave up role {role}"),
+    "group.joined": noop("{actor} joined group {group}"),
+    "group.left": noop("{actor} left group {group}"),
+}
+"""What reads otherwise where somebody does it about themselves."""
 SIGNS = {
     "gain": ("+", noop("Gained")),
     "lose": ("−", noop("Lost")),
@@ -213,7 +226,7 @@ def _row(entry: Entry, fold: EventGroup) -> TimelineRow:
         way, type_ = way[:-1], "schema"
     return TimelineRow(
         kind="change" if fold.ended else kind_of(event.kind),
-        sentence=_until(_sentence(fold, actor_words(entry.actor)), fold.first),
+        sentence=_until(_sentence(fold, entry), fold.first),
         object=_shared_place(fold),
         url=terms.page_of(way[-1], type_) if way and type_ not in ("role", "") else "",
         by=_by(entry),
@@ -325,19 +338,20 @@ def _shared_place(fold: EventGroup) -> str:
     return place.rpartition(".")[0] or place if together else place
 
 
-def _sentence(fold: EventGroup, actor: str) -> str:
+def _sentence(fold: EventGroup, entry: Entry) -> str:
     """Olivia Owner granted Use schema and Read on shop.sales to Ana Analyst; Sam registered 17 tables: …"""
-    event = fold.first.event
+    event, actor = fold.first.event, actor_words(entry.actor)
+    alone = set(event.people) == {entry.change.actor}
     if event.kind == "object.registered" and len(fold.lines) > 1:
         names = [_place(line).rpartition(".")[2] for line in fold.lines]
         values = {"many": terms.count_of(len(names), event.object_type), "names": words.listed(names, 3)}
         return _("%(actor)s registered %(many)s: %(names)s") % {"actor": actor, **values}
     if "privilege" not in event.data:
-        return said(fold.first, actor)
+        return said(fold.first, actor, alone=alone)
     kind = "herd" if event.object_type in ("herd", "namespace", "job_definition") else "gravitino"
     codes = dict.fromkeys(line.event.data["privilege"] for line in fold.lines)
     labels = dict.fromkeys(terms.right(code, event.object_type, kind) for code in codes)
-    return said(fold.first, actor, privilege=words.listed(list(labels)))
+    return said(fold.first, actor, alone=alone, privilege=words.listed(list(labels)))
 
 
 _CODE = re.compile(r"\b[A-Z]+(?:_[A-Z]+)+\b")
@@ -351,8 +365,11 @@ _CODED = ("choice", "how", "mode", "policy")
 """What holds such words; in all else they are names."""
 
 
-def said(line: EventLine, actor: str, **values: str) -> str:
-    """What somebody did as a whole sentence in the reader's language; rights, duties and moments in words."""
+def said(line: EventLine, actor: str, *, alone: bool = False, **values: str) -> str:
+    """What somebody did as a whole sentence in the reader's language; rights, duties and moments in words.
+
+    `alone`: it is about nobody but themselves.
+    """
     about_request = line.event.kind.startswith("request.")
     worded = {
         name: _of_request(name, value, line.event)
@@ -361,7 +378,8 @@ def said(line: EventLine, actor: str, **values: str) -> str:
         for name, value in line.values.items()
     }
     filled = history.filled_in({**worded, **values}, otherwise=_("it"), actor=actor)
-    text = _(f"{{actor}} {SENTENCES[line.event.kind]}").format_map(filled)
+    usual = f"{{actor}} {SENTENCES[line.event.kind]}"
+    text = _(BY_THEMSELVES.get(line.event.kind, usual) if alone else usual).format_map(filled)
     return _MANY.sub(r"1 \1", text)
 
 

@@ -18,8 +18,15 @@ from authzsite.console.kit.display.parts import Empty, State
 from authzsite.console.sync.backend_state import right_word
 from lakewarden.backends.errors import NEXT
 from policies.models import Backend, SyncItem, SyncRun
+from policies.sync.runs.progress import KEPT_RIGHTS
 
-STEPS = 100
+STEPS, RIGHTS = 100, 4
+NAMELESS = {
+    "personal role": noop("a personal role"),
+    "resolved rights": noop("a role of combined rights"),
+    "a role no longer needed": noop("a role no longer needed"),
+}
+"""What is stored of roles in a backend that bear no name of a role here."""
 _STATES = {
     SyncRun.State.RUNNING: ("behind", noop("Going on")),
     SyncRun.State.PROVED: ("ok", noop("Proved")),
@@ -171,12 +178,12 @@ def step_of(item: SyncItem, row: Backend, *, may_retry: bool = False) -> Step:
 
 def _step_words(item: SyncItem) -> str:
     """Take Read on sales.orders from role sales_read; ana joins role browse."""
-    role = item.label or item.role
+    role = _role(item.label or item.role)
     what: dict[str, Any] = item.what
     rights = _rights(what.get("rights", ()), what.get("many", 0))
     sentences = {
-        "make_role": _("Make a role for %(role)s") % {"role": role},
-        "drop_role": _("Drop the role for %(role)s") % {"role": role},
+        "make_role": _("Create %(role)s") % {"role": role},
+        "drop_role": _("Drop %(role)s") % {"role": role},
         "give": _("Give %(rights)s to %(role)s") % {"rights": rights, "role": role},
         "take": _("Take %(rights)s from %(role)s") % {"rights": rights, "role": role},
         "take_foreign": _("Take %(rights)s from %(person)s, given by %(part)s")
@@ -185,9 +192,17 @@ def _step_words(item: SyncItem) -> str:
     return sentences.get(item.step) or _moves(item.person, what.get("joins", ()), what.get("leaves", ()))
 
 
+def _role(label: str) -> str:
+    """A stored name of a role in the reader's language: role sales_read; a personal role."""
+    if label in NAMELESS:
+        return _(NAMELESS[label])
+    kind, _space, name = label.partition(" ")
+    return _("role %(name)s") % {"name": name} if kind == "role" and name else label
+
+
 def _moves(person: str, joins: Sequence[str], leaves: Sequence[str]) -> str:
-    told = [_("joins %(joins)s") % {"joins": words.listed(list(joins), 5)}] if joins else []
-    told += [_("leaves %(leaves)s") % {"leaves": words.listed(list(leaves), 5)}] if leaves else []
+    told = [_("joins %(joins)s") % {"joins": words.listed([_role(label) for label in joins], 5)}] if joins else []
+    told += [_("leaves %(leaves)s") % {"leaves": words.listed([_role(label) for label in leaves], 5)}] if leaves else []
     return f"{person} {words.listed(told)}"
 
 
@@ -201,12 +216,10 @@ def _rights(rights: Iterable[Sequence[str]], many: int) -> str:
             (place, words.listed(list(dict.fromkeys(names)))) for place, names in by_place.items()
         )
     ]
-    shown = words.listed(told, 4)
-    return (
-        shown
-        if many <= 20
-        else _("%(shown)s and more, %(many)s in all") % {"shown": shown, "many": words.count(many, "right")}
-    )
+    if many <= KEPT_RIGHTS:
+        return words.listed(told, RIGHTS)
+    shown = {"shown": ", ".join(told[:RIGHTS]), "many": words.count(many, "right")}
+    return _("%(shown)s and others, %(many)s in all") % shown
 
 
 def run_page(run: SyncRun, row: Backend, *, may_retry: bool) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from policies.sync.safeguards.rate_limit import Pace, weight
 
 KEPT = 5000
 """So many steps of a run are kept one by one; of the rest only those that fail."""
+KEPT_RIGHTS = 20
+"""So many rights of a step are kept by name; of the rest only how many there are."""
 EVERY = 1.0
 """Seconds between two notes of how far a run is."""
 
@@ -109,7 +111,7 @@ def _values(step: Step, labels: Mapping[str, str]) -> dict[str, Any]:
         "removes": step.removes,
         "places": sorted({".".join(right.path) for right in step.rights}),
         "what": {
-            "rights": [[right.kind, ".".join(right.path), right.right] for right in islice(step.rights, 20)],
+            "rights": [[right.kind, ".".join(right.path), right.right] for right in islice(step.rights, KEPT_RIGHTS)],
             "many": len(step.rights),
             "joins": [labels.get(key, key) for key in step.joins],
             "leaves": [labels.get(key, key) for key in step.leaves],

@@ -48,6 +48,34 @@ def test_refusals_and_looks_below_ones_own_are_listed(shop: Node, signed_in: Sig
     assert "2 times" in body
 
 
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        ("uses", "looked at who uses what"),
+        ("access in review 7", "looked at who has access, in review 7"),
+        ("access to dataset:shop.*", "looked at who has access to dataset:shop.*"),
+        ("conflicts with rules of separation", "looked at who holds both sides of a separation rule"),
+    ],
+)
+def test_a_look_is_told_in_words(stored: str, shown: str, shop: Node, signed_in: SignedIn) -> None:
+    carl = people.ensure("user", "carl")
+    access_log.looked(carl, stored, the("schema", "shop.sales"), via="console")
+    assert shown in words(signed_in("olivia"), "/history/looks")
+
+
+@pytest.mark.parametrize(
+    ("stored", "shown"),
+    [
+        ("realm_office", "was refused the settings of the realm"),
+        ("operate_sync", "was refused what takes the duty Sync"),
+    ],
+)
+def test_a_refusal_is_told_in_words(stored: str, shown: str, shop: Node, signed_in: SignedIn) -> None:
+    carl = people.ensure("user", "carl")
+    access_log.refused(carl, stored, the("schema", "shop.sales"), via="console")
+    assert shown in words(signed_in("olivia"), "/history/looks")
+
+
 def test_nobody_sees_who_looked_at_what_is_not_theirs(shop: Node, signed_in: SignedIn) -> None:
     watched(shop)
     assert "carl looked" not in words(signed_in("mia"), "/history/looks")

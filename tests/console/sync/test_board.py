@@ -146,7 +146,7 @@ def test_a_backends_page_tells_its_runs_and_each_step(looked: Backend, signed_in
     assert "Nothing to do" in page
     run = SyncRun.objects.filter(applied__gt=0)[0]
     told = text(marek.get(f"/sync/runs/{run.pk}"))
-    assert "Make a role for role browse" in told
+    assert "Create role browse" in told
     assert "mia joins" in told
     # who may neither run it nor grant on the catalog sees its state and no names
     assert "You cannot see the details" in text(signed_in("mia").get(f"/sync/{looked.pk}"))
