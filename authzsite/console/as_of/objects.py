@@ -115,7 +115,7 @@ def read(request: Request) -> AsOfQuery:
 
 
 def _with_a_first_date(asked: AsOfQuery, place: ObjectAccess) -> AsOfQuery:
-    """For whoever comes without a date: a month ago beside now, where the live history reaches back so far."""
+    """Without a date a month ago beside now, where the live history reaches back so far."""
     if asked.at or asked.to:
         return asked
     day = (timezone.localdate() - FIRST_SHOWN).isoformat()

@@ -201,8 +201,16 @@ def _role(label: str) -> str:
 
 
 def _moves(person: str, joins: Sequence[str], leaves: Sequence[str]) -> str:
-    told = [_("joins %(joins)s") % {"joins": words.listed([_role(label) for label in joins], 5)}] if joins else []
-    told += [_("leaves %(leaves)s") % {"leaves": words.listed([_role(label) for label in leaves], 5)}] if leaves else []
+    told = (
+        [_("joins %(joins)s") % {"joins": words.listed([_role(label) for label in joins], 5)}]
+        if joins
+        else []
+    )
+    told += (
+        [_("leaves %(leaves)s") % {"leaves": words.listed([_role(label) for label in leaves], 5)}]
+        if leaves
+        else []
+    )
     return f"{person} {words.listed(told)}"
 
 

@@ -111,7 +111,9 @@ def _values(step: Step, labels: Mapping[str, str]) -> dict[str, Any]:
         "removes": step.removes,
         "places": sorted({".".join(right.path) for right in step.rights}),
         "what": {
-            "rights": [[right.kind, ".".join(right.path), right.right] for right in islice(step.rights, KEPT_RIGHTS)],
+            "rights": [
+                [right.kind, ".".join(right.path), right.right] for right in islice(step.rights, KEPT_RIGHTS)
+            ],
             "many": len(step.rights),
             "joins": [labels.get(key, key) for key in step.joins],
             "leaves": [labels.get(key, key) for key in step.leaves],
