@@ -17,28 +17,6 @@ from authzsite.api.gravitino import call_table
 from tests.api_gravitino.world import ADMIN, FORBIDDEN, OK, Lake, Site, service_admin
 
 TABLE = tomllib.loads((Path(__file__).parents[1] / "law" / "seed_calls.toml").read_text())
-ON_TABLES = {"owners": ["metalake", "catalog", "schema", "table"], "before": ["USE_CATALOG", "USE_SCHEMA"]}
-MANAGED = {"privileges": ["MANAGE_GRANTS"], "on": ["metalake"], **ON_TABLES}
-TABLE["call"] += [
-    {
-        "name": "grant privilege",
-        "operation": "Permission.grantPrivilegeToRole",
-        **MANAGED,
-        "rows": {"whole": "S4-401", "MANAGE_GRANTS": "S4-402", "owner": "S4-403"},
-    },
-    {
-        "name": "revoke privilege",
-        "operation": "Permission.revokePrivilegeFromRole",
-        **MANAGED,
-        "rows": {"whole": "S4-404", "MANAGE_GRANTS": "S4-405", "owner": "S4-406"},
-    },
-    {
-        "name": "set owner",
-        "operation": "Owner.setOwnerForObject",
-        **ON_TABLES,
-        "rows": {"whole": "S4-407", "owner": "S4-408"},
-    },
-]
 ROUTES = {route.operation: route for route in call_table.every()}
 KINDS = {"table": "rel", "topic": "msg", "fileset": "fs", "model": "md"}
 WHO = "tina"

@@ -58,6 +58,9 @@ def test_a_core_policy_needs_what_it_says(type: str, operation: str, own: str, a
         wrong = {(code, item[1]) for code in PRIVILEGES[LAW] if code not in (item[0], "ALL")}
         assert not decided(holding(LAW, (needed - {item}) | wrong), name, entity(type))
         assert decided(holding(LAW, (needed - {item}) | {("ALL", item[1])}), name, entity(type))
+        beside = {entity(type), parent(type)} - {item[1]}
+        elsewhere = {(code, on) for code in PRIVILEGES[LAW] for on in beside}
+        assert not decided(holding(LAW, elsewhere), name, entity(type))
 
 
 @pytest.mark.seed("S0-004", "S0-097", "S0-099")

@@ -49,7 +49,8 @@ def _of_row(row: dict[str, Any]) -> Iterable[Any]:
         case = Case(name, (frozenset([code]),), role, {"action": {"method": method}})
         yield _param(case, [pytest.mark.seed(shown)] if shown else [])
     for field, code in row.get("fields", {}).items():
-        yield _param(Case(name, (frozenset([code]),), role, {"resource": {"field": field}}))
+        marks = [pytest.mark.seed(*row.get("field_rows", {}).get(field, ()))]
+        yield _param(Case(name, (frozenset([code]),), role, {"resource": {"field": field}}), marks)
 
 
 def _of_method(name: str, rules: list[tuple[str, list[str]]]) -> Iterable[Any]:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from lakewarden.law import dialects, engine
+from lakewarden.law.dialects.herd.operations import FREE_OPERATIONS
 from lakewarden.law.explain import explain
 from lakewarden.law.facts import OWNER, Level, Rule, Slice, Station
 from lakewarden.law.principals import Principal
-from tests.herd.tables import CODE, EVERY, METHODS, PERMISSIONS, SCOPE, Case
+from tests.herd.tables import CODE, EVERY, FREE, METHODS, PERMISSIONS, SCOPE, Case
 
 LAW = dialects.get("herd")
 HERD, NAMESPACE = Level("herd", "herd"), Level("namespace", "sales")
@@ -91,6 +92,14 @@ def test_fields_may_be_written_plainly() -> None:
     picked = LAW.narrowed("namespace", name, {"resource": {"field": "request.jobActions.namespace"}})
     assert decided(holding("EXECUTE"), picked)
     assert not decided(holding("WRITE"), picked)
+
+
+@pytest.mark.parametrize(
+    "words", [pytest.param(words, marks=pytest.mark.seed(row)) for words, row in FREE.items()]
+)
+def test_what_is_not_under_namespaces_takes_nothing(words: str) -> None:
+    names = [name for name, each in FREE_OPERATIONS.items() if each == words]
+    assert names and all(decided(holding(), name, at) for name in names for at in (LINEAGE, (HERD,)))
 
 
 @pytest.mark.seed("S3-047")

@@ -25,9 +25,22 @@ from lakewarden.law.conditions import (
     ways,
 )
 from lakewarden.law.dialects.base import Dialect, Listing, Operation
+from lakewarden.law.dialects.herd.operations import FREE_OPERATIONS
 from tests.seeds.mutant import ROOT, Mutant
 
 NEVER = AnyOf(())
+CORE = {
+    "create": "S0-001",
+    "delete": "S0-002",
+    "list": "S0-004",
+    "get": "S0-005",
+    "set_preference": "S0-006",
+    "get_preference": "S0-007",
+    "update": "S0-008",
+    "add_metadata": "S0-009",
+    "get_metadata": "S0-010",
+}
+"""The core policies of seed 000; they answer for the operations that its table does not list."""
 
 
 @contextmanager
@@ -145,6 +158,9 @@ def _table_rows() -> Iterator[tuple[str, str, str, tuple[str, ...]]]:
 
     for type in UNLISTED:
         yield "cdap35", "create", type, ("S2-075",)
+    for operation, seed in CORE.items():
+        for type in ("securekey", "other"):
+            yield "cdap34", f"{type}.{operation}", type, (seed,)
     for law, rows in ROWS.items():
         for row in rows:
             asked = dialects.get(law).narrowed(row.type, row.operation, {"action": dict(row.properties)})
@@ -161,7 +177,13 @@ def _table_rows() -> Iterator[tuple[str, str, str, tuple[str, ...]]]:
             if operation is not None and operation.types:
                 found = (*call["rows"].values(),)
                 flat = tuple(r for row in found for r in (row if isinstance(row, list) else [row]))
-                yield "gravitino", operation.name, operation.types[0], flat
+                yield "gravitino", operation.name, call.get("of", operation.types[0]), flat
+    yield from _rows_of_herd()
+
+
+def _rows_of_herd() -> Iterator[tuple[str, str, str, tuple[str, ...]]]:
+    from tests.herd.tables import FREE
+
     herd = dialects.get("herd")
     for row in tomllib.loads((ROOT / "tests/herd/scope.toml").read_text())["row"]:
         yield "herd", row["id"], "namespace", tuple(row.get("rows", ()))
@@ -169,3 +191,8 @@ def _table_rows() -> Iterator[tuple[str, str, str, tuple[str, ...]]]:
         for method, seed in row.get("seed", {}).items():
             if method in choices:
                 yield "herd", choices[method], "namespace", (seed,)
+        for field, rows in row.get("field_rows", {}).items():
+            yield "herd", choices[field], "namespace", tuple(rows)
+    yield "herd", "storage_policy", "herd", ("S3-047",)
+    for name, words in FREE_OPERATIONS.items():
+        yield from (("herd", name, type, (FREE[words],)) for type in ("herd", "namespace") if words in FREE)

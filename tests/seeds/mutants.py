@@ -1,9 +1,9 @@
 """`make mutants`: puts a weaker and a stronger law in the place of each row, and sees whether a test notices.
 
-Changed are what operations take, preconditions and calls of owners among them, where privileges may be given,
-and what wildcards stand for.  Only tests that name the row (`@pytest.mark.seed`) count.  Nothing is written:
-each law is changed in memory and put back.  The report lists the rows whose change no such test noticed; it
-ends with 1 if there are any.
+Changed are what operations take, preconditions and calls of owners among them, what lists show, where
+privileges may be given, what they open and how far they reach, and what wildcards stand for.  Only tests
+that name the row (`@pytest.mark.seed`) count.  Nothing is written: each law is changed in memory and put
+back.  The report lists the rows whose change no such test noticed; it ends with 1 if there are any.
 """
 
 from __future__ import annotations
@@ -17,11 +17,18 @@ from itertools import chain
 import pytest
 from _pytest.runner import runtestprotocol
 
-from tests.seeds import changed_bindings, changed_operations, changed_wildcards
+from tests.seeds import (
+    changed_bindings,
+    changed_lists,
+    changed_operations,
+    changed_privileges,
+    changed_wildcards,
+)
 from tests.seeds.mutant import Mutant
 
 WHERE = (
     "tests/law",
+    "tests/cdap_law/test_core_policies.py",
     "tests/cdap_law/test_tables.py",
     "tests/cdap_law/test_rules.py",
     "tests/cdap_law/test_texts.py",
@@ -31,13 +38,20 @@ WHERE = (
     "tests/herd/test_entries.py",
 )
 """Where the laws are asked, most without a database; others that name a row can be given as arguments."""
-MOST = 25
+MOST = 60
 """So many tests of a row are tried, the quickest first."""
 
 
 def every() -> Iterator[Mutant]:
     """All mutants of all tables that name requirements."""
-    return chain(changed_operations.mutants(), changed_bindings.mutants(), changed_wildcards.mutants())
+    kinds = (
+        changed_operations,
+        changed_lists,
+        changed_bindings,
+        changed_privileges,
+        changed_wildcards,
+    )
+    return chain.from_iterable(kind.mutants() for kind in kinds)
 
 
 class Mutating:

@@ -17,8 +17,10 @@ import pytest
 from defusedxml.ElementTree import parse
 
 from tests.seeds import Row, reasons, rows
+from tests.seeds.trying import trying
 
 REPORT = Path("docs/seeds.md")
+TRYING = (Path(__file__).parent / "trying.md").read_text(encoding="utf-8").splitlines()
 
 
 class Recorder:
@@ -86,6 +88,8 @@ def write(shown: dict[str, list[str]], known: Iterable[Row]) -> str:
         "",
         "Written by `make seeds`; do not edit.  A row is shown when every test naming it passes.",
         "",
+        *TRYING,
+        "",
         f"**{count} of {len(every)} rows shown ({count / len(every):.1%}).**",
         "",
         "| law | shown | rows |",
@@ -93,9 +97,16 @@ def write(shown: dict[str, list[str]], known: Iterable[Row]) -> str:
         *(f"| {law} | {sum(row.id in shown for row in of)} | {len(of)} |" for law, of in by_law.items()),
     ]
     for law, of in by_law.items():
-        lines += ["", f"## {law}", "", "| row | place | requirement | tests |", "|---|---|---|---|"]
         lines += [
-            f"| {row.id} | {_cell(row.place)} | {_cell(row.requirement)} | {_tests(row.id, shown)} |"
+            "",
+            f"## {law}",
+            "",
+            "| row | place | requirement | try it | tests |",
+            "|---|---|---|---|---|",
+        ]
+        lines += [
+            f"| {row.id} | {_cell(row.place)} | {_cell(row.requirement)} | {_cell(trying(row))} "
+            f"| {_tests(row.id, shown)} |"
             for row in of
         ]
     return "\n".join(lines) + "\n"

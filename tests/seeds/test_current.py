@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from lakewarden.law import dialects
 from tests.seeds import reasons, rows
 from tests.seeds.report import REPORT, Recorder, write
+from tests.seeds.trying import chapter, chapters, questions
 
 ROOT = Path(__file__).resolve().parents[2]
 MEND = "run `make seeds`"
@@ -84,3 +86,16 @@ def test_outcomes_are_read_from_a_run_that_is_over(tmp_path: Path, outcome: str)
     recorder.named["tests/a/test_b.py::test_c[1]"] = {"S1-001"}
     recorder.read_junit(tmp_path / "run.xml")
     assert recorder.shown() == ({} if outcome else {"S1-001": ["tests/a/test_b.py::test_c"]})
+
+
+@pytest.mark.parametrize("law", ["cdap34", "cdap35", "cdap43", "herd"])
+def test_what_the_page_says_to_ask_is_understood(law: str) -> None:
+    known = dialects.get(law).operations.keys()
+    of_the_law = [row.id for row in rows().values() if row.law == law]
+    asked = [text.split(", {")[0] for row in of_the_law for text in questions().get(row, ())]
+    assert asked and not [name for name in asked if name not in known]
+
+
+def test_every_chapter_stands_beside_a_row() -> None:
+    beside = {chapter(row) for row in rows().values()}
+    assert {link for _, _, link in chapters()} - beside == set()
