@@ -38,6 +38,8 @@ WITH_OWNER = {
     "stream": "principal.create_stream_with_owner",
     "application": "principal.deploy_app_impersonating",
 }
+RUN_AS = ("namespace", "application", PROGRAM)
+"""Whom these name is whom their programs run as."""
 MADE_WITH = {
     "application": ("deployed from an artifact", "using existing artifacts"),
     "dataset": ("custom dataset",),
@@ -205,10 +207,17 @@ def _unasked(by: Actor) -> Authority:
 
 
 def _may_name_owner(root: Node, entity: Authorizable, principal: str, by: Actor) -> None:
-    """From 4.3 on it takes ADMIN on the principal that is to own an entity or to be impersonated."""
-    if principal and by.decides_as is not None and not patterns.must_exist(root):
-        operation = WITH_OWNER.get(entity.type, "ADMIN")
-        _may(root, of("kerberosprincipal", principal), operation, by)
+    """From 4.3 on it takes ADMIN on the principal that is to own an entity or to be impersonated.
+
+    Before, no right speaks of principals.  A run is decided as who is named, though, so that takes ADMIN on
+    the instance there, as making a namespace does anyway.
+    """
+    if not principal or by.decides_as is None:
+        return
+    if not patterns.must_exist(root):
+        _may(root, of("kerberosprincipal", principal), WITH_OWNER.get(entity.type, "ADMIN"), by)
+    elif entity.type in RUN_AS:
+        _may(root, of("instance", root.name), "ADMIN", by)
 
 
 def _has_access(root: Node, entity: Authorizable, by: Actor) -> bool:

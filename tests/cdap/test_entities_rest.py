@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
+from accounts import people
 from catalog.nodes import Node
+from policies.authority import Actor
+from policies.errors import Refused
 from policies.models import AccessRecord
 from policies.services import entities
 from tests.cdap.world import OPERATOR, Caller, a_cdap, give
@@ -181,6 +185,42 @@ def test_impersonation_takes_the_right_to_the_principal() -> None:
     assert status(ana.send("PUT", "/v3/namespaces/ns2", with_owner)) == 200
     assert ana.get(f"{NS}/data/datasets/orders").json()["principal"] == "etl"
     assert ana.get("/v3/namespaces/ns2").json()["config"]["principal"] == "etl"
+
+
+@pytest.mark.parametrize("policy", ["3.4", "3.5"])
+def test_before_4_3_nobody_runs_as_another_whom_they_merely_named(policy: str) -> None:
+    """No right of those generations speaks of principals; a run would be decided as who was named."""
+    root = a_cdap(policy, owner="hedda")
+    for entity in ("namespace:ns1", "dataset:ns1.salaries", "artifact:ns1.jar"):
+        entities.create(root, text(entity), by=OPERATOR)
+    give(root, "namespace:ns1", "bob", "READ", "WRITE")
+    give(root, "artifact:ns1.jar", "bob", "READ")
+    give(root, "dataset:ns1.salaries", "hedda", "READ")
+    bob = Caller("bob")
+    app = {"artifact": {"name": "jar", "version": "1.0"}, "principal": "hedda"}
+    table, named = {**TABLE, "principal": "hedda"}, {"config": {"principal": "hedda"}}
+    for path, body in (
+        (f"{NS}/apps/app", app),
+        (f"{NS}/data/datasets/t", table),
+        ("/v3/namespaces/n", named),
+    ):
+        refused = bob.send("PUT", path, body)
+        assert status(refused) == 403 and "is not authorized" in refused.content.decode(), path
+    assert status(bob.send("PUT", f"{NS}/apps/app", {**app, "principal": ""})) == 200
+    assert status(bob.send("PUT", f"{NS}/apps/app", app)) == 403, "deployed over"
+    program, by = text("program:ns1.app.workflow.load"), Actor(people.ensure("user", "bob"), "console")
+    with pytest.raises(Refused):
+        entities.create(root, program, by=by, principal="hedda")
+    assert status(bob.send("PUT", f"{NS}/apps/app/workflows/load", {})) == 200
+    started = bob.generic(
+        "POST",
+        "/authz/v1/runs",
+        json.dumps({"realm": "cdap", "program": "ns1.app.workflow.load"}),
+        content_type="application/json",
+    )
+    assert started.json()["runs_as"] == "user:cdap"
+    give(root, "instance:cdap", "bob", "ADMIN")
+    assert status(bob.send("PUT", f"{NS}/apps/other", app)) == 200
 
 
 def test_a_custom_dataset_takes_rights_on_its_type() -> None:
