@@ -198,12 +198,7 @@ def test_before_4_3_nobody_runs_as_another_whom_they_merely_named(policy: str) -
     give(root, "dataset:ns1.salaries", "hedda", "READ")
     bob = Caller("bob")
     app = {"artifact": {"name": "jar", "version": "1.0"}, "principal": "hedda"}
-    table, named = {**TABLE, "principal": "hedda"}, {"config": {"principal": "hedda"}}
-    for path, body in (
-        (f"{NS}/apps/app", app),
-        (f"{NS}/data/datasets/t", table),
-        ("/v3/namespaces/n", named),
-    ):
+    for path, body in ((f"{NS}/apps/app", app), ("/v3/namespaces/n", {"config": {"principal": "hedda"}})):
         refused = bob.send("PUT", path, body)
         assert status(refused) == 403 and "is not authorized" in refused.content.decode(), path
     assert status(bob.send("PUT", f"{NS}/apps/app", {**app, "principal": ""})) == 200
