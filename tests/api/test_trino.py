@@ -46,6 +46,11 @@ def function(name: str = "f", schema: str = "sales", catalog: str = "shop") -> d
     }
 
 
+def flat(name: str = "f", schema: str = "sales", catalog: str = "shop") -> dict[str, Any]:
+    """The same as Trino 476 sends it."""
+    return {"function": {"catalogName": catalog, "schemaName": schema, "functionName": name}}
+
+
 def may(
     caller: Caller, who: str, operation: str, resource: Any = None, query: str = "", **action: Any
 ) -> bool:
@@ -183,6 +188,15 @@ def test_what_trino_itself_shows_of_a_catalog(trino: Caller) -> None:
     assert not may(trino, "marek", "DropTable", own)
     assert may(trino, "ana", "ExecuteFunction", function("abs", "builtin", "system"))
     assert not may(trino, "ana", "ExecuteFunction", function("query", "system", "shop"))
+
+
+@pytest.mark.parametrize("form", [function, flat])
+def test_a_function_is_known_in_either_form(trino: Caller, form: Any) -> None:
+    assert may(trino, "marek", "ExecuteFunction", form()) and not may(trino, "ana", "ExecuteFunction", form())
+    assert may(trino, "marek", "CreateFunction", form("new"))
+    assert not may(trino, "marek", "ExecuteFunction", form("query", "system"))
+    filtered = asked("marek", "FilterFunctions", filterResources=[form("none"), form()])
+    assert trino.send(BATCH, filtered).json()["result"] == [1]
 
 
 def test_a_batch_answers_with_the_places_of_what_is_allowed(trino: Caller) -> None:

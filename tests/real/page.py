@@ -75,6 +75,16 @@ SERVERS = {
         "killed workers each; random worlds, in which it answers for all people and objects as the law does. "
         "The stand-in's own engine has to give the same answer each time",
     ),
+    "trino": About(
+        "Trino 476",
+        "Maven Central, `trino-server`; it wants Java 24 or newer",
+        "coordinator and worker in one process (768 MB), Trino's own plug-in for Open Policy Agent, a proxy "
+        "that adds our token, a PostgreSQL database and tables in Trino's memory as catalogs",
+        "statements of nine people, among them a denied one, a leaver and two strangers, which Trino runs "
+        "or refuses as the console says: reading, joining over both catalogs, writing, making, views, "
+        "lists, `information_schema`, procedures; grants and revocations with the next query; a console "
+        "that does not answer",
+    ),
 }
 
 ABSENT = (
@@ -96,7 +106,6 @@ ABSENT = (
     ("Ranger Admin", "`org.apache.ranger:security-admin-web` is not in the mirror (404)"),
     ("FINRA Herd", "`org.finra.herd:herd-war` is not in the mirror (404)"),
     ("CDAP", "`co.cask.cdap:cdap-standalone` 3.4.0 and 4.3.0 are there; not yet begun"),
-    ("Trino", "`io.trino:trino-server` 476 is there (821 MB, wants Java 24); not yet begun"),
     ("dex", "is in the Go proxy; not yet begun"),
 )
 

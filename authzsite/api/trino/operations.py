@@ -194,11 +194,18 @@ def _both(one: Needs, other: Needs) -> Needs:
     return None if one is None or other is None else (*one, *other)
 
 
+def _function_of(resource: Mapping[str, Any]) -> tuple[str, str, str]:
+    """Where a function is and how it is called: as Trino documents it, and flat, as releases send it."""
+    part = _part(resource, "function")
+    place = _part(part, "catalogSchema") if "catalogSchema" in part else part
+    catalog, schema = _text(place, "catalogName", "schemaName")
+    [name] = _text(part, "functionName")
+    return catalog, schema, name
+
+
 def _function(action: str, *, built_in: bool = False) -> Reader:
     def needs(operation: Operation) -> Needs:
-        part = _part(operation.resource, "function")
-        [name] = _text(part, "functionName")
-        catalog, schema = _text(_part(part, "catalogSchema"), "catalogName", "schemaName")
+        catalog, schema, name = _function_of(operation.resource)
         if (catalog, schema) == BUILT_IN:
             return operation.member() if built_in else None
         if catalog == SYSTEM:
@@ -209,9 +216,7 @@ def _function(action: str, *, built_in: bool = False) -> Reader:
 
 
 def _create_function(operation: Operation) -> Needs:
-    part = _part(operation.resource, "function")
-    catalog, schema = _text(_part(part, "catalogSchema"), "catalogName", "schemaName")
-    return _create_in(operation, "function", catalog, schema, "")
+    return _create_in(operation, "function", *_function_of(operation.resource))
 
 
 _EITHER = ("table", "view")

@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Any
 
 from django.contrib.auth.tokens import default_token_generator
+from django.db.models import Q
 from django.http import Http404, HttpResponse
 from django.shortcuts import redirect
 from django.urls import reverse
@@ -35,7 +36,7 @@ from authzsite.console.kit.page import page, say
 from catalog.nodes import nodes
 from policies.authority import Actor
 from policies.decisions import site_permissions
-from policies.models import Ownership
+from policies.models import Assignment, Grant, Ownership
 from policies.record import history
 from policies.services import accounts
 from policies.services.grants import revision_now
@@ -171,6 +172,15 @@ class AccountClosing:
         rows = Membership.objects.open().filter(member=self.account.principal).select_related("group")
         return sorted(row.group.label for row in rows)
 
+    @cached_property
+    def has_access(self) -> bool:
+        """Whether anything was given to them or to a group of theirs, or is theirs."""
+        person = self.account.principal
+        groups = Membership.objects.open().filter(member=person).values("group")
+        theirs = Q(holder=person) | Q(holder__in=groups)
+        given = (rows.objects.open().filter(theirs).exists() for rows in (Assignment, Grant))
+        return any(given) or Ownership.objects.open().filter(Q(owner=person) | Q(owner__in=groups)).exists()
+
     def lines(self) -> Iterable[DiffLine]:
         one = self.account.principal
         name, places = one.label if one else self.account.username, len(sessions.of(self.account))
@@ -199,9 +209,18 @@ class AccountClosing:
             text = _("goes on; nobody answers for it")
             yield DiffLine("same", service.label, text, _("Name another, or disable it."))
         if self.groups:
-            text = _("Its grants, roles and groups stay as they are, and count again when it is enabled.")
+            yield DiffLine("same", name, _("stays in %(groups)s") % {"groups": words.listed(self.groups, 6)})
+        if self.has_access:
             yield DiffLine(
-                "same", name, _("stays in %(groups)s") % {"groups": words.listed(self.groups, 6)}, text
+                "same",
+                name,
+                _("keeps access outside this console"),
+                _(
+                    "Databases, files, Spark jobs and programs that ask Lakewarden still let them in. "
+                    "Owners end that under Leaving on the person's page."
+                ),
+                reverse("console:person", args=[self.account.principal_id]),
+                _("Open the person's page"),
             )
 
 

@@ -316,14 +316,15 @@ class DisableServiceView(AdminChangeView):
                     DiffLine(
                         "lose",
                         service.label,
-                        _("can do nothing while it is disabled; it has %(opened)s") % {"opened": opened},
+                        _("can ask nothing here while it is disabled; it has %(opened)s")
+                        % {"opened": opened},
                         _("Never used.") if used == "Never" else _("Last used %(used)s.") % {"used": used},
                     ),
                     DiffLine(
                         "same",
                         service.label,
                         _("keeps what it was given"),
-                        _("It counts again when it is enabled."),
+                        _("Backends in which it has a login still let it in, until an owner revokes that."),
                     ),
                 )
             )

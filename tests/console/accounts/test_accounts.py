@@ -8,12 +8,14 @@ from typing import Any
 
 import pytest
 from django.test import Client
+from django.urls import reverse
 
 from accounts.entering import able
 from accounts.models import Keeping, Principal, SignIn, Token, User
 from accounts.people import ensure, find, make_account
 from accounts.tokens import create, recognise
 from catalog.nodes import Node
+from policies.decisions.ask import ask
 from policies.decisions.lookups.visible_objects import owner_of
 from policies.models import Change, Counter, Event
 from tests.console.conftest import PASSWORD
@@ -115,6 +117,18 @@ def test_disabling_says_what_is_left_behind(sam: Client) -> None:
     assert "still owns 1 object; nobody acts for it" in body
     assert "demo/shop.sales" in body
     assert "nightly" in body
+
+
+@pytest.mark.parametrize(("name", "keeps"), [("mia", True), ("olivia", True), ("noah", False)])
+def test_disabling_says_that_access_elsewhere_goes_on(sam: Client, name: str, keeps: bool) -> None:
+    a_person(name)
+    body = sam.get(page_of(name, "/disable")).content.decode()
+    assert ("keeps access outside this console" in body) is keeps
+    posted(sam, page_of(name, "/disable"), reason="Away")
+    reads = ask(ensure("user", name), "read", the("table", "shop.sales.orders"))
+    assert bool(reads) is keeps, "what the page says is what services hear"
+    assert (str(reverse("console:person", args=[ensure("user", name).pk])) in body) is keeps
+    assert sam.get(reverse("console:person", args=[ensure("user", name).pk])).status_code == 200
 
 
 def test_nobody_disables_themselves(sam: Client) -> None:
