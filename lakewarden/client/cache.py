@@ -251,6 +251,8 @@ class Cache:
             return None
         try:
             return self._load(key).snapshot
+        except (BadCredentials, MayNotAsk):
+            raise  # an answer of the console, after which nothing that was kept counts
         except ConsoleError:
             usable = entry is not None and within >= self.settings.refresh
             if self._silence.cut_off or not usable or not _serves(entry, now, self.settings.ttl):

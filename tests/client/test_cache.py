@@ -14,7 +14,8 @@ from lakewarden.cdap.commands import Holder
 from lakewarden.cdap.rest import Line, Refused, Rest
 from lakewarden.client import AccessDenied, ConsoleError, MayNotAsk, Unavailable
 from lakewarden.client.cache import BadSetting, Cache, Settings
-from policies.services import patterns
+from lakewarden.client.transport import BadCredentials
+from policies.services import members, patterns
 from tests.admitted import admitted_service
 from tests.cdap_law.world import BY, a_cdap, give, make, text, user
 from tests.waiting import until
@@ -364,6 +365,27 @@ def test_whoever_may_no_longer_ask_is_refused_at_once(
     with pytest.raises(MayNotAsk):
         may(own, "alice", "read")
     assert may(own, "bob", "read")
+
+
+@pytest.mark.seed("S2-065")
+@pytest.mark.parametrize("lost", ["the token", "the admission"])
+def test_what_is_kept_is_not_used_by_whoever_may_ask_no_longer(
+    site: Site, clock: Clock, realm: Node, lost: str
+) -> None:
+    admitted_service("another")
+    service = admitted_service("container")
+    token = tokens.create(service, scopes=("check",))
+    one = Cache(site.client(token), Settings(refresh=10), clock=clock)
+    assert may(one, "alice", "read")
+    if lost == "the token":
+        tokens.revoke(tokens.find(token))
+    else:
+        members.remove(realm, service, **BY)
+    clock.ahead += 11
+    for _ in range(2):
+        with pytest.raises((BadCredentials, MayNotAsk)):
+            may(one, "alice", "read")
+        assert not datasets(one, "alice"), "nothing stays for the refresh in the background either"
 
 
 @pytest.mark.seed("S2-069")
