@@ -178,6 +178,8 @@ def test_pages_and_order(filled: Directory) -> None:
     assert (answer["totalResults"], answer["startIndex"], answer["itemsPerPage"]) == (4, 2, 2)
     assert [item["userName"] for item in answer["Resources"]] == ["bob", "carl"]
     assert filled.names("/Users?sortBy=userName&sortOrder=descending&count=2") == ["dora", "carl"]
+    far = filled.call("GET", f"/Users?startIndex={10**20}&count={10**20}").json()
+    assert (far["totalResults"], far.get("Resources", [])) == (4, [])
     none = filled.call("GET", "/Users?count=0").json()
     assert (none["totalResults"], none.get("Resources")) == (4, [])
 

@@ -41,6 +41,8 @@ from policies.services.directory import GroupData, PersonData, Stale
 
 LOOKED_AT = 10_000
 """So many resources are looked at for one search at most; a filter that finds fewer at once is asked for."""
+FURTHEST = 2**31
+"""Nothing is beyond it, and the database counts further than twice as far."""
 LONGEST_MAIL = 254
 _ERRORS: dict[type[PolicyError], type[SCIMException]] = {
     AlreadyExists: UniquenessException,
@@ -73,8 +75,8 @@ class Storage(ScimStorage):
         if len(resource_types) != 1:
             raise NotImplementedException(detail="Search Users and Groups apart.")
         asked, filled = search_request, _wants_members(search_request)
-        start = asked.start_index_0 or 0
-        stop = None if asked.count is None else start + asked.count
+        start = min(asked.start_index_0 or 0, FURTHEST)
+        stop = None if asked.count is None else start + min(asked.count, FURTHEST)
         rows = narrowed(_entries(resource_types[0]), asked.filter)
         if asked.filter is None and asked.sort_by is None:
             return SearchPage(rows.count(), _shown(rows[start:stop], filled=filled))
