@@ -5,7 +5,7 @@ An operator at the site's shell may do it all; for everybody else the law decide
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,7 +110,7 @@ def get(root: Node, entity: Authorizable, *, by: Actor) -> Node:
     _check(root, entity)
     if _inherits(root):
         _there(root, entity)
-    _may(root, entity, _named(root, entity, ("get",)), by)
+    _may(root, entity, operation_named(root, entity, ("get",)), by)
     return _there(root, entity)
 
 
@@ -252,10 +252,11 @@ def _inherits(root: Node) -> bool:
     return patterns.law_of(root).inherits
 
 
-def _named(root: Node, entity: Authorizable, words: Iterable[str]) -> str:
+def operation_named(root: Node, entity: Authorizable, words: Sequence[str]) -> str:
+    """The first of the words that the generation has an operation of; the first, which is no, if none."""
     law = patterns.law_of(root)
     names = (f"{entity.type}.{word}" for word in words)
-    return next((name for name in names if law.action(entity.type, name)), next(iter(words)))
+    return next((name for name in names if law.action(entity.type, name)), words[0])
 
 
 def _check(root: Node, entity: Authorizable) -> None:

@@ -291,7 +291,7 @@ def test_a_namespace_of_4_3_goes_with_all_that_is_in_it_or_says_what_keeps_it() 
         ("PUT", f"{NS}/apps/a", {"artifact": "jar"}, 400),
         ("PUT", f"{NS}/apps/a", {"description": "a\x00b"}, 400),
         ("PUT", f"{NS}/artifacts/a", {}, 405),
-        ("POST", f"{NS}/streams/a", {}, 405),
+        ("POST", f"{NS}/apps/a", {}, 405),
         ("GET", f"{NS}/teapots", None, 404),
         ("PUT", "/v3/namespaces/none/streams/a", {}, 404),
     ],

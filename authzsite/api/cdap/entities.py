@@ -7,7 +7,7 @@ and let go.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -16,11 +16,13 @@ from rest_framework.request import Request
 
 from authzsite.api.cdap.call import TEXT, CdapCall
 from authzsite.api.cdap.entity_bodies import (
+    APP_VERSION,
     KINDS,
     NAMESPACE,
     PROGRAM,
     PROGRAMS,
     SNAPSHOT,
+    SYSTEM,
     Kind,
     Shown,
     namespace_named,
@@ -36,6 +38,9 @@ from policies.errors import AlreadyExists, NotFound, PolicyError, Refused
 from policies.services import entities
 
 KEPT_ELSEWHERE = "The data of secure keys is in CDAP's own secure store; the console does not hold it."
+ONLY_IN_CDAP = (
+    "You may do this, but nothing was done: programs run and data is kept in CDAP, not in the console."
+)
 
 
 class EntityCall(CdapCall):
@@ -69,6 +74,22 @@ class EntityCall(CdapCall):
         if not isinstance(value, dict):
             raise Problem(400, "Could not read the request: the body must be a JSON object.")
         return value
+
+    def decide_only(self, entity: Authorizable, words: Sequence[str]) -> Problem:
+        """Decide what is done in CDAP alone: the answer to people who may.  Raises Problem for others.
+
+        `words` are what the operation is called in the generations; the first that this one knows is asked.
+        """
+        self.read_jar()
+        operation = entities.operation_named(self.root, entity, words)
+        with self.doing(operation, entity):
+            entities.require_may(self.root, entity, operation, by=self.actor)
+        return Problem(501, ONLY_IN_CDAP)
+
+    def read_jar(self) -> None:
+        """Read what was sent to its end, keeping nothing."""
+        while self.request._request.read(1 << 16):
+            pass
 
     def text(self, text: str = "") -> HttpResponse:
         return HttpResponse(text, status=200, content_type=TEXT)
@@ -104,6 +125,15 @@ class EntityCall(CdapCall):
         if ask.ask(self.caller.principal, "use", place) and self.row(made_with) is None:
             raise NotFound(f"'{made_with}' was not found.")
 
+    def deploy(self, entity: Authorizable, version: str) -> HttpResponse:
+        """Make an application, or deploy it over the one that is there.  Raises Problem."""
+        kind, body = KINDS["apps"], {**self.body(), APP_VERSION: version}
+        try:
+            self.make(kind, entity, body)
+        except AlreadyExists:
+            self.change(kind, entity, body)
+        return self.text("Deploy Complete")
+
     def change(self, kind: Kind, entity: Authorizable, body: Mapping[str, Any]) -> None:
         """Change what is said of an entity; who owns it or whom it runs as stays.  Raises Problem."""
         self.require_scope("manage")
@@ -138,9 +168,35 @@ class EntityCall(CdapCall):
         raise Denied("\n".join(lines), "delete_all", str(pattern))
 
     def read_one(self, entity: Authorizable) -> Shown:
+        if (
+            entity.type == "artifact"
+            and entity.parts[0] == SYSTEM
+            and entities.found(self.root, entity) is None
+        ):
+            # CDAP's client looks for a system artifact first, and only after a 404 for the caller's own
+            raise Problem(404, f"'{entity}' was not found.")
         with self.doing("read", entity):
             node = entities.get(self.root, entity, by=self.actor)
         return Shown(entity, Detail.objects.filter(securable=node.id).first())
+
+    def whole(self, kind: Kind, shown: Shown) -> dict[str, Any]:
+        """All that is told of an entity; of an application its programs, as far as the caller sees them."""
+        if kind.type != "application":
+            return kind.whole(shown)
+        programs = self.seen(of("program", *shown.entity.parts, "*"))
+        return {**kind.whole(shown), "programs": [PROGRAM.brief(item) for item in programs]}
+
+    def require_version(self, entity: Authorizable, version: str) -> Shown:
+        """The entity as it is kept, which is in that version.  Raises Problem; asks no rights."""
+        shown = Shown(entity, self.row(entity))
+        if shown.version != version:
+            raise Problem(404, f"'{entity}.{version}' was not found.")
+        return shown
+
+    def home(self, place: str, ns: str) -> str:
+        """The namespace that is meant: artifacts of the scope SYSTEM are in one of their own."""
+        scope = self.request.GET.get("scope", "")
+        return SYSTEM if place == "artifacts" and scope.upper() == "SYSTEM" else ns
 
     def seen(self, pattern: Authorizable) -> list[Shown]:
         """Those of the entities like the pattern that lists show to the caller, by name."""
@@ -204,13 +260,23 @@ class Entities(EntityCall):
 
     def get(self, request: Request, ns: str, place: str) -> HttpResponse:
         kind = kind_at(place)
-        found = self.seen(kind.all_in(ns))
+        items = self.seen(kind.all_in(self.home(place, ns)))
         if kind.type == "securekey":
-            return respond({item.name: item.description for item in found})
-        return respond([kind.brief(item) for item in found])
+            return respond({item.name: item.description for item in items})
+        if kind.type == "application":
+            items = [item for item in items if self._made_of_these(item)]
+        return respond([kind.brief(item) for item in items])
 
     def delete(self, request: Request, ns: str, place: str) -> HttpResponse:
         return self.delete_like(kind_at(place).all_in(ns))
+
+    def _made_of_these(self, application: Shown) -> bool:
+        """Whether it is of an artifact that `artifactName` (by commas) and `artifactVersion` ask for."""
+        artifact, asked = application.value("artifact", {}), self.request.GET
+        names, version = asked.get("artifactName", ""), asked.get("artifactVersion", "")
+        if names and artifact.get("name") not in names.split(","):
+            return False
+        return not version or artifact.get("version") == version
 
 
 class AllDatasets(EntityCall):
@@ -223,42 +289,46 @@ class AllDatasets(EntityCall):
 
 
 class Entity(EntityCall):
-    """PUT, GET and DELETE of `/v3/namespaces/{ns}/apps/{name}` and the other places; POST of an artifact."""
+    """PUT, GET, DELETE of `…/apps/{name}` and the other places; POST of an artifact, to a stream."""
 
     def put(self, request: Request, ns: str, place: str, name: str) -> HttpResponse:
         kind = kind_at(place)
         if kind.type in ("artifact", "dataset_type"):
             raise Problem(405, f"A {kind.type.replace('_', ' ')} is not made by PUT.")
         entity = kind.entity(ns, name)
+        if kind.type == "application":
+            return self.deploy(entity, SNAPSHOT)
         body = self._module() if kind.type == "dataset_module" else self.body()
         try:
             self.make(kind, entity, body)
         except AlreadyExists as problem:
-            # applications are deployed over, keys written over, streams left; all else is a conflict
-            if kind.type in ("application", "securekey"):
+            # keys are written over, streams left; all else is a conflict
+            if kind.type == "securekey":
                 self.change(kind, entity, body)
             elif kind.type != "stream":
                 raise Problem(409, str(problem)) from None
-        return self.text("Deploy Complete" if kind.type == "application" else "")
+        return self.text()
 
     def post(self, request: Request, ns: str, place: str, name: str) -> HttpResponse:
         kind = kind_at(place)
+        if kind.type == "stream":
+            raise self.decide_only(kind.entity(ns, name), ("send_events", "enqueue"))
         if kind.type != "artifact":
             raise Problem(405, "Only an artifact is made by POST.")
-        self._jar()
+        self.read_jar()
         version = str(request.META.get("HTTP_ARTIFACT_VERSION", ""))[:100]
         entity, body = kind.entity(ns, name), {"version": version or SNAPSHOT}
         try:
             self.make(kind, entity, body)
         except AlreadyExists as problem:
-            if Shown(entity, self.row(entity)).value("version", SNAPSHOT) == body["version"]:
+            if Shown(entity, self.row(entity)).version == body["version"]:
                 raise Problem(409, str(problem)) from None
             self.change(kind, entity, body)
         return self.text("Artifact added successfully")
 
     def get(self, request: Request, ns: str, place: str, name: str) -> HttpResponse:
         kind = kind_at(place)
-        entity = kind.entity(ns, name)
+        entity = kind.entity(self.home(place, ns), name)
         if kind.type == "securekey":
             with self.doing("read", entity):
                 entities.require_may(self.root, entity, self._reading_key, by=self.actor)
@@ -266,10 +336,7 @@ class Entity(EntityCall):
         shown = self.read_one(entity)
         if kind.type == "artifact":
             return respond([kind.brief(shown)])
-        programs = [PROGRAM.brief(item) for item in self.seen(of("program", *entity.parts, "*"))]
-        return respond(
-            {**kind.whole(shown), **({"programs": programs} if kind.type == "application" else {})}
-        )
+        return respond(self.whole(kind, shown))
 
     def delete(self, request: Request, ns: str, place: str, name: str) -> HttpResponse:
         return self.delete_one(kind_at(place).entity(ns, name))
@@ -279,52 +346,27 @@ class Entity(EntityCall):
         return "securekey.read_data" if self.policy == "4.3" else "read"
 
     def _module(self) -> Mapping[str, Any]:
-        self._jar()
+        self.read_jar()
         return {"className": str(self.request.META.get("HTTP_X_CLASS_NAME", ""))[:255]}
-
-    def _jar(self) -> None:
-        """Read a jar to its end, keeping nothing."""
-        while self.request._request.read(1 << 16):
-            pass
 
 
 class EntityProperties(EntityCall):
-    """PUT of `…/data/datasets/{name}/properties` and the like; POST of `…/apps/{name}/update`."""
+    """GET and PUT of `…/datasets/{name}/properties`; PUT of a stream's; POST of `…/apps/{name}/update`."""
 
-    http_method_names = ["put", "post"]
+    http_method_names = ["get", "put", "post"]
+
+    def get(self, request: Request, ns: str, place: str, name: str) -> HttpResponse:
+        return respond(self.read_one(kind_at(place).entity(ns, name)).properties)
 
     def put(self, request: Request, ns: str, place: str, name: str) -> HttpResponse:
         kind, body = kind_at(place), self.body()
-        described = {"properties": body} if kind.type in ("dataset", "artifact") else body
-        self.change(kind, kind.entity(ns, name), described)
+        self.change(kind, kind.entity(ns, name), {"properties": body} if kind.type == "dataset" else body)
         return self.text()
 
     def post(self, request: Request, ns: str, place: str, name: str) -> HttpResponse:
         kind = kind_at(place)
         self.change(kind, kind.entity(ns, name), self.body())
         return self.text("Update complete.")
-
-
-class ArtifactVersion(EntityCall):
-    """GET and DELETE of `…/artifacts/{name}/versions/{version}`; rights do not know versions."""
-
-    http_method_names = ["get", "delete"]
-
-    def get(self, request: Request, ns: str, name: str, version: str) -> HttpResponse:
-        kind = KINDS["artifacts"]
-        entity = kind.entity(ns, name)
-        shown = self.read_one(entity)
-        if shown.value("version", SNAPSHOT) != version:
-            raise Problem(404, f"'{entity}.{version}' was not found.")
-        return respond(kind.whole(shown))
-
-    def delete(self, request: Request, ns: str, name: str, version: str) -> HttpResponse:
-        entity = KINDS["artifacts"].entity(ns, name)
-        with self.doing("drop", entity):
-            entities.require_may(self.root, entity, "drop", by=self.actor)
-        if Shown(entity, self.row(entity)).value("version", SNAPSHOT) != version:
-            raise Problem(404, f"'{entity}.{version}' was not found.")
-        return self.delete_one(entity)
 
 
 class KeyMetadata(EntityCall):

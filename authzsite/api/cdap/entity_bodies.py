@@ -15,6 +15,8 @@ from policies.services.entities import PRINCIPAL
 
 SNAPSHOT = "-SNAPSHOT"
 """The version of what was given none."""
+APP_VERSION = "appVersion"
+"""Where a body says which version of an application it makes; CDAP's own bodies leave it to the path."""
 SYSTEM = "system"
 _NAMESPACE = re.compile(r"[a-zA-Z0-9_]+")
 _NAME = r"[a-zA-Z0-9_-]+"
@@ -73,6 +75,10 @@ class Shown:
     def value(self, key: str, otherwise: Any = None) -> Any:
         content = self.detail.content if self.detail else {}
         return content.get(key, otherwise)
+
+    @property
+    def version(self) -> str:
+        return str(self.value("version", SNAPSHOT))
 
     @property
     def principal(self) -> dict[str, str]:
@@ -164,22 +170,23 @@ def _namespace(shown: Shown) -> dict[str, Any]:
 
 def _read_application(namespace: str, body: Mapping[str, Any]) -> Description:
     artifact = body.get("artifact")
+    version = {"version": text(body, APP_VERSION)} if APP_VERSION in body else {}
     if artifact is None:
-        return Description(_comment(body), text(body, "principal"))
+        return Description(_comment(body), text(body, "principal"), content=version)
     if not isinstance(artifact, dict) or not text(artifact, "name"):
         raise Problem(400, "artifact must be a JSON object with name, version and scope")
     scope = text(artifact, "scope").upper() or "USER"
     home = SYSTEM if scope == "SYSTEM" else namespace
     made_with = KINDS["artifacts"].entity(home, text(artifact, "name"))
     kept = {"name": made_with.parts[-1], "version": text(artifact, "version") or SNAPSHOT, "scope": scope}
-    return Description(_comment(body), text(body, "principal"), made_with, {"artifact": kept})
+    return Description(_comment(body), text(body, "principal"), made_with, {**version, "artifact": kept})
 
 
 def _application(shown: Shown) -> dict[str, Any]:
     return {
         "type": "App",
         "name": shown.name,
-        "version": SNAPSHOT,
+        "version": shown.version,
         "description": shown.description,
         "artifact": shown.value("artifact", {}),
         **({"ownerPrincipal": shown.value(PRINCIPAL)} if shown.principal else {}),
@@ -189,7 +196,7 @@ def _application(shown: Shown) -> dict[str, Any]:
 def _application_detail(shown: Shown) -> dict[str, Any]:
     return {
         "name": shown.name,
-        "appVersion": SNAPSHOT,
+        "appVersion": shown.version,
         "description": shown.description,
         "artifact": shown.value("artifact", {}),
         "programs": [],
@@ -204,7 +211,8 @@ def _read_artifact(_: str, body: Mapping[str, Any]) -> Description:
 
 
 def _artifact(shown: Shown) -> dict[str, Any]:
-    return {"name": shown.name, "version": shown.value("version", SNAPSHOT), "scope": "USER"}
+    scope = "SYSTEM" if shown.entity.parts[0] == SYSTEM else "USER"
+    return {"name": shown.name, "version": shown.version, "scope": scope}
 
 
 def _artifact_detail(shown: Shown) -> dict[str, Any]:
