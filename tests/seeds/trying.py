@@ -27,9 +27,10 @@ def chapters() -> list[tuple[str, str, str]]:
 
 
 def chapter(row: Row) -> str:
-    """The chapter, as a link from docs/, whose place is the longest beginning of the row's."""
+    """The chapter, as a link from docs/, named for the row or whose place begins its own the longest."""
     fitting = [each for each in chapters() if each[0] == row.law and row.place.startswith(each[1])]
-    return max(fitting, key=lambda each: len(each[1]))[2]
+    own = [each for each in chapters() if each[1] == row.id]
+    return (own or sorted(fitting, key=lambda each: -len(each[1])))[0][2]
 
 
 @cache
