@@ -52,7 +52,12 @@ def estimate(plan: Plan, by: Actor) -> Estimate:
     if by.decides_as is None:
         raise Refused(gettext("Nobody is signed in."))
     realm = Realm.objects.get(pk=places[0].realm_id)
-    review = Review(realm=realm, revision=Counter.objects.get().revision, starter=by.decides_as)
+    review = Review(
+        realm=realm,
+        revision=Counter.objects.get().revision,
+        started=timezone.now(),
+        starter=by.decides_as,
+    )
     top = root(realm)
     sources = Sources(review, scope, top, members=is_service_admin(by.decides_as))
     drafts, more = _drafts(sources)

@@ -52,6 +52,8 @@ BEGINNING: Cursor = [-1, -1, "", ""]
 """Before every row, however many columns a source goes on by."""
 
 _OPEN = "{a}.opened <= %(revision)s AND ({a}.closed IS NULL OR {a}.closed > %(revision)s)"
+_LASTS = "({a}.valid_until IS NULL OR {a}.valid_until > %(started)s)"
+"""Not ended by itself before the review began: nobody decides about what nobody has."""
 
 _IN_SCOPE = """(
     %(everything)s OR EXISTS (
@@ -76,7 +78,7 @@ given AS (
            g.pattern, g.effect, g.id, g.privilege, g.opened, g.valid_from, g.valid_until
       FROM policies_grant g LEFT JOIN personal o ON o.role_id = g.role_id
       LEFT JOIN catalog_securable s ON s.id = g.securable_id
-     WHERE {in_realm} AND {g} AND {in_scope} AND coalesce(g.holder_id, o.holder_id) IS NOT NULL)
+     WHERE {in_realm} AND {g} AND {g_lasts} AND {in_scope} AND coalesce(g.holder_id, o.holder_id) IS NOT NULL)
 SELECT holder, securable, pattern, effect, array_agg(DISTINCT privilege), array_agg(DISTINCT id),
        max(opened), min(valid_from),
        CASE WHEN bool_or(valid_until IS NULL) THEN NULL ELSE max(valid_until) END
@@ -104,7 +106,8 @@ WITH {roles}
 SELECT a.role_id, a.holder_id, array_agg(a.id), max(a.opened), min(a.valid_from),
        CASE WHEN bool_or(a.valid_until IS NULL) THEN NULL ELSE max(a.valid_until) END
   FROM policies_assignment a JOIN made ON made.role_id = a.role_id
- WHERE {a} AND a.origin <> 'system' AND (a.role_id, a.holder_id) > (%(after0)s, %(after1)s) AND {of_holder}
+ WHERE {a} AND {a_lasts} AND a.origin <> 'system'
+   AND (a.role_id, a.holder_id) > (%(after0)s, %(after1)s) AND {of_holder}
  GROUP BY a.role_id, a.holder_id ORDER BY a.role_id, a.holder_id LIMIT %(limit)s
 """
 
@@ -114,7 +117,7 @@ SELECT g.role_id, coalesce(g.securable_id, 0), g.pattern, g.effect, array_agg(DI
        array_agg(DISTINCT g.id), max(g.opened), min(g.valid_from),
        CASE WHEN bool_or(g.valid_until IS NULL) THEN NULL ELSE max(g.valid_until) END
   FROM policies_grant g JOIN made ON made.role_id = g.role_id
- WHERE {g} AND ({in_scope} OR %(everything_of_roles)s)
+ WHERE {g} AND {g_lasts} AND ({in_scope} OR %(everything_of_roles)s)
    AND (g.role_id, coalesce(g.securable_id, 0), g.pattern, g.effect)
        > (%(after0)s, %(after1)s, %(after2)s, %(after3)s)
  GROUP BY g.role_id, coalesce(g.securable_id, 0), g.pattern, g.effect
@@ -133,7 +136,7 @@ holding AS (
 SELECT m.group_id, m.member_id, array_agg(m.id), max(m.opened), min(m.valid_from),
        CASE WHEN bool_or(m.valid_until IS NULL) THEN NULL ELSE max(m.valid_until) END
   FROM accounts_membership m JOIN holding h ON h.id = m.group_id
- WHERE {m} AND (m.group_id, m.member_id) > (%(after0)s, %(after1)s) AND {of_member}
+ WHERE {m} AND {m_lasts} AND (m.group_id, m.member_id) > (%(after0)s, %(after1)s) AND {of_member}
  GROUP BY m.group_id, m.member_id ORDER BY m.group_id, m.member_id LIMIT %(limit)s
 """
 
@@ -251,6 +254,7 @@ class Sources:
         by_text = dialects.get(self.root.kind).by_text
         return {
             "revision": self.review.revision,
+            "started": self.review.started,
             "realm": self.review.realm_id,
             "everything": whole,
             "everything_of_roles": bool(scope.roles) and not scope.where,
@@ -265,11 +269,13 @@ class Sources:
 def _whole(statement: str) -> str:
     """The statement with the conditions that several share written out."""
     opened = {alias: _OPEN.format(a=alias) for alias in "gampn"}
+    lasts = {f"{alias}_lasts": _LASTS.format(a=alias) for alias in "gam"}
     in_scope = _IN_SCOPE.format(**opened)
     shared = {"in_scope": in_scope, "in_realm": _IN_REALM}
     holder = {DIRECT: "g.holder", ASSIGNED: "a.holder_id", OWNED: "g.owner_id"}.get(statement, "m.member_id")
     return statement.format(
         **opened,
+        **lasts,
         **shared,
         personal=_PERSONAL.format(**opened),
         roles=_ROLES.format(**opened, **shared),

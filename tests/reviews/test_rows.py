@@ -12,7 +12,7 @@ from accounts import people
 from catalog.nodes import Node
 from policies.errors import Invalid, Refused
 from policies.models import Review, ReviewRow, ReviewSeat, Use
-from policies.reviews import advice, completion, consequences, management, start
+from policies.reviews import advice, completion, consequences, management, population, start
 from policies.reviews.advice import RowFacts
 from policies.reviews.campaign_plans import Plan, Scope, Stage
 from policies.separation.sides import Side
@@ -73,6 +73,18 @@ def test_by_risk(given: Node, risk: str, expected: set[str]) -> None:
     give("tom")
     give("mia", valid_until=timezone.now() + timedelta(days=5))
     assert set(rows(a_review(risks=(risk,)))) == expected
+
+
+def test_what_has_ended_by_itself_is_not_asked_about(given: Node) -> None:
+    soon = timezone.now() + timedelta(days=5)
+    give("mia", valid_until=soon)
+    assert f"mia {ORDERS}" in rows(a_review())
+    later = a_review(built=False)
+    Review.objects.filter(pk=later.pk).update(started=soon + timedelta(days=1))
+    later.refresh_from_db()
+    population.build(later)
+    assert f"mia {ORDERS}" not in rows(later)
+    assert f"ana {ORDERS}" in rows(later)
 
 
 def test_places_in_groups_where_a_service_admin_asks(given: Node, settings: Any) -> None:
