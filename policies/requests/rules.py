@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
@@ -43,12 +43,7 @@ class Rules:
 
     def check(self, reason: str, ticket: str) -> None:
         """Raise Invalid when a request's reason or ticket is not what is asked for."""
-        told = " ".join(reason.split())
-        if len(told) < max(self.min_reason, 1) or len(set(told.casefold()) - {" ", "."}) < 3:
-            raise Invalid(
-                gettext("Say why, in at least %(least)s letters.") % {"least": max(self.min_reason, 3)},
-                "reason",
-            )
+        self.check_reason(reason)
         if len(reason) > LONGEST_REASON:
             raise Invalid(
                 gettext("A reason has at most %(most)s letters.") % {"most": LONGEST_REASON}, "reason"
@@ -60,6 +55,15 @@ class Rules:
         if self.ticket and not form(self.ticket).fullmatch(ticket):
             raise Invalid(
                 gettext("Name a ticket of the form %(ticket)s.") % {"ticket": self.ticket}, "ticket"
+            )
+
+    def check_reason(self, reason: str) -> None:
+        """Raise Invalid when a reason is too short, or a few letters again and again."""
+        told = " ".join(reason.split())
+        if len(told) < max(self.min_reason, 1) or len(set(told.casefold()) - {" ", "."}) < 3:
+            raise Invalid(
+                gettext("Say why, in at least %(least)s letters.") % {"least": max(self.min_reason, 3)},
+                "reason",
             )
 
     def check_end(self, start: datetime, end: datetime | None, zone: str) -> None:
@@ -89,14 +93,23 @@ def form(ticket: str) -> re.Pattern[str]:
 
 def rules_along(places: Sequence[Node]) -> Rules:
     """What is asked at the end of a way from a realm down, the nearest word counting.  One query."""
-    found = Rules()
-    rows = RequestRule.objects.in_bulk([item.id for item in places])
+    return _along(places, RequestRule.objects.in_bulk([item.id for item in places]), Rules())
+
+
+def _along(places: Sequence[Node], rows: Mapping[int, RequestRule], found: Rules) -> Rules:
     for place in places:
         row = rows.get(place.id)
         if row is not None:
             set_here = {name: getattr(row, name) for name in NAMES if getattr(row, name) is not None}
             found = replace(found, **set_here)
     return found
+
+
+def rules_of_grants(nodes: Sequence[Node]) -> Rules:
+    """What a grant on all of these is asked: a reason where somebody set how long one must be.  One query."""
+    ways = [[*node.above(), node] for node in nodes]
+    rows = RequestRule.objects.in_bulk({place.id for way in ways for place in way})
+    return strictest([_along(way, rows, Rules(min_reason=0)) for way in ways])
 
 
 NAMES = ("min_reason", "ticket", "escalate_hours", "lapse_hours", "longest_days", "plan_approval")
@@ -187,7 +200,7 @@ def _check_plan_approval(node: Node, wanted: str | None) -> None:
             gettext("Plans need approval %(known)s.") % {"known": ", ".join(known)}, "plan_approval"
         )
     if wanted is not None and node.id != node.root_id:
-        raise Invalid(gettext("Which plans need approval is said of a realm as a whole."), "plan_approval")
+        raise Invalid(gettext("Approval of plans is set for a whole realm."), "plan_approval")
 
 
 def _within(what: str, value: int | None, least: int, most: int) -> None:

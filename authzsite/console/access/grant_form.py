@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+from django.core.exceptions import ValidationError
 from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
@@ -25,6 +26,8 @@ from catalog.nodes import Node
 from lakewarden.law import dialects
 from lakewarden.law.dialects import Privilege
 from policies.decisions.lookups.visible_objects import givable
+from policies.errors import Invalid
+from policies.requests.rules import Rules, rules_of_grants
 from policies.services.grants import GrantRequest
 from policies.services.roles import catalog_kind
 
@@ -79,6 +82,11 @@ def _meaning(privilege: Privilege, node: Node, name: str) -> str:
     return _(privilege.description)
 
 
+REASON_REQUIRED = gettext_lazy(
+    "Required here: at least %(least)s letters. Name the purpose or a ticket; kept in the history for ever."
+)
+
+
 class RecipientForm(ConsoleForm):
     """To whom something on an object is to be given: people and groups of its realm."""
 
@@ -111,9 +119,26 @@ class GrantForm(RecipientForm):
         first, *others = [privileges_for(node) for node in kinds.values()]
         privileges = [privilege for privilege in first if all(privilege in other for other in others)]
         self.fields["may"].offer_on(self.node, privileges, called=called)
+        if self.rules.min_reason:
+            least = {"least": words.number(self.rules.min_reason)}
+            self.fields["reason"].help_text = REASON_REQUIRED % least
         if "nonce" not in self.data and not self.fields["may"].to_python(self.data.getlist("may")):
             self.data = self.data.copy()
             self.data.setlist("may", self.fields["may"].initial)
+
+    @cached_property
+    def rules(self) -> Rules:
+        """What the owners ask of a reason here, on whichever object they ask most."""
+        return rules_of_grants([place.node for place in self.places])
+
+    def clean_reason(self) -> str:
+        reason: str = self.cleaned_data["reason"]
+        if self.rules.min_reason:
+            try:
+                self.rules.check_reason(reason)
+            except Invalid as exc:
+                raise ValidationError(str(exc)) from exc
+        return reason
 
     @property
     def privileges(self) -> list[str]:

@@ -31,11 +31,11 @@ from policies.services.grants import revision_now
 LONGEST_REASON = 2000
 TOO_LONG = gettext_lazy("Write at most {number} characters.")
 OUT_OF_RANGE = gettext_lazy("A number from {least} to {most}.")
-REASON_HELP = gettext_lazy("Kept in the history for ever. Name the purpose or a ticket.")
+REASON_HELP = gettext_lazy("Optional. Name the purpose or a ticket; kept in the history for ever.")
 OFFERED = 8
 MANY = 10
 """From more people than this something is only taken after its name was typed."""
-MAY_BE_EMPTY = gettext_lazy("Kept in the history for ever. May be left empty.")
+MAY_BE_EMPTY = gettext_lazy("Optional. Kept in the history for ever.")
 NOBODY_HERE = gettext_lazy("Nobody of that name is here.")
 NOT_KEPT = gettext_lazy("It has a character that cannot be kept.")
 LABELS = (
