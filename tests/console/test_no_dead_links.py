@@ -52,8 +52,9 @@ past = kept(make_past)
 
 
 def pages(name: str) -> Iterator[str]:
-    """Where somebody may begin: the rooms of the record, and the past of what is there."""
+    """Where somebody may begin: the realm, the rooms of the record, and the past of what is there."""
     own, now = a_person(name), Counter.objects.get().revision
+    yield f"/realms/{the('metalake').id}"
     yield from ("/history", "/history/looks", f"/people/{own.pk}/history", f"/people/{own.pk}/then?at={now}")
     for node in (the("schema", "shop.sales"), the("table", "shop.sales.orders")):
         yield from (f"/objects/{node.id}/history", f"/objects/{node.id}/then?at={now - 3}")

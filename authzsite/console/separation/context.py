@@ -16,8 +16,6 @@ from authzsite.console.kit.display.parts import Action, Chip, Path, Reason, StrO
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.inputs.visible_principals import circle_of
 from authzsite.console.settings.realm import RealmAccess, realm_at, show
-from catalog.models import Securable
-from catalog.nodes import any_of
 from catalog.queries import root as root_of
 from lakewarden.law.facts import OWNER
 from policies.decisions import site_permissions
@@ -38,7 +36,6 @@ class SeparationContext:
     """A realm's rules as one viewer meets them."""
 
     ward: RealmAccess
-    gives: bool
 
     @cached_property
     def writes(self) -> bool:
@@ -47,7 +44,7 @@ class SeparationContext:
 
     @property
     def sees(self) -> bool:
-        return self.writes or self.gives
+        return self.ward.knows_separation
 
     @cached_property
     def book(self) -> Book:
@@ -69,9 +66,7 @@ class SeparationContext:
 def desk_at(request: Request, id: int) -> SeparationContext:
     """The rules of the realm of that number; the same Http404 where it is hidden or not there."""
     ward = realm_at(request, id)
-    circle = circle_of(request)
-    inside = Securable.objects.filter(any_of("id", circle.sight.objects), realm=ward.root.realm_id)
-    return SeparationContext(ward, inside.exists())
+    return SeparationContext(ward)
 
 
 def rule_at(request: Request, id: int) -> tuple[SeparationContext, SeparationRule]:

@@ -30,13 +30,14 @@ from authzsite.console.kit.display.parts import (
     Who,
 )
 from authzsite.console.kit.http import Request, asker_of
+from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.console.settings import modes
 from authzsite.console.settings.realms import kind_words, members_words
 from authzsite.console.sync.backend_state import BackendState, waiting_for
-from catalog.models import Detail, Mode, Realm
-from catalog.nodes import Node, nodes
+from catalog.models import Detail, Mode, Realm, Securable
+from catalog.nodes import Node, any_of, nodes
 from catalog.queries import node as find_node
 from lakewarden.backends import kinds
 from lakewarden.backends.kinds import Kind
@@ -139,6 +140,15 @@ class RealmAccess:
     def owns(self) -> bool:
         return bool(site_permissions.ask_switch(self.asker, self.root, enforced=False))
 
+    @cached_property
+    def knows_separation(self) -> bool:
+        """Whether they see the rules of separation: they write them, or give access here."""
+        if site_permissions.ask_realm(self.asker, self.root):
+            return True
+        sight = VisiblePrincipals(self.asker).sight
+        inside = Securable.objects.filter(any_of("id", sight.objects), realm=self.root.realm_id)
+        return inside.exists()
+
     def may_switch(self, mode: str) -> bool:
         return bool(site_permissions.ask_switch(self.asker, self.root, enforced=mode == "on"))
 
@@ -230,8 +240,9 @@ def realm_tabs(ward: RealmAccess, current: str) -> Tabs | None:
     """The settings of a realm, page by page; what only its owner may set is shown to its owner."""
     if not ward.inside:
         return None
-    owners = ("request_rules", "realm_retention", "policy_file")
-    shown = [(code, label) for code, label in TABS if ward.owns or code not in owners]
+    hidden = () if ward.owns else ("request_rules", "realm_retention", "policy_file")
+    hidden = hidden if ward.knows_separation else (*hidden, "separation")
+    shown = [(code, label) for code, label in TABS if code not in hidden]
     made = (
         Tab(label, reverse(f"console:{code}", args=[ward.root.id]), code == current) for code, label in shown
     )

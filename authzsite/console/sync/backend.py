@@ -389,4 +389,5 @@ def _hidden(backend_access: BackendAccess) -> Empty:
         _("You cannot see the details"),
         _("Plan and runs name people; only people who run the sync or may grant on the catalog see them."),
         drawn=False,
+        level=2,
     )

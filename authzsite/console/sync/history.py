@@ -147,9 +147,10 @@ def on_object(request: Request, id: int) -> HttpResponse:
     )
     steps = steps.exclude(state=SyncItem.State.PLANNED)
     found, pager = _page(steps.select_related("run"), request, "", "step")
+    opens = _opens(request, row.pk)
     context = {
         **head.context(),
-        "applied": [_applied(item, row) for item in found],
+        "applied": [_applied(item, row, opens=opens) for item in found],
         "pager": pager,
         "back": reverse("console:object_sync", args=[id]),
         "nothing": Empty(
@@ -160,6 +161,14 @@ def on_object(request: Request, id: int) -> HttpResponse:
     return page(request, "console/objects/applied.html", context, section="catalog", realm=node.realm)
 
 
-def _applied(item: SyncItem, row: Backend) -> Applied:
+def _opens(request: Request, backend: int) -> bool:
+    try:
+        return there(request, backend).may_look
+    except Http404:
+        return False
+
+
+def _applied(item: SyncItem, row: Backend, *, opens: bool) -> Applied:
+    """One step; its run is a link where the whole backend may be looked at."""
     when = words.moment(item.at or item.run.started)
-    return Applied(when, reverse("console:sync_run", args=[item.run_id]), step_of(item, row))
+    return Applied(when, reverse("console:sync_run", args=[item.run_id]) if opens else "", step_of(item, row))

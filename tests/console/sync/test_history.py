@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from datetime import timedelta
 from typing import Any
@@ -46,7 +47,9 @@ def test_an_object_tells_what_was_given_and_taken_there_and_when(looked: Backend
     page = shown(olivia, f"/objects/{orders}/applied")
     assert page.index("Take ") < page.index("Give ")
     assert "read on sales.orders" in page
-    assert f"/sync/runs/{SyncRun.objects.latest('pk').pk}" in page
+    assert f"/sync/runs/{SyncRun.objects.latest('pk').pk}" in shown(
+        signed_in("marek"), f"/objects/{orders}/applied"
+    )
     items = the("table", "shop.stock.items").id
     assert "Nothing was applied here" in shown(signed_in("marek"), f"/objects/{items}/applied")
     assert signed_in("mia").get(f"/objects/{orders}/applied").status_code == 404
@@ -131,6 +134,21 @@ def test_a_step_about_a_role_that_nothing_wants_any_more_names_it_in_words(
     told = shown(signed_in("marek"), f"/sync/runs/{run.pk}")
     assert "a role no longer needed" in told
     assert "rights:" not in told
+
+
+def test_only_what_opens_is_linked(looked: Backend, signed_in: Enter) -> None:
+    """Olivia owns a schema: its steps are shown, not the runs of the whole backend and what is gone."""
+    sales = the("schema", "shop.sales").id
+    run, gone = r'href="/sync/runs/\d+"', f'href="/sync/{looked.pk}/vanished"'
+    olivia, marek = signed_in("olivia"), signed_in("marek")
+    steps, held = f"/objects/{sales}/applied", f"/sync/{looked.pk}/discover"
+    assert re.search(run, marek.get(steps).content.decode())
+    assert gone in marek.get(held).content.decode()
+    shown_to_olivia = olivia.get(steps).content.decode()
+    assert "steps, newest first" in shown_to_olivia
+    assert not re.search(run, shown_to_olivia)
+    assert gone not in olivia.get(held).content.decode()
+    assert olivia.get(f"/sync/{looked.pk}/vanished").status_code == 404
 
 
 def test_the_board_goes_on_page_by_page(

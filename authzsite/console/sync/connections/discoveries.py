@@ -148,14 +148,13 @@ def _show(request: Request, backend_access: BackendAccess, *, status: int = 200)
         registration.may_connect(backend_access.place.actor, backend_access.place.node),
     )
     root = next(iter(node.above()), node)
+    gone = Action(_("What is gone"), reverse("console:sync_vanished", args=[backend_access.row.pk]), "plain")
     context: dict[str, Any] = {
         "heading": _("What %(name)s holds") % {"name": node.name},
         "lead": _lead(backend_access),
         "crumbs": Crumbs(((_("Sync"), reverse("console:sync")), (backend_access.name, backend_access.url))),
         "actions": [
-            Action(
-                _("What is gone"), reverse("console:sync_vanished", args=[backend_access.row.pk]), "plain"
-            ),
+            *([gone] if may or backend_access.may_look else []),
             Action(_("Browse"), terms.page_of(node.id, node.type)),
             *([Action(_("Change the connection"), renewal(backend_access.row, root, node))] if may else []),
         ],
