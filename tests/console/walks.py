@@ -268,7 +268,7 @@ WALKS = (
         "Person: your own access, and by which way",
         "mia",
         "/people",
-        "link Your own access > see All that you reach > link Path to sales > "
+        "link Your own access > see Where you have rights > link Path to sales > "
         "see Paths of Mia Meyer to shop.sales",
     ),
     Walk(

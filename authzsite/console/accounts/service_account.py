@@ -67,7 +67,7 @@ class ServiceAccess:
     def actions(self) -> list[Action]:
         number, locked = [self.service.pk], "" if self.runs_the_site else ADMIN
         told = [
-            Action(_("What it reaches"), reverse("console:person", args=number), "plain"),
+            Action(_("Its access"), reverse("console:person", args=number), "plain"),
             Action(_("Name who answers"), reverse("console:service_keeper", args=number), reason=locked),
         ]
         if self.enabled:

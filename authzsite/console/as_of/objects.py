@@ -247,7 +247,7 @@ def _state(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> di
             for person in found[asked.after : asked.after + SHOWN]
         ],
         "pager": _pager(asked, text, len(found)),
-        "empty": Empty(_("Nobody had access then"), _("No rule on it or above it reached anybody.")),
+        "empty": Empty(_("Nobody had access then"), _("No rule on it or a parent gave anybody access.")),
     }
 
 
@@ -318,7 +318,9 @@ def _between(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> 
         ),
         "times": times[asked.after : asked.after + SHOWN],
         "pager": _pager(asked, text, len(times)),
-        "empty": Empty(_("Nobody had access in that time"), _("No rule on it or above it reached anybody.")),
+        "empty": Empty(
+            _("Nobody had access in that time"), _("No rule on it or a parent gave anybody access.")
+        ),
     }
 
 

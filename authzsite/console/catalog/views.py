@@ -191,7 +191,9 @@ def _top(place: ObjectAccess) -> dict[str, Any]:
     level, owner = _nearest(place)
     detail = Detail.objects.filter(securable=node.id).first()
     crumbs = [(item.name, reverse("console:browse", args=[item.id])) for item in node.above()]
-    reach = Action(_("Who reaches %(name)s") % {"name": node.name}, reverse("console:object", args=[node.id]))
+    reach = Action(
+        _("Who has access to %(name)s") % {"name": node.name}, reverse("console:object", args=[node.id])
+    )
     reason = None if place.may_grant else ObjectHeader(place, "object").grant_reason()
     grant = Action(
         _("Grant on %(name)s") % {"name": node.name},

@@ -147,7 +147,7 @@ class InstanceContext:
         return gettext("%(who)s, and administrators of %(what)s") % {"who": who, "what": what}
 
     def no_grant(self, what: str = "it") -> Reason | None:
-        told = gettext("Who may do what on %(what)s is said by %(what2)s.") % {
+        told = gettext("Who may do what on %(what)s is decided by %(what2)s.") % {
             "what": what,
             "what2": self.granting_words(what),
         }

@@ -70,8 +70,8 @@ class Numbers:
 
 def _more(now: int, before: int) -> str:
     if now == before:
-        return _("as many as a week ago")
-    text = _("%(many)s more than a week ago") if now > before else _("%(many)s fewer than a week ago")
+        return _("unchanged in 7 days")
+    text = _("+%(many)s in 7 days") if now > before else _("−%(many)s in 7 days")
     return text % {"many": words.number(abs(now - before))}
 
 

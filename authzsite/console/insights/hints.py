@@ -210,8 +210,8 @@ def _nothing(
     if looked:
         text = _("No unused, duplicate or ownerless access that you may change.")
         return Empty(_("Nothing to tighten"), text, level=2)
-    text = _("The pipeline Least privilege looks each night, or when somebody starts it.")
+    text = _("The pipeline Least privilege checks each night, or when somebody starts it.")
     by = actor(asker)
     starts = any(control.may_run(by, realm) for realm in realms)
     way = (Action(_("Open the pipelines"), reverse("console:pipelines"), "primary"),) if starts else ()
-    return Empty(_("Nobody has looked yet"), text, actions=way, level=2)
+    return Empty(_("Not checked yet"), text, actions=way, level=2)

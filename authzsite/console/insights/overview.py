@@ -130,7 +130,7 @@ def _shown(request: Request, ward: RealmAccess, found: Overview) -> dict[str, An
         "lists": (
             ("exposed", _("Most exposed objects"), _("Object"), _("Who can read it"), lists.exposed()),
             ("broadest", _("Broadest roles"), _("Role"), _("Gives something on"), lists.broadest()),
-            ("furthest", _("Who reaches most"), _("Who"), _("Can read"), lists.furthest()),
+            ("furthest", _("Most access"), _("Who"), _("Can read"), lists.furthest()),
         ),
         "growth": figures.growth(found.growth),
         "points": found.growth[::-1],

@@ -252,7 +252,7 @@ class ObjectHeader:
         """When a job last told that it was used."""
         use = last_use(self.node)
         if use is None:
-            return Fact(_("Last used"), _("Never told"))
+            return Fact(_("Last used"), _("No usage data"))
         return Fact(
             _("Last used"),
             words.ago(use.at),

@@ -222,7 +222,7 @@ def rules_tab(request: Request, id: int) -> HttpResponse:
             next_,
             reverse("console:rules_csv", args=[id]),
         ),
-        "empty": Empty(_("No rule touches it"), _("Only owners reach it.")),
+        "empty": Empty(_("No rule touches it"), _("Only owners have access.")),
     }
     return _page(request, "console/objects/rules.html", head, context)
 

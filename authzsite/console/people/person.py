@@ -90,7 +90,7 @@ def _nothing(seen: PersonAccess) -> Empty:
     if seen.own:
         browse = Action(_("Browse the catalog"), reverse("console:catalog"))
         return Empty(
-            _("You reach nothing yet"), _("Find what you need and ask its owner."), actions=(browse,)
+            _("You have no access yet"), _("Find what you need and ask its owner."), actions=(browse,)
         )
     return Empty(_("%(label)s has no access that you can see") % {"label": seen.person.label})
 

@@ -34,7 +34,7 @@ from policies.services.grants import revision_now
 
 NO_GIVING, NO_REMOVING = "why-not-give", "why-not-remove"
 TABS = (
-    (noop("Access"), (("person", noop("Reach")), ("person_sees", noop("Check as")))),
+    (noop("Access"), (("person", noop("Rights")), ("person_sees", noop("Check as")))),
     (noop("Groups and roles"), (("person_groups", noop("Groups and roles")),)),
     (noop("History"), (("person_history", noop("Changes")), ("person_then", noop("Past")))),
 )
@@ -194,7 +194,7 @@ class PersonAccess:
                 verb = pgettext("to do", use.action)
                 note = _("%(verbs)s %(names)s") % {"verbs": verb, "names": known[use.securable_id].name}
                 return Fact(_("Last used"), words.ago(use.at), note=note)
-        return Fact(_("Last used"), _("Nothing told"))
+        return Fact(_("Last used"), _("No usage data"))
 
     def _tab(self, code: str, label: StrOrPromise) -> Tab:
         label = _("What you see") if code == "person_sees" and self.own else label

@@ -82,7 +82,7 @@ def membership_list(request: Request, id: int) -> HttpResponse:
             else _("In no group that you can see."),
             "roles": _roles(seen),
             "roles_action": giving,
-            "roles_empty": _("No role that you can see. What is given directly stands under Reach."),
+            "roles_empty": _("No role that you can see. What is granted directly is under Rights."),
         },
     )
 

@@ -245,7 +245,7 @@ def used_words(row: ReviewRow) -> str:
     """When it was last used; never; or that nobody reports uses."""
     if row.last_used:
         return words.ago(row.last_used)
-    return gettext("Never") if row.uses_told else gettext("Nobody tells")
+    return gettext("Never") if row.uses_told else gettext("No usage data")
 
 
 def effect(row: ReviewRow, consequence: Consequence | None, choice: str) -> str:

@@ -70,8 +70,8 @@ WHO = (
     ),
     (
         "keeper",
-        gettext_lazy("Those who answer for it"),
-        gettext_lazy("Service accounts go to the people who answer for them, the rest to owners."),
+        gettext_lazy("Keepers and owners"),
+        gettext_lazy("Service accounts go to their keepers, everything else to owners."),
     ),
     (
         "duty",

@@ -189,7 +189,7 @@ class Sought:
             yield option(
                 "why",
                 url,
-                gettext("Why can or cannot someone reach %(name)s?") % {"name": node.name},
+                gettext("Why can or cannot someone use %(name)s?") % {"name": node.name},
                 self.last,
             )
             if node.type in terms.CONTAINERS:
@@ -228,7 +228,10 @@ class Sought:
             return
         for verb in VERBS:
             name = gettext(verb.name)
-            named = text in name.casefold() or any(word.startswith(text) for word in verb.words)
+            parts = text.split()
+            named = all(part in name.casefold() for part in parts) or any(
+                word.startswith(text) for word in verb.words
+            )
             if named and (self.circle.gives_access or not verb.for_carers):
                 yield option(verb.icon, reverse(f"console:{verb.code}"), name, self.text)
         if self.circle.gives_access and any(word.startswith(text) for word in MAKING):

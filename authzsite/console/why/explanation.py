@@ -177,7 +177,7 @@ class Words:
     def denier(self, lack: Lack) -> str:
         """by role no_contractors on schema sales"""
         roles = [station.name for station in lack.via if station.kind == "role"]
-        where = {"type": lack.object_type, "name": lack.name}
+        where = {"type": terms.type_of(lack.object_type), "name": lack.name}
         if roles and not is_personal(roles[-1]):
             return _("by role %(role)s on %(type)s %(name)s") % {"role": roles[-1], **where}
         return _("on %(type)s %(name)s") % where
@@ -186,7 +186,7 @@ class Words:
         owned = [lack for lack in lacks if lack.kind == "ownership"]
         if owned:
             return _("As the owner of %(object_type)s %(name)s") % {
-                "object_type": owned[0].object_type,
+                "object_type": terms.type_of(owned[0].object_type),
                 "name": owned[0].name,
             }
         if any(lack.kind == "denied" for lack in lacks):

@@ -77,7 +77,7 @@ def _lines(run: PipelineRun, found: Mapping[str, Any]) -> Iterator[Figure]:
 PIPELINE = Pipeline(
     name="effective_access",
     label="Effective access",
-    about="Who can reach what: totals, the most exposed objects, the broadest roles.",
+    about="Who can access what: totals, the most exposed objects, the broadest roles.",
     program="effective_access",
     small=is_small,
     here=_here,

@@ -15,7 +15,7 @@ STEPS = (
     sentence("run.reading_rights", "reading the rights of {name}"),
     sentence("run.looking_at_grants", "looking at what is given"),
     sentence("run.asking_about", "asking about {number} objects"),
-    sentence("run.working_out_reach", "working out who reaches {number} objects"),
+    sentence("run.working_out_reach", "working out who has access to {number} objects"),
     sentence("run.working_out_rights", "working out what should be true"),
     sentence("run.comparing", "comparing"),
     sentence("run.comparing_catalog", "comparing {name}"),

@@ -79,7 +79,7 @@ def test_a_hint_is_followed_and_the_pair_is_gone_from_the_next_run(
     ran_from(marek, "Effective access")
     before = pairs(marek)
     ran_from(marek, "Least privilege")
-    marek.get_by_text("looked through at revision").first.wait_for()
+    marek.get_by_text("checked at revision").first.wait_for()
     masters = set(PipelineRun.objects.values_list("master", flat=True))
     assert masters == {"local[2]" if where == "spark" else ""}
 
@@ -102,7 +102,7 @@ def test_a_hint_is_followed_and_the_pair_is_gone_from_the_next_run(
     ran_from(marek, "Effective access")
     assert pairs(marek) < before
     ran_from(marek, "Least privilege")
-    marek.get_by_text("looked through at revision").first.wait_for()
+    marek.get_by_text("checked at revision").first.wait_for()
     assert "Read tables, by role sales_read" not in marek.locator("main").inner_text()
 
 

@@ -50,7 +50,7 @@ def test_hints_are_told_with_ground_revision_and_age(
     assert "Read tables, by role sales_read" in page
     assert "Usage data covers 1 of" in page
     assert f"Revision {unused.revision}, " in page
-    assert f"demo: looked through at revision {unused.revision}, " in page
+    assert f"demo: checked at revision {unused.revision}, " in page
     assert "browse" not in page  # on the catalog, where Olivia gives nothing
     assert "browse" in text(signed_in("marek"), "/hints")
 
@@ -170,7 +170,7 @@ def test_each_kind_leads_to_the_change_that_mends_it(shop: Node, signed_in: Call
 
 def test_nobody_has_looked_yet(shop: Node, signed_in: Callable[[str], Client]) -> None:
     page = text(signed_in("marek"), "/hints")
-    assert "Nobody has looked yet" in page
+    assert "Not checked yet" in page
     assert "Open the pipelines" in page
     assert "Open the pipelines" not in text(signed_in("mia"), "/hints")
 

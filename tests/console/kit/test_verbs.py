@@ -19,6 +19,7 @@ shop = kept(make_shop)
     ("typed", "leads"),
     [
         ("start a rev", "/reviews/new"),
+        ("start review", "/reviews/new"),
         ("break", "/emergency"),
         ("drift", "/sync"),
         ("leaver", "/owners"),

@@ -55,7 +55,7 @@ def test_whom_one_may_not_know_is_not_there(tab: str, shop: Node, signed_in: Ent
 
 def test_a_person_s_page_tells_what_is_reached_and_how(shop: Node, signed_in: Enter) -> None:
     body = text_of(signed_in("olivia"), page_of("carl"))
-    assert "All that carl reaches" in body or "All that Carl Conrad reaches" in body
+    assert "Where carl has rights" in body or "Where Carl Conrad has rights" in body
     assert "Role no_contractors" in body
     assert "Read tables denied" in body
     assert "Group analysts" in body
