@@ -76,14 +76,21 @@ def pinned(server: str) -> Iterator[Artifact]:
             yield Artifact(path, sha256)
 
 
+def class_paths(server: str) -> list[str]:
+    """The names of its pins: of `cdap` there are `cdap-3.4`, `cdap-3.5` and `cdap-4.3`."""
+    names = sorted(path.stem for path in PINS.glob("*.tsv"))
+    return [name for name in names if name == server or name.startswith(f"{server}-")]
+
+
 def version(server: str) -> str:
     """The release that is pinned, from the first line of its pins: `# Apache Hadoop 3.4.2`."""
     return (PINS / f"{server}.tsv").read_text().partition("\n")[0].removeprefix("# ")
 
 
 def main() -> None:
-    for artifact in pinned(sys.argv[1]):
-        artifact.fetch()
+    for pins in class_paths(sys.argv[1]):
+        for artifact in pinned(pins):
+            artifact.fetch()
 
 
 if __name__ == "__main__":

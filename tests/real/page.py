@@ -75,6 +75,17 @@ SERVERS = {
         "killed workers each; random worlds, in which it answers for all people and objects as the law does. "
         "The stand-in's own engine has to give the same answer each time",
     ),
+    "cdap": About(
+        "CDAP's Java clients of 3.4.3, 3.5.0 and 4.3.0",
+        "Maven Central, `cdap-client` and what it depends on",
+        "a small Java program of ours around the clients (96 MB), one for each release; Lakewarden behind "
+        "gunicorn, with a realm of the release and another CDAP beside it",
+        "every method of the clients for authorization, namespaces, artifacts, applications, programs, "
+        "datasets, their modules and types, streams and secure keys, but for those that `NOT_CALLED` in "
+        "`tests/real/cdap/calls.py` names with a reason: each is tried first by somebody without rights, "
+        "who must be refused in the client's own exceptions, and then done by somebody who may; lists as "
+        "each person sees them; no token, an unknown one, a disabled person; features that are off",
+    ),
     "trino": About(
         "Trino 476",
         "Maven Central, `trino-server`; it wants Java 24 or newer",
@@ -105,7 +116,11 @@ ABSENT = (
     ),
     ("Ranger Admin", "`org.apache.ranger:security-admin-web` is not in the mirror (404)"),
     ("FINRA Herd", "`org.finra.herd:herd-war` is not in the mirror (404)"),
-    ("CDAP", "`co.cask.cdap:cdap-standalone` 3.4.0 and 4.3.0 are there; not yet begun"),
+    (
+        "CDAP itself",
+        "`co.cask.cdap:cdap-standalone` 3.4.0 and 4.3.0 are there; wants Java 8, which was not looked for; "
+        "its extension point for authorizers was not driven either",
+    ),
     ("dex", "is in the Go proxy; not yet begun"),
 )
 

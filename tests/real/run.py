@@ -34,9 +34,9 @@ def main() -> int:
 
 
 def _run(server: str) -> int:
-    if (artifacts.PINS / f"{server}.tsv").exists():
-        print(f"{server}: fetching {artifacts.version(server)} into {artifacts.cache()}")
-        for artifact in artifacts.pinned(server):
+    for pins in artifacts.class_paths(server):
+        print(f"{server}: fetching {artifacts.version(pins)} into {artifacts.cache()}")
+        for artifact in artifacts.pinned(pins):
             artifact.fetch()
     with tempfile.TemporaryDirectory() as folder:
         report, figures = Path(folder) / "report.xml", Path(folder) / "figures"

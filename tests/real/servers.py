@@ -36,7 +36,7 @@ def classpath(server: str) -> str:
     try:
         return os.pathsep.join(str(_cached(artifact)) for artifact in pinned(server))
     except (FileNotFoundError, Untrue) as error:
-        pytest.skip(f"{error}; `make real ONLY={server}` fetches it")
+        pytest.skip(f"{error}; `make real ONLY={server.partition('-')[0]}` fetches it")
 
 
 def _cached(artifact: object) -> Path:
