@@ -114,11 +114,18 @@ def test_artifacts_of_the_system_are_listed_when_they_are_meant() -> None:
         assert found["name"] == name
         assert found["scope"] == ("SYSTEM" if name == "core" else "USER")
     assert ana.get(f"{NS}/artifacts/core?scope=SYSTEM").status_code == 200
-    bob, version = Caller("bob"), "versions/-SNAPSHOT?scope=SYSTEM"
-    assert bob.get(f"{NS}/artifacts?scope=SYSTEM").json() == []
-    # the client asks with both scopes, with the second only where the first was not found
+    assert Caller("bob").get(f"{NS}/artifacts?scope=SYSTEM").json() == []
+
+
+@pytest.mark.parametrize("policy", ["3.4", "3.5", "4.3"])
+def test_a_system_artifact_that_is_not_there_is_not_found_whoever_asks(policy: str) -> None:
+    """The client asks for it first, and only after a 404 for the caller's own."""
+    root, bob = a_site(policy), Caller("bob")
+    for name in ("namespace:system", "artifact:system.core"):
+        entities.create(root, text(name), by=OPERATOR)
     for name, status in [("core", 403), ("etl", 404)]:
-        assert bob.get(f"{NS}/artifacts/{name}/{version}").status_code == status
+        for path in (f"artifacts/{name}", f"artifacts/{name}/versions/-SNAPSHOT"):
+            assert bob.get(f"{NS}/{path}?scope=SYSTEM").status_code == status
 
 
 def test_properties_of_an_artifact_are_written_one_by_one() -> None:
