@@ -58,6 +58,7 @@ CONNECTED_BY = {
     "ranger": "ranger-hive or ranger-trino",
     "jdbc-postgresql": "postgresql",
     "jdbc-mysql": "mysql or mariadb",
+    "chain": "of one of its systems",
 }
 """The kinds of connections that do here what such a provider does there."""
 
@@ -124,8 +125,11 @@ def refuse_unguarded(call: Call, name: str, provider: str) -> None:
         known = ", ".join(CONNECTED_BY)
         raise illegal(f"{GUARD} '{provider}' is not known here; known are {known}. Leave it out.")
     place = f"{call.root.name}/{name}"
+    cause = f"catalog {name} is not connected"
+    if provider.lower() == "chain":
+        cause += "; a catalog has one connection here, and a chain needs several"
     raise illegal(
-        f"{GUARD} '{provider}' would guard nothing: catalog {name} is not connected. Leave it out, then "
+        f"{GUARD} '{provider}' would guard nothing: {cause}. Leave it out, then "
         f"connect the catalog: `manage.py connect {place} KIND --url URL` with KIND {kinds}, or Sync in the "
         "console"
     )
