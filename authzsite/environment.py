@@ -59,32 +59,32 @@ class Environment:
 
     var: Path
     debug: bool
-    secret_key: str
+    secret_key: str = field(repr=False)
     allowed_hosts: tuple[str, ...]
     public: bool
-    database: Mapping[str, str]
-    redis_url: str
+    database: Mapping[str, str] = field(repr=False)
+    redis_url: str = field(repr=False)
     authenticators: frozenset[str]
     service_admins: frozenset[str]
     herd_realm: str
     cdap_realm: str
     connect_allow: tuple[str, ...]
-    secret_keys: tuple[str, ...]
+    secret_keys: tuple[str, ...] = field(repr=False)
     spark_master: str
-    signing_keys: tuple[str, ...]
+    signing_keys: tuple[str, ...] = field(repr=False)
     checkpoints: tuple[str, ...]
     checkpoint_every: int
-    audit_feeds: tuple[str, ...]
-    audit_feed_secret: str
+    audit_feeds: tuple[str, ...] = field(repr=False)
+    audit_feed_secret: str = field(repr=False)
     emergency_hours: int
     languages: Sequence[tuple[str, str]]
     runs_kept: int
     unused_after: int
-    mail: Mapping[str, Any]
+    mail: Mapping[str, Any] = field(repr=False)
     mail_from: str
     site: str
-    chat_hooks: tuple[str, ...]
-    chat_secret: str
+    chat_hooks: tuple[str, ...] = field(repr=False)
+    chat_secret: str = field(repr=False)
     insecure: bool = False
     proxies: tuple[str, ...] = ()
     monitors: tuple[str, ...] = ()
@@ -102,7 +102,7 @@ class Environment:
     log_format: str = "plain"
     traces: str = ""
     traces_share: int = 100
-    replica: Mapping[str, str] = field(default_factory=dict)
+    replica: Mapping[str, str] = field(default_factory=dict, repr=False)
 
 
 def dangers(authenticators: Collection[str], hosts: Collection[str], *, debug: bool) -> list[str]:

@@ -119,6 +119,7 @@ MIDDLEWARE = [
 ]
 
 ROOT_URLCONF = "authzsite.urls"
+DEFAULT_EXCEPTION_REPORTER_FILTER = "authzsite.runtime.error_reports.WithoutSecrets"
 WSGI_APPLICATION = "authzsite.wsgi.application"
 ASGI_APPLICATION = "authzsite.asgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"

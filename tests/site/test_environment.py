@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import subprocess
 import sys
@@ -130,6 +131,49 @@ def test_secrets_are_made_once_and_for_us_alone(bare: pytest.MonkeyPatch, tmp_pa
     assert (first.secret_key, first.secret_keys) == (second.secret_key, second.secret_keys)
     assert len(first.secret_key) > 50
     assert {place.stat().st_mode & 0o777 for place in tmp_path.iterdir()} == {0o600}
+
+
+SHOWN = """
+import django
+django.setup()
+from django.conf import settings
+from django.views.debug import get_default_exception_reporter_filter
+print(settings.ENVIRONMENT, get_default_exception_reporter_filter().get_safe_settings())
+"""
+
+
+def test_a_page_for_developers_shows_no_secret(tmp_path: Path) -> None:
+    key = base64.urlsafe_b64encode(b"geheim" * 5 + b"00").decode()
+    secrets = {
+        "SECRET_KEY": "geheim-q7Zr-fk2Lp_w9Vx3Bn8Td5Hs1Mg6Yc4Ja0",
+        "DATABASE_URL": "postgresql://u:geheim@127.0.0.1/x",
+        "DATABASE_REPLICA_URL": "postgresql://u:geheim@127.0.0.2/x",
+        "REDIS_URL": "redis://:geheim@127.0.0.1:6379/0",
+        "EMAIL_URL": "smtp://u:geheim@127.0.0.1:25",
+        "LAKEWARDEN_SECRET_KEYS": key,
+        "LAKEWARDEN_SIGNING_KEYS": base64.b64encode(b"geheim" * 5 + b"00").decode(),
+        "LAKEWARDEN_CHAT_SECRET": "geheim" * 8,
+        "LAKEWARDEN_AUDIT_FEED_SECRET": "geheim" * 8,
+        "LAKEWARDEN_OIDC_X_ISSUER": "https://id.example.com",
+        "LAKEWARDEN_OIDC_X_CLIENT_ID": "lakewarden",
+        "LAKEWARDEN_OIDC_X_CLIENT_SECRET": "geheim",
+    }
+    variables = {"DJANGO_SETTINGS_MODULE": "authzsite.settings", "LAKEWARDEN_VAR": str(tmp_path)}
+    done = subprocess.run(
+        [sys.executable, "-c", SHOWN],
+        cwd=ROOT,
+        env=os.environ | variables | secrets,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert "'LAKEWARDEN_OIDC'" in done.stdout
+    for secret in (
+        "geheim",
+        *(secrets[name] for name in ("LAKEWARDEN_SECRET_KEYS", "LAKEWARDEN_SIGNING_KEYS")),
+    ):
+        assert done.stdout.count(secret) == 0, done.stdout[done.stdout.index(secret) - 200 :][:260]
 
 
 def test_a_public_host_starts_with_a_key(bare: pytest.MonkeyPatch) -> None:
