@@ -183,7 +183,7 @@ def test_one_sees_what_one_was_given(world: Node, signed_in: Callable[[str], Cli
     assert "dataset:ns1.*" in told
     assert "stream:ns1.*" in told
     assert "dataset:ns1.items" not in told
-    assert "Who may do what on cdap is said by admin, who administers cdap." in told
+    assert "Who may do what on cdap is decided by admin, who administers cdap." in told
 
 
 # giving

@@ -277,7 +277,7 @@ def test_nobody_asks_for_what_they_could_not_carry_out(world: Node) -> None:
 
 
 def test_only_a_realm_says_which_plans_need_approval(world: Node) -> None:
-    with pytest.raises(Invalid, match="as a whole"):
+    with pytest.raises(Invalid, match="set for a whole realm"):
         rules.set_rule(the("schema", "shop.sales"), by=acting("marek"), plan_approval="always")
     with pytest.raises(Invalid, match="never, removals, always"):
         rules.set_rule(world, by=acting("marek"), plan_approval="sometimes")
