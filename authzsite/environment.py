@@ -18,7 +18,7 @@ from environs import Env, EnvError
 from psycopg import ProgrammingError
 from psycopg.conninfo import conninfo_to_dict
 
-from authzsite.runtime import authorizers, outgoing, single_sign_on
+from authzsite.runtime.configuration import authorizers, outgoing, single_sign_on
 from authzsite.runtime.keys import kept_secret
 from authzsite.runtime.telemetry import logs
 from lakewarden.authorizers import Configured

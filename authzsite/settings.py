@@ -96,9 +96,9 @@ MIDDLEWARE = [
     *(["authzsite.runtime.telemetry.traces.request_span"] if LAKEWARDEN_TRACES else []),
     "authzsite.api.gravitino.entry.outside",
     "django.middleware.security.SecurityMiddleware",
-    "authzsite.runtime.bundles.serve_bundles",
+    "authzsite.runtime.static_files.bundles.serve_bundles",
     "whitenoise.middleware.WhiteNoiseMiddleware",
-    "authzsite.runtime.bundles.CompressedPages",
+    "authzsite.runtime.static_files.bundles.CompressedPages",
     "csp.middleware.CSPMiddleware",
     "authzsite.api.call_limits.CallLimits",
     "authzsite.runtime.middleware.page_headers",
@@ -375,7 +375,7 @@ STATIC_URL = "/static/"
 STATICFILES_DIRS = [CHECKOUT / "static"]
 STORAGES = {
     "default": {"BACKEND": "django.core.files.storage.FileSystemStorage"},
-    "staticfiles": {"BACKEND": "authzsite.runtime.storage.VersionedStatic"},
+    "staticfiles": {"BACKEND": "authzsite.runtime.static_files.storage.VersionedStatic"},
 }
 WHITENOISE_USE_FINDERS = True
 WHITENOISE_ALLOW_ALL_ORIGINS = False

@@ -15,11 +15,16 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from authzsite.runtime.setting_descriptions import CONSOLE, PROGRAMS, Description  # noqa: E402
-from authzsite.runtime.single_sign_on import HEADERS, OIDC_ENDINGS  # noqa: E402
+from authzsite.runtime.configuration.setting_descriptions import CONSOLE, PROGRAMS, Description  # noqa: E402
+from authzsite.runtime.configuration.single_sign_on import HEADERS, OIDC_ENDINGS  # noqa: E402
 
 DOCUMENT = ROOT / "docs" / "settings.md"
-READERS = ("environment.py", "runtime/outgoing.py", "runtime/processes.py", "runtime/single_sign_on.py")
+READERS = (
+    "environment.py",
+    "runtime/configuration/outgoing.py",
+    "runtime/processes.py",
+    "runtime/configuration/single_sign_on.py",
+)
 NAME = re.compile(r"LAKEWARDEN_[A-Z_]*[A-Z]")
 OTHERS = {
     "DATABASE_URL",
@@ -121,7 +126,7 @@ def main(arguments: list[str]) -> int:
     try:
         written = document()
     except ValueError as problem:
-        sys.stderr.write(f"{problem}: authzsite/runtime/setting_descriptions.py\n")
+        sys.stderr.write(f"{problem}: authzsite/runtime/configuration/setting_descriptions.py\n")
         return 1
     if "--check" in arguments:
         return int(not DOCUMENT.exists() or written != DOCUMENT.read_text())

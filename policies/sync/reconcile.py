@@ -25,10 +25,11 @@ from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.services import realm_of
 from policies.services.grants import revision_now
-from policies.sync import change_detection, findings, items, orders
+from policies.sync import change_detection
 from policies.sync.connections.sources import opened
 from policies.sync.desired import Decided, Wanted, targets_below
-from policies.sync.items import TRIED_AGAIN
+from policies.sync.differences import findings, items, orders
+from policies.sync.differences.items import TRIED_AGAIN
 from policies.sync.runs.progress import Run
 from policies.sync.safeguards import loss_limit, rate_limit
 from policies.sync.safeguards.report_only import only_reports

@@ -18,7 +18,7 @@ from accounts.models import Membership, Principal
 from catalog.models import Placement
 from catalog.nodes import Node, any_of, on_or_below
 from policies.models import Backend, BackendFinding, BackendLogins, ForeignOrder, OutboxEntry
-from policies.sync.findings import PEOPLE
+from policies.sync.differences.findings import PEOPLE
 
 
 @dataclass(frozen=True)

@@ -20,7 +20,8 @@ from django.utils import timezone
 from lakewarden.backends.errors import BackendError, NotAnswering, kind_of
 from policies.models import Backend, OutboxEntry, SyncItem, SyncRun
 from policies.models.sync import LASTING, STUCK_AFTER
-from policies.sync import change_detection, items
+from policies.sync import change_detection
+from policies.sync.differences import items
 from policies.sync.reconcile import Picks, Report, reconcile
 from policies.sync.runs.lease import only_worker
 from policies.sync.safeguards import alerts

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 from accounts import people
-from authzsite.runtime import authorizers as setting
+from authzsite.runtime.configuration import authorizers as setting
 from catalog.nodes import Node
 from lakewarden import authorizers
 from lakewarden.authorizers import BadConfiguration, Configured

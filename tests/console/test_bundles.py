@@ -10,7 +10,7 @@ from typing import Any
 from django.test import Client
 
 from authzsite.environment import CHECKOUT
-from authzsite.runtime import bundles
+from authzsite.runtime.static_files import bundles
 from catalog.nodes import Node
 
 FIRST_PAGE = 60_000  # bytes over the wire, with nothing in the browser's cache

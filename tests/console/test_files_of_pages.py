@@ -16,7 +16,7 @@ from accounts import people
 from catalog.nodes import Node
 from policies.analytics.pipelines import control
 from policies.models import AccessRecord, Backend, BackendFinding, Emergency, SyncRun
-from policies.sync.findings import VANISHED
+from policies.sync.differences.findings import VANISHED
 from tests.console.cdap import test_who_may
 from tests.console.herd import test_who_may as herd_test_who_may
 from tests.console.reviews import test_who_may as reviews_test_who_may

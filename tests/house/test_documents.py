@@ -63,7 +63,7 @@ def test_a_long_page_begins_with_what_is_in_it(path: Path) -> None:
 
 @pytest.mark.parametrize("path", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
 def test_variables_are_read(path: Path) -> None:
-    readers = ("environment.py", "runtime/processes.py", "runtime/single_sign_on.py")
+    readers = ("environment.py", "runtime/processes.py", "runtime/configuration/single_sign_on.py")
     read = "".join((ROOT / "authzsite" / reader).read_text() for reader in readers)
     read += "".join(path.read_text() for path in (ROOT / "lakewarden").rglob("*.py"))
     read += "".join(path.read_text() for path in (ROOT / "tests" / "real").rglob("*.py"))

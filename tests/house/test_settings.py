@@ -6,7 +6,7 @@ import ast
 
 import pytest
 
-from authzsite.runtime.setting_descriptions import CONSOLE, PROGRAMS, Description
+from authzsite.runtime.configuration.setting_descriptions import CONSOLE, PROGRAMS, Description
 from scripts import settings_reference
 
 

@@ -22,7 +22,7 @@ from standardwebhooks.webhooks import Webhook
 
 from accounts import people
 from accounts.models import Principal, User
-from authzsite.runtime import outgoing
+from authzsite.runtime.configuration import outgoing
 from catalog.nodes import Node
 from policies import notices
 from policies.models import Letter, Notice, NoticeChoice

@@ -16,7 +16,7 @@ from policies.requests.durations import lasting
 from policies.requests.record_words import given_said, part_said
 from policies.requests.steps import SENTENCES
 from policies.sentences import WORDINGS, Said
-from policies.sync import bypass_words, findings
+from policies.sync.differences import bypass_words, findings
 
 OF_REQUESTS = (
     ("all", "alle Teile"),

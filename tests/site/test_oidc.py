@@ -13,7 +13,7 @@ from django.test import Client
 
 from accounts import people
 from accounts.models import ExternalSignIn, Membership, User
-from authzsite.runtime import single_sign_on
+from authzsite.runtime.configuration import single_sign_on
 from policies.authority import OPERATOR, of_operator
 from policies.models import Event
 from policies.services import accounts

@@ -28,7 +28,7 @@ from authzsite.console.kit.http import Request, account_of, asker_of
 from authzsite.console.kit.methods import reads, writes
 from authzsite.console.kit.page import say, surroundings
 from authzsite.console.kit.sign_in import SignInForm, asked_next, sign_in_page
-from authzsite.runtime.single_sign_on import Provider
+from authzsite.runtime.configuration.single_sign_on import Provider
 from policies.authority import Actor
 from policies.errors import Invalid
 from policies.services import external_accounts

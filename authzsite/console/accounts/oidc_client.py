@@ -19,7 +19,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 from requests import RequestException
 
-from authzsite.runtime import single_sign_on
+from authzsite.runtime.configuration import single_sign_on
 
 ALGORITHMS = frozenset({"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "EdDSA"})
 """Signatures by a key that the provider keeps; none by a secret that both sides know."""

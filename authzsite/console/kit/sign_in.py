@@ -14,7 +14,7 @@ from accounts.entering import any_password
 from authzsite.console.kit import form_resume
 from authzsite.console.kit.http import Request
 from authzsite.console.kit.page import surroundings
-from authzsite.runtime import single_sign_on
+from authzsite.runtime.configuration import single_sign_on
 from policies.sentences import either
 
 

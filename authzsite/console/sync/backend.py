@@ -32,8 +32,8 @@ from authzsite.console.sync.views import troubled
 from catalog.queries import nodes
 from lakewarden.backends.errors import NEXT
 from policies.models import Backend, BackendFinding, OutboxEntry, SyncRun
-from policies.sync import items
 from policies.sync.actions import foreign_orders, operations
+from policies.sync.differences import items
 
 RUNS = 20
 COUNTED = (

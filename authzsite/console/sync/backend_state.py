@@ -15,7 +15,7 @@ from authzsite.console.kit.display.parts import State
 from authzsite.console.objects.access import ObjectAccess
 from catalog.nodes import Node
 from policies.models import Backend, BackendFinding, OutboxEntry
-from policies.sync import items
+from policies.sync.differences import items
 from policies.sync.status import differing_on
 
 RIGHTS = {

@@ -39,10 +39,10 @@ from policies.separation import wording
 from policies.services import grants, members, personal_roles, realm_of
 from policies.services.authorities import may
 from policies.services.grants import Grantable, GrantRequest
-from policies.sync import items
 from policies.sync.actions.foreign_orders import ordered
 from policies.sync.connections.opening import open_backend
-from policies.sync.findings import hindrance_in_words
+from policies.sync.differences import items
+from policies.sync.differences.findings import hindrance_in_words
 from policies.sync.safeguards.report_only import only_reports
 
 OPTION = " WITH GRANT OPTION"

@@ -29,7 +29,7 @@ from policies.record import newest_editions, outbox
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.services import realm_of
-from policies.sync import items
+from policies.sync.differences import items
 from policies.sync.worker import RESUMED
 
 DUTY = "operate_sync"

@@ -22,8 +22,8 @@ from policies.record.change import change
 from policies.record.event_drafts import make_event
 from policies.services import objects, realm_of
 from policies.services.objects import Move, NewObject
+from policies.sync.differences.findings import ungovernable
 from policies.sync.discovery import owners
-from policies.sync.findings import ungovernable
 
 BATCH = 500
 

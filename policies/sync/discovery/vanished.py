@@ -22,8 +22,8 @@ from policies.services import objects, realm_of
 from policies.sync.connections.registration import authority_to_connect
 from policies.sync.connections.sources import opened
 from policies.sync.desired import targets_below
+from policies.sync.differences.findings import VANISHED
 from policies.sync.discovery.objects import holds
-from policies.sync.findings import VANISHED
 
 REASON = "gone from the source"
 

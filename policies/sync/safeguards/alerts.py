@@ -18,7 +18,7 @@ from policies.decisions.lookups.visible_objects import owner_of
 from policies.models import Backend, Notice, OutboxEntry, SyncRun
 from policies.sentences import say, sentence
 from policies.services.grants import revision_now
-from policies.sync import items
+from policies.sync.differences import items
 
 PARKED = notices.kind("sync.parked", "your changes that a backend refuses")
 HELD = notices.kind("sync.held", "plans of a sync that take so much that somebody must look first")

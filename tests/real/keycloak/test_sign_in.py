@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 
 from accounts.models import Membership, User
-from authzsite.runtime import single_sign_on
+from authzsite.runtime.configuration import single_sign_on
 from tests.real.keycloak.server import CLIENT, SECRET, Keycloak, sign_in_there
 
 pytestmark = pytest.mark.django_db

@@ -32,8 +32,8 @@ from policies.authority import Actor
 from policies.errors import Refused
 from policies.models import BackendLogins, Discovery, RealmMember
 from policies.record import access_log
-from policies.sync import findings
 from policies.sync.connections import registration
+from policies.sync.differences import findings
 from policies.sync.discovery import discoveries, owners
 from policies.sync.discovery.owners import Suggestion
 

@@ -27,9 +27,9 @@ from catalog.queries import nodes
 from policies.authority import Actor
 from policies.decisions.personal_role_names import is_personal
 from policies.models import BackendFinding, ForeignOrder
-from policies.sync import bypass_words
 from policies.sync.actions import foreign_orders, foreign_rights
-from policies.sync.findings import VANISHED, ungovernable_in_words
+from policies.sync.differences import bypass_words
+from policies.sync.differences.findings import VANISHED, ungovernable_in_words
 
 SHOWN, NAMED = 50, 3
 DEEDS = (

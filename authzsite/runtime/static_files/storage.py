@@ -10,7 +10,7 @@ from django.conf import settings
 from django.contrib.staticfiles import finders
 from django.contrib.staticfiles.storage import StaticFilesStorage
 
-from authzsite.runtime import bundles
+from authzsite.runtime.static_files import bundles
 
 
 def _digest(name: str) -> str | None:

@@ -15,7 +15,7 @@ from policies.models import Backend, BackendFinding, BackendLogins
 from policies.sentences import Type, filled, read_back, say, sentence
 from policies.services import object_names
 from policies.sync.desired import targets_below
-from policies.sync.items import Concern
+from policies.sync.differences.items import Concern
 
 PEOPLE = 1000
 """So many of those concerned are kept by name with one finding."""

@@ -1,0 +1,1 @@
+"""Styles, scripts and pictures as browsers get them."""
