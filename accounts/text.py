@@ -19,6 +19,14 @@ def recordable(text: str, longest: int) -> str:
     return _BEYOND.sub("\N{REPLACEMENT CHARACTER}", text[:longest])
 
 
+def in_capitals(text: str) -> str:
+    """A text as the database compares texts in any case: letter by letter.
+
+    `str.upper` makes two letters of some (`ﬁ`, `ß`), and with them one name of two that the laws keep apart.
+    """
+    return "".join(large if len(large := letter.upper()) == 1 else letter for letter in text)
+
+
 def called(text: str, holder: str = "") -> Q:
     """The principals whose names hold every word of a text, in any case: `ana ly` finds Ana Analyst.
 

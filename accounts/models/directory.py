@@ -19,7 +19,8 @@ class DirectoryEntry(models.Model):
     says of names and mail.
 
     `is_active` is the directory's word: an account can be disabled by a site admin besides.  With `ended` the
-    directory has deleted it; another of the same name gets another key.
+    directory has deleted it; another of the same name gets another key.  `disabled_account` says that it was
+    the directory that disabled the account: what others disabled it does not enable.
     """
 
     principal = models.OneToOneField(Principal, models.PROTECT, related_name="directory_entry")
@@ -27,6 +28,7 @@ class DirectoryEntry(models.Model):
     external_id = models.CharField(max_length=255, blank=True, db_index=True)
     attributes = models.JSONField(default=dict)
     is_active = models.BooleanField(default=True)
+    disabled_account = models.BooleanField(default=False)
     version = models.PositiveIntegerField(default=1)
     made = models.DateTimeField(default=timezone.now)
     changed = models.DateTimeField(default=timezone.now)

@@ -14,6 +14,7 @@ from functools import cached_property
 from django.utils import timezone
 
 from accounts.models import Principal
+from accounts.text import in_capitals
 from catalog.models import Realm
 from catalog.nodes import Node
 from lakewarden.law import dialects, engine
@@ -145,8 +146,8 @@ class Foretelling:
 
 
 def _speaks_of(pattern: Principal, person: Principal) -> bool:
-    suffix = pattern.name[1:].upper()
-    return person.kind != Principal.Kind.PATTERN and person.name.upper().endswith(suffix)
+    suffix = in_capitals(pattern.name[1:])
+    return person.kind != Principal.Kind.PATTERN and in_capitals(person.name).endswith(suffix)
 
 
 def _ways(after: Slice, turn: Turn, node: Node) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from django.utils.translation import gettext
 
 from accounts import people, sessions, tokens
 from accounts.marks import password_mark
-from accounts.models import Keeping, Principal, User
+from accounts.models import DirectoryEntry, Keeping, Principal, User
 from accounts.text import recordable
 from policies.authority import SYSTEM, Actor, Authority, of_system, origin_of
 from policies.errors import AlreadyExists, Invalid
@@ -151,6 +151,8 @@ def open_again(account: User, *, by: Actor, authority: Authority, reason: str = 
     with change(ACCOUNT_OPENED, realm=None, by=by, reason=reason) as current:
         if User.objects.filter(pk=account.pk, is_active=False).update(is_active=True) != 1:
             return False
+        # whoever disables it next, it was not the directory's leaver
+        DirectoryEntry.objects.filter(principal=account.principal).update(disabled_account=False)
         current.say(make_event(ACCOUNT_OPENED, None, *_concerned(account)), by=authority)
     return True
 

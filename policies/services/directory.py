@@ -102,7 +102,7 @@ def end_person(entry: DirectoryEntry, *, by: Actor, authority: Authority, versio
         entry = _fresh(entry, version)
         account = User.objects.select_related("principal").get(principal=entry.principal)
         if entry.is_active:
-            _leave(current, account, by, authority)
+            _leave(current, entry, account, by, authority)
         directory.remove(DirectoryMember.objects.filter(member=entry.principal))
         _save(entry, is_active=False, ended=timezone.now(), attributes={}, external_id="")
         event = make_event(DIRECTORY_PERSON, None, entry.principal, active=False, kept=False)
@@ -169,18 +169,21 @@ def _bring_up_to_date(
     entry.principal = person
     was = entry.is_active
     _save(entry, external_id=data.external_id, attributes=data.attributes, is_active=data.active)
+    if data.active and not account.is_active and (was or not entry.disabled_account):
+        raise Conflict(str(DISABLED_HERE))
     if data.active and not was:
         accounts.open_again(account, by=by, authority=authority)
         current.touch(principal_key(person.pk))
-    elif data.active and not account.is_active:
-        raise Conflict(str(DISABLED_HERE))
     elif was and not data.active:
-        _leave(current, account, by, authority)
+        _leave(current, entry, account, by, authority)
     account.refresh_from_db(fields=["is_active"])
 
 
-def _leave(current: ChangeInProgress, account: User, by: Actor, authority: Authority) -> None:
-    accounts.close(account, by=by, authority=authority)
+def _leave(
+    current: ChangeInProgress, entry: DirectoryEntry, account: User, by: Actor, authority: Authority
+) -> None:
+    entry.disabled_account = accounts.close(account, by=by, authority=authority)
+    entry.save(update_fields=["disabled_account"])
     leaving.end_access(current, _person_of(account), by=authority)
 
 

@@ -9,6 +9,7 @@ from django.db.models import Q, QuerySet
 from django.utils.translation import gettext
 
 from accounts.models import Principal
+from accounts.text import in_capitals
 from catalog.nodes import Node
 from policies.authority import Actor, Authority, origin_of
 from policies.errors import Conflict, Invalid
@@ -73,7 +74,7 @@ def _unchanged_since(node: Node, holders: Iterable[Principal], seen: int | None)
 
 def drops_own_grant(by: Actor, user: str, before: Collection[str], after: Collection[str]) -> bool:
     """Whether somebody would take GRANT from their own entry and keep the rest; giving up all is allowed."""
-    own = by.decides_as is not None and by.decides_as.name.upper() == user.upper()
+    own = by.decides_as is not None and in_capitals(by.decides_as.name) == in_capitals(user)
     return own and bool(after) and "GRANT" in set(before) - set(after)
 
 

@@ -15,6 +15,7 @@ from typing import Any
 from django.utils.translation import gettext
 
 from accounts.models import Principal
+from accounts.text import in_capitals
 from catalog.nodes import Node
 from catalog.queries import all_below
 from lakewarden.law import dialects
@@ -314,10 +315,10 @@ class ProposedFacts:
         """Where names count in any case, a new name or pattern is that of people who are known already."""
         if not dialects.get(self.root.kind).ignores_case:
             return
-        name = holder.name.upper()
+        name = in_capitals(holder.name)
         for person in self.people.values():
-            same = holder.kind == Principal.Kind.USER and person.name.upper() == name
-            like = holder.kind == Principal.Kind.PATTERN and person.name.upper().endswith(name[1:])
+            same = holder.kind == Principal.Kind.USER and in_capitals(person.name) == name
+            like = holder.kind == Principal.Kind.PATTERN and in_capitals(person.name).endswith(name[1:])
             if same or like:
                 self.loaded.aliases[person.pk].append((key, holder.kind, holder.name))
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from django.test import Client
 
+from accounts import people
 from catalog.nodes import Node
 from policies.decisions.lookups import entries as kept
 from policies.models import AccessRecord, Change
@@ -300,6 +302,20 @@ def test_everybody_sees_their_own(herd: Node) -> None:
     found = Caller("bo").get(f"{REST}/currentUser").json()
     assert found["securityRoles"] == ["DATA_OWNER"]
     assert [item["namespace"] for item in found["namespaceAuthorizations"]] == ["STOCK"]
+
+
+@pytest.mark.parametrize(("other", "name"), [("fiona", "\ufb01ona"), ("strasse", "straße")])
+def test_who_is_called_alike_is_not_the_user_whose_entries_are_theirs(
+    herd: Node, other: str, name: str
+) -> None:
+    """Python makes FIONA of a name that begins with a ligature; the laws, as the database, do not."""
+    give(other, "SALES", "READ")
+    stranger = Caller(name)
+    role(name)
+    assert listed(stranger.get(f"{ENTRIES}/userIds/{other}")) == []
+    browser = Client()
+    browser.force_login(people.make_account(name))
+    assert "SALES" not in browser.get(f"/herds/{herd.id}/users?id={other}").content.decode()
 
 
 def test_the_administrator_sees_all_with_all(admin: Caller) -> None:

@@ -215,6 +215,41 @@ def test_who_was_disabled_here_is_not_enabled_there(directory: Directory) -> Non
     assert not User.objects.get(username="ana").is_active
 
 
+def ended_and_made(directory: Directory, made: dict[str, Any]) -> Any:
+    directory.call("DELETE", f"/Users/{made['id']}")
+    return directory.call("POST", "/Users", {"schemas": [USER], "userName": "ana"})
+
+
+def gone_and_back(directory: Directory, made: dict[str, Any]) -> Any:
+    for active in (False, True):
+        sent = {"schemas": [USER], "userName": "ana", "active": active, "externalId": f"is {active}"}
+        answer = directory.call("PUT", f"/Users/{made['id']}", sent)
+    return answer
+
+
+AROUND = {"deleted and made": ended_and_made, "inactive and active": gone_and_back}
+
+
+@pytest.mark.parametrize("around", AROUND.values(), ids=AROUND)
+def test_who_was_disabled_here_is_not_enabled_by_leaving_and_returning_there(
+    directory: Directory, around: Any
+) -> None:
+    made = directory.person("ana")
+    accounts.close(User.objects.get(username="ana"), by=BY, authority=AUTHORITY)
+    assert around(directory, made).status_code == 409
+    assert not User.objects.get(username="ana").is_active
+
+
+def test_who_was_enabled_here_and_disabled_again_is_not_enabled_there(directory: Directory) -> None:
+    made = directory.person("ana")
+    directory.patch(made, {"op": "replace", "path": "active", "value": False})
+    for change in (accounts.open_again, accounts.close):
+        assert change(User.objects.get(username="ana"), by=BY, authority=AUTHORITY)
+    answer = directory.patch(made, {"op": "replace", "path": "active", "value": True})
+    assert answer.status_code == 409
+    assert not User.objects.get(username="ana").is_active
+
+
 def test_a_service_that_somebody_left_answers_to_nobody_new(directory: Directory) -> None:
     made = directory.person("ana")
     accounts.make_service("etl", person("ana"), by=BY, authority=AUTHORITY)

@@ -10,7 +10,7 @@ from django.conf import settings
 from django.utils import timezone
 
 from accounts.models import Principal
-from accounts.text import holdable
+from accounts.text import holdable, in_capitals
 from authzsite.api.herd.problems import Denied, Problem, no_permission
 from catalog.nodes import Node
 from catalog.queries import realm_named, root
@@ -131,4 +131,4 @@ class Office:
         return entries(self.herd, holders=known, objects=objects, now=self.now) if known else []
 
     def is_caller(self, user: str) -> bool:
-        return user.upper() == self.caller.name.upper()
+        return in_capitals(user) == in_capitals(self.caller.name)

@@ -12,7 +12,7 @@ from django.utils.translation import gettext as _
 from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
-from accounts.text import holdable
+from accounts.text import holdable, in_capitals
 from authzsite.console.herd.context import ANY_DATA_OWNER, GRANTING, REVIEW, HerdContext, herd_at
 from authzsite.console.herd.effects import labels
 from authzsite.console.herd.grid import KINDS, everybody_like, user_url
@@ -58,7 +58,7 @@ class User:
 
     @cached_property
     def own(self) -> bool:
-        return self.name.upper() == self.desk.place.asker.name.upper()
+        return in_capitals(self.name) == in_capitals(self.desk.place.asker.name)
 
     @cached_property
     def every(self) -> list[Entry]:
