@@ -179,6 +179,23 @@ def test_nobody_comes_in_by_a_name_that_a_herd_takes_for_anothers(provider: oidc
     assert set(User.objects.values_list("username", flat=True)) == {"hank", "master"}
 
 
+def test_the_provider_is_asked_for_the_scopes_that_are_set(provider: oidc.Provider, settings: Any) -> None:
+    def asked() -> set[str]:
+        return set(parse_qs(urlsplit(begin(Client())).query)["scope"][0].split(" "))
+
+    assert asked() == {"openid", "profile", "email"}
+    known(settings, provider, SCOPES="openid profile  groups")
+    assert asked() == {"openid", "profile", "groups"}
+    assert sign_in().status_code == 302
+
+
+def test_scopes_without_openid_are_refused_when_the_site_starts(
+    provider: oidc.Provider, settings: Any
+) -> None:
+    with pytest.raises(ValueError, match="lacks openid"):
+        known(settings, provider, SCOPES="profile groups")
+
+
 @pytest.mark.parametrize(
     "claims", [{"sub": "a\0b"}, {"sub": "\ud800"}, {"groups": ["a\0b"]}, {"groups": ["\ud800"]}], ids=ascii
 )

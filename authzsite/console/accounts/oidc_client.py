@@ -56,7 +56,7 @@ class Client(OpenIDConnectProvider):  # type: ignore[misc]  # allauth is not typ
     def __init__(self, request: HttpRequest, known: single_sign_on.Provider) -> None:
         app = SocialApp(provider=self.id, provider_id=known.name, name=known.title)
         app.client_id, app.secret = known.client_id, known.client_secret
-        app.settings = {"server_url": known.issuer.rstrip("/")}
+        app.settings = {"server_url": known.issuer.rstrip("/"), "scope": known.scopes}
         super().__init__(request, app=app)
         self.known = known
 

@@ -172,6 +172,12 @@ CONSOLE: dict[str, tuple[Description, ...]] = {
             NONE,
         ),
         Description(
+            "LAKEWARDEN_OIDC_<NAME>_SCOPES",
+            "what the provider is asked for, parted by spaces; some tell groups only with `groups`",
+            "",
+            "`openid profile email`",
+        ),
+        Description(
             "LAKEWARDEN_OIDC_<NAME>_DOMAINS",
             "only people with a confirmed mail address in one of these domains can sign in",
             "Without it everybody whom the provider knows can sign in, with no access.",

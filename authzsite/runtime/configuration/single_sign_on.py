@@ -64,6 +64,8 @@ class Provider:
     title: str = ""
     user_claim: str = "preferred_username"
     groups_claim: str = ""
+    scopes: tuple[str, ...] = ("openid", "profile", "email")
+    """What the provider is asked for; some tell groups only when they are asked for `groups`."""
     domains: tuple[str, ...] = ()
     """Of these alone a confirmed mail address is let in; empty asks for none."""
     joins: bool = False
@@ -71,7 +73,8 @@ class Provider:
 
 
 OIDC_ENDINGS = (
-    *("ISSUER", "CLIENT_ID", "CLIENT_SECRET", "TITLE", "USER_CLAIM", "GROUPS_CLAIM", "DOMAINS", "JOINS"),
+    *("ISSUER", "CLIENT_ID", "CLIENT_SECRET", "TITLE", "USER_CLAIM", "GROUPS_CLAIM", "SCOPES"),
+    *("DOMAINS", "JOINS"),
 )
 _OIDC = re.compile(rf"^LAKEWARDEN_OIDC_([A-Z0-9]+(?:_[A-Z0-9]+)*?)_({'|'.join(OIDC_ENDINGS)})$")
 _DOMAIN = re.compile(r"^[a-z0-9]([a-z0-9.-]*[a-z0-9])?$")
@@ -110,9 +113,18 @@ def _provider(name: str, given: Mapping[str, str]) -> Provider:
         title=given.get("title") or name.replace("_", " ").capitalize(),
         user_claim=given.get("user_claim") or Provider.user_claim,
         groups_claim=given.get("groups_claim", ""),
+        scopes=_scopes(f"{prefix}_SCOPES", given.get("scopes", "")) or Provider.scopes,
         domains=tuple(domains),
         joins=given.get("joins") == "1",
     )
+
+
+def _scopes(variable: str, text: str) -> tuple[str, ...]:
+    """The names in a text, parted by spaces; empty where it says nothing."""
+    names = tuple(text.split())
+    if names and "openid" not in names:
+        raise ValueError(f"{variable}={text!r} lacks openid, without which nobody proves who they are")
+    return names
 
 
 def is_safe(url: str) -> bool:
