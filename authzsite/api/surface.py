@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
-from typing import Any
+from typing import Any, cast
 
 from django.http import HttpResponse
 from rest_framework.exceptions import APIException, NotAuthenticated
@@ -17,8 +17,11 @@ from rest_framework.views import APIView
 from authzsite.api import outage
 from authzsite.api.authentication import Caller, SessionAuthentication, TokenAuthentication
 from authzsite.api.strictjson import BadBody
+from authzsite.console.kit import step_up
+from authzsite.console.kit.http import Request as PageRequest
 
 log = logging.getLogger(__name__)
+PROVE = "this session proved too long ago who it is: confirm that it is you at /sign-in/again, or use a token"
 
 
 class Forbidden(Exception):
@@ -67,6 +70,14 @@ class Surface(APIView):
         if not self.caller.covers(scope):
             raise Forbidden(f"this token lacks the scope {scope}")
         return self.caller
+
+    def require_proof(self) -> None:
+        """Refuse a browser's session whose last proof of who it is is too old; the pages ask for one then.
+
+        Raises Forbidden.
+        """
+        if self.caller.via == "session" and step_up.is_due(cast("PageRequest", self.request._request)):
+            raise Forbidden(PROVE)
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Any:
         response = super().finalize_response(request, response, *args, **kwargs)

@@ -63,6 +63,11 @@ class LifecycleAction:
         return self.holding.kind in kinds and (self.what == TAKE or self.to is not None)
 
     @property
+    def gives_a_duty(self) -> bool:
+        """Whether somebody has a duty of the console by it."""
+        return self.holding.kind == "duty" and self.to is not None
+
+    @property
     def takes(self) -> bool:
         """Whether they no longer have it afterwards."""
         return self.what in (HAND, TAKE)

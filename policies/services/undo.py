@@ -13,7 +13,7 @@ from policies import events
 from policies.authority import Actor
 from policies.errors import Conflict, Invalid, NotFound
 from policies.events import EventDraft
-from policies.models import Change
+from policies.models import Change, Event
 from policies.record import invariants
 from policies.record.change import change
 from policies.record.pending import ChangeInProgress
@@ -48,6 +48,11 @@ def undo(revision: int, *, by: Actor) -> Node | Principal:
     with change(UNDONE[row.kind], realm=_realm(row), by=by, reason=reason_of(revision)) as current:
         about = _reversed(revision, current, by)
     return max(about, key=lambda one: len(one.levels) if isinstance(one, Node) else 0)
+
+
+def gives_duties(revision: int) -> bool:
+    """Whether undoing a change gives duties again that it took.  One query."""
+    return Event.objects.filter(change=revision, kind=events.DUTY_TAKEN).exists()
 
 
 @dataclass(frozen=True)

@@ -352,6 +352,19 @@ def test_who_signed_in_a_while_ago_proves_it_to_the_provider_again(
     assert (browser.post("/profile", TOKEN).status_code == 200) is proved
 
 
+@pytest.mark.parametrize(("asked", "young"), [(None, True), (0, True), (3600, False), (-3600, True)])
+def test_who_came_by_what_the_provider_knew_long_ago_proved_nothing_now(
+    provider: oidc.Provider, settings: Any, asked: int | None, young: bool
+) -> None:
+    """At a browser that was left open somebody else signs out and in, and the provider asks nothing."""
+    settings.LAKEWARDEN_STEP_UP = 15
+    if asked is not None:
+        provider.forged = {"auth_time": int(time.time()) - asked}
+    browser = Client()
+    sign_in(browser)
+    assert (browser.post("/profile", TOKEN).status_code == 200) is young
+
+
 def test_another_persons_proof_does_not_count(provider: oidc.Provider, settings: Any) -> None:
     browser = Client()
     sign_in(browser)

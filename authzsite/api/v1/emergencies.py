@@ -101,6 +101,7 @@ class Emergencies(_Call):
     )
     def post(self, request: Request) -> HttpResponse:
         caller, body = self.require_scope("manage"), NewEmergency.read(request)
+        self.require_proof()
         node = named.the_object({"type": body["resource"]["type"], "resource": body["resource"]["id"]})
         if node is None or not emergency_access.may(caller.principal, node):
             raise NotFound(UNKNOWN)

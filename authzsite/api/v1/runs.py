@@ -50,6 +50,7 @@ class Runs(Call):
     )
     def post(self, request: Request) -> HttpResponse:
         caller = self.require_scope("request")
+        self.require_proof()
         body = NewRun.read(request)
         realm, name = body["realm"], body["program"]
         program = _program(realm, name)

@@ -15,6 +15,7 @@ from accounts.models import Principal
 from authzsite.console.access.effects import out_there
 from authzsite.console.access.merged_preview import Together
 from authzsite.console.history import timeline
+from authzsite.console.kit import step_up
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.change_view import Plan
 from authzsite.console.kit.display import words
@@ -30,7 +31,7 @@ from policies.decisions.personal_role_names import tells_of_personal_role
 from policies.errors import NotFound, PolicyError
 from policies.events import EventDraft
 from policies.previews import grants as previews
-from policies.services.undo import UndoPlan, plan
+from policies.services.undo import UndoPlan, gives_duties, plan
 from policies.services.undo import undo as undo_change
 
 
@@ -41,6 +42,8 @@ def undo(request: Request, revision: int) -> HttpResponse:
     by = Actor(asker_of(request), "console")
     if request.method != "POST":
         return _asked(request, revision, by)
+    if gives_duties(revision) and (answer := step_up.asked(request)):
+        return answer
     try:
         about = undo_change(revision, by=by)
     except PolicyError as problem:

@@ -90,7 +90,7 @@ def callback(request: Request, name: str) -> HttpResponse:
     except (NotProved, BadName, Invalid) as problem:
         return _refused(request, known, data, problem)
     login(request, account, backend=OIDC)
-    proofs.note(request)
+    proofs.note(request, at=_asked_at(claims))
     return redirect(form_resume.restore(request, data["kept"]) or data["next"] or reverse("console:home"))
 
 
@@ -115,8 +115,8 @@ def _prove(
     known = ExternalSignIn.objects.filter(issuer=subject.issuer, subject=subject.id).first()
     if account is None or known is None or not account.pk == known.account_id == data["account"]:
         raise Invalid(_("You are not signed in as when you began."))
-    proved = claims.get("auth_time")
-    if not isinstance(proved, int) or time.time() - proved > FRESH:
+    proved = _asked_at(claims)
+    if proved is None or time.time() - proved > FRESH:
         raise NotProved(_("it did not ask them again who they are"))
     proofs.note(request)
     return redirect(form_resume.restore(request, data["kept"]) or data["next"])
@@ -171,6 +171,12 @@ def _identity(known: Provider, claims: Mapping[str, Any]) -> Identity:
         mail=mail,
         groups=_groups(known, claims),
     )
+
+
+def _asked_at(claims: Mapping[str, Any]) -> int | None:
+    """When the provider asked who they are, which may be long before they came here; None where it is mum."""
+    asked = claims.get("auth_time")
+    return asked if isinstance(asked, int) else None
 
 
 def _confirmed_mail(claims: Mapping[str, Any]) -> str:

@@ -9,9 +9,10 @@ from authzsite.console.kit.http import Request
 PROVED, CODES = "proved", "show_codes"
 
 
-def note(request: Request) -> None:
-    """They did so now."""
-    request.session[PROVED] = time.time()
+def note(request: Request, *, at: float | None = None) -> None:
+    """They did so now, or at an earlier moment."""
+    now = time.time()
+    request.session[PROVED] = now if at is None else min(at, now)
 
 
 def age(request: Request) -> float:

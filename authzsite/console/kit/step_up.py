@@ -19,13 +19,18 @@ from authzsite.console.kit.sign_in import providers
 from policies.services import second_factors
 
 
-def asked(request: Request) -> HttpResponse | None:
-    """The page that asks for a proof, with the form kept; None where the last proof is young enough.
+def is_due(request: Request) -> bool:
+    """Whether the last proof of this session is too old for what it must not do when it was left open.
 
     Whom a proxy names has nothing to prove here: it names them on every request.
     """
     minutes = settings.LAKEWARDEN_STEP_UP
-    if not minutes or proofs.age(request) <= minutes * 60 or began_by(request, PROXY):
+    return bool(minutes) and proofs.age(request) > minutes * 60 and not began_by(request, PROXY)
+
+
+def asked(request: Request) -> HttpResponse | None:
+    """The page that asks for a proof, with the form kept; None where the last proof is young enough."""
+    if not is_due(request):
         return None
     if request.method != "POST":
         return redirect(f"{reverse('console:again')}?{urlencode({'next': request.get_full_path()})}")

@@ -12,6 +12,7 @@ from django.urls import reverse
 from django.utils.translation import gettext as _
 
 from accounts.models import Principal
+from authzsite.console.kit import step_up
 from authzsite.console.kit.change_view import ChangeView
 from authzsite.console.kit.conflicts import done_before
 from authzsite.console.kit.display.parts import Crumbs, Note
@@ -63,6 +64,8 @@ class LifecycleView(ChangeView):
         raise NotImplementedError
 
     def form_valid(self, form: Any) -> HttpResponse:
+        if any(deed.gives_a_duty for deed in form.deeds) and (answer := step_up.asked(self.request)):
+            return answer
         if form.deeds:
             outcomes = self.carry_out(form, self.actor)
             failed = [outcome for outcome in outcomes if outcome.trouble]

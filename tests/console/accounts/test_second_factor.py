@@ -106,7 +106,8 @@ def test_a_passkey_that_proves_nothing_is_refused(armed: User) -> None:
     password(browser)
     for credential in ("{}", "[]", "x", '{"id": 1, "response": {}}', '{"response": {"userHandle": "x"}}'):
         assert browser.post("/sign-in/second", {"credential": credential}).status_code == 422
-    assert browser.post("/sign-in/second", {"credential": "x" * 30_000}).status_code == 422
+    for credential in ("x" * 30_000, "[" * 19_000):
+        assert browser.post("/sign-in/second", {"credential": credential}).status_code == 422
     assert not inside(browser)
 
 
