@@ -10,7 +10,7 @@ from django.utils.translation import gettext
 
 from accounts import tokens
 from accounts.marks import token_mark
-from accounts.models import Principal, Token
+from accounts.models import Principal, Token, User
 from policies import notices
 from policies.authority import Actor, Authority, of_system
 from policies.decisions import site_permissions
@@ -141,6 +141,10 @@ def revoke(holder: Principal, number: int, *, by: Actor) -> bool:
 
 
 def _authority(holder: Principal, by: Actor) -> Authority:
+    closed = User.objects.filter(principal=by.principal, is_active=False)
+    if by.principal is not None and closed.exists():
+        # it was disabled while this was on its way, and with it all tokens ended that there were
+        raise Refused(gettext("Your account is disabled."))
     if by.principal == holder:
         return of_system("own token")
     if holder.kind != Principal.Kind.SERVICE:

@@ -32,7 +32,7 @@ from policies.analytics.hints import HintView
 from policies.authority import Actor
 from policies.decisions import ask
 from policies.decisions.personal_role_names import is_personal
-from policies.errors import Conflict, NotFound
+from policies.errors import Conflict, NotFound, Refused
 from policies.models import Grant
 from policies.previews import grants as previews
 from policies.previews.roles import RoleChange, of_role_change
@@ -231,8 +231,8 @@ def back(request: Request, id: int) -> HttpResponse:
         return answer
     try:
         hints.bring_back(id, by=by)
-    except Conflict as late:
-        say(request, str(late))
+    except (Conflict, Refused) as problem:
+        say(request, str(problem))
     else:
         say(
             request,
