@@ -169,16 +169,12 @@ def catalogue(path: Path, uses: Uses) -> polib.POFile:
         "Content-Transfer-Encoding": "8bit",
         "Plural-Forms": "nplurals=2; plural=(n != 1);",
     }
+    # a text that also stands in a plural is one entry with it: gettext looks both up by the same key
+    plural = {(text.msgid, text.context) for text in uses if text.plural}
     for text in sorted(uses, key=lambda text: (text.msgid.casefold(), text)):
-        if text.plural or Text(text.msgid, _plural_of(text, uses), text.context) == text:
+        if text.plural or (text.msgid, text.context) not in plural:
             made.append(_entry(text, known.get((text.msgid, text.context)), uses[text]))
     return made
-
-
-def _plural_of(text: Text, uses: Uses) -> str:
-    """A text that also stands in a plural is one entry with it: gettext looks both up by the same key."""
-    plurals = {item.plural for item in uses if item[::2] == text[::2] and item.plural}
-    return min(plurals, default="")
 
 
 def _entry(text: Text, before: polib.POEntry | None, files: set[str]) -> polib.POEntry:

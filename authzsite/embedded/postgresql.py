@@ -177,6 +177,8 @@ class PostgreSQL(Server):
 
     def _configure(self, owner: int) -> None:
         safe = "on" if self.durable else "off"
+        # one that may lose its data guards none, and copies a database without writing it twice
+        quick = "" if self.durable else "scram_iterations = 1\nwal_level = minimal\nmax_wal_senders = 0\n"
         settings = f"""\
 # written by Lakewarden at each start
 listen_addresses = ''
@@ -192,7 +194,7 @@ jit = off
 fsync = {safe}
 synchronous_commit = {safe}
 full_page_writes = {safe}
-log_min_error_statement = panic
+{quick}log_min_error_statement = panic
 """  # the last line: a failing CREATE ROLE must not leave its password in the log
         self._put({self.cluster / "postgresql.conf": settings, **self._access()}, owner)
 
