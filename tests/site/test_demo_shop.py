@@ -11,6 +11,7 @@ import psycopg
 import pytest
 
 from authzsite.demo import passwords, shop
+from authzsite.management.commands import demo_query
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -122,13 +123,28 @@ def test_a_command_shows_the_rows() -> None:
         ("mia", "selec", 'mia: syntax error at or near "selec" (42601)\n'),
     ],
 )
-def test_or_the_refusal_in_one_line(user: str, query: str, line: str) -> None:
-    done = ask("--as", user, query)
-    assert (done.returncode, done.stdout, done.stderr) == (1, "", line)
+def test_or_the_refusal_in_one_line(
+    user: str,
+    query: str,
+    line: str,
+    demo_shop: shop.ShopInfo,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(shop, "ensure", lambda *_: demo_shop)
+    assert ended("--as", user, query) == 1
+    assert capsys.readouterr() == ("", line)
 
 
 def test_bad_use_is_exit_2() -> None:
-    assert ask("--as", "nobody", "select 1").returncode == 2
+    assert ended("--as", "nobody", "select 1") == 2
+
+
+def ended(*words: str) -> Any:
+    """The exit code of the command, run as `manage.py` runs it, but in this process."""
+    with pytest.raises(SystemExit) as left:
+        demo_query.Command().run_from_argv(["manage.py", "demo_query", *words])
+    return left.value.code
 
 
 def test_passwords_are_kept_for_us_alone(tmp_path: Path) -> None:
