@@ -12,7 +12,7 @@ from lakewarden.backends.testing.contract import assert_settled
 from lakewarden.backends.testing.kit import look, settle, wanted
 from policies.sync.backends.postgresql import kind as postgresql
 from policies.sync.connections.destinations import network
-from tests.backends.tries import errors_of, findings, newest_only, try_step
+from tests.backends.tries import at_least_16, errors_of, findings, newest_only, try_step
 from tests.backends.worlds import COSTS, READ
 
 # who needs no grant
@@ -41,6 +41,16 @@ def test_who_can_do_it_anyway_is_told(shop, ana):
     } <= found
     assert not [item for item in found if item.holder in (ana, shop.owner)]
     assert [item.what for item in found if item.holder == chief] == ["superuser"]
+
+
+@pytest.mark.parametrize("role", ["owner", "pg_read_all_data"])
+def test_who_can_make_themselves_a_member_of_whoever_can_is_told(shop, ana, role):
+    at_least_16(shop)
+    role = getattr(shop, role, role)
+    shop.do("GRANT {} TO {} WITH ADMIN TRUE, INHERIT FALSE, SET FALSE", role, ana)
+    told = [bypass.what for bypass in look(shop).bypasses if bypass.holder == ana]
+    assert any(role in what for what in told)
+    assert not shop.may(ana, "SELECT", "sales", "costs")
 
 
 # the connection

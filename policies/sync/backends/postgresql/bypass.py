@@ -22,9 +22,8 @@ class _Powerful:
         self._reader = reader
         self._members: dict[int, set[int]] = defaultdict(set)
         for row in reader.memberships:
-            if reader.conveys(row) or (
-                row.admin and row.role in reader.managed and row.member != reader.server.me
-            ):
+            # whoever administers a role makes themselves a member when they like
+            if reader.conveys(row) or (row.admin and row.member != reader.server.me):
                 self._members[row.role].add(row.member)
         # the owner of the database is a member of this one without any row saying so
         for oid, role in reader.roles.items():
