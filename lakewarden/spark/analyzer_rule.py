@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from lakewarden.spark import early_checks, errors, foreign_calls
 from lakewarden.spark.catalog_listing import list_the_open
-from lakewarden.spark.plan_names import has_method
+from lakewarden.spark.pinned_settings import OneAnalyser
+from lakewarden.spark.scala_objects import has_method
 
 
 class Watch(Protocol):
@@ -64,11 +66,13 @@ class _Rule:
         self._jvm = jvm
         self.watch: Watch | None = None
         self.parsers, self.earlier = foreign_calls.Parsers(jvm), early_checks.Rules(jvm)
+        self._analyser = OneAnalyser(jvm)
         self._functions: foreign_calls.Kept = []
         self._guarded: set[str] = set()
 
     def begin(self, spark: Any, watch: Watch) -> None:
         """Sessions that begin from now on ask `watch`, and are closed to what is foreign."""
+        self._analyser.begin(spark)
         registry = self._jvm.org.apache.spark.sql.catalyst.analysis.FunctionRegistry.builtin()
         self.watch, self.parsers.on = watch, True
         self._functions = self.forbid(spark, registry)
@@ -94,6 +98,7 @@ class _Rule:
         """Sessions that begin from now on are as Spark makes them."""
         self.watch, self.parsers.on = None, False
         self.earlier.end()
+        self._analyser.end()
         foreign_calls.restore(self._functions)
 
     def guards(self, session: Any) -> bool:
@@ -117,7 +122,7 @@ _rules: list[tuple[Any, _Rule]] = []
 
 
 def put(spark: Any, watch: Watch) -> None:
-    """Let every session that begins from now on ask `watch`.  Raises AlreadyGuarded."""
+    """Let every session that begins from now on ask `watch`.  Raises AlreadyGuarded, NotConfigured."""
     from pyspark.java_gateway import ensure_callback_server_started
 
     ensure_callback_server_started(spark.sparkContext._gateway)  # type: ignore[no-untyped-call]
@@ -156,8 +161,8 @@ Before = list[tuple[Any, Any]]
 """Sessions of the program and the Java session that each had before."""
 
 
-def renew(spark: Any) -> Before:
-    """Give the program a copy of its session whose analyser knows the rule.
+def renew(spark: Any, needed: Mapping[str, str]) -> Before:
+    """Give the program a copy of its session whose analyser knows the rule, with the settings it needs.
 
     What asks for the session of the application is given it too.
     """
@@ -167,6 +172,8 @@ def renew(spark: Any) -> Before:
     same = known is not None and known is not spark and known._sc is spark._sc
     before = [(each, each._jsparkSession) for each in ([known, spark] if same else [spark])]
     copy = spark._jsparkSession.cloneSession()  # keeps settings, temporary views and functions
+    for name, value in needed.items():
+        copy.conf().set(name, value)
     copy.sessionState().analyzer()  # built now, while the rule stands
     _rule(spark).forbid(spark, copy.sessionState().functionRegistry())
     for each, _ in before:

@@ -18,7 +18,7 @@ class Plain(NamedTuple):
 
     `view` names the method that says that the operand is a view, `location` the one that answers a place that
     the command makes a table or schema live in, `properties` the one that answers properties that may name
-    places, `options` the one that answers how the operand is opened.
+    places, `options` the one that answers how the operand is opened, `comment` the one that answers a remark.
     """
 
     action: str
@@ -28,6 +28,7 @@ class Plain(NamedTuple):
     location: str = ""
     properties: str = ""
     options: str = ""
+    comment: str = ""
 
 
 def _all(action: str, target: str, names: str, *, place: str = _LOGICAL) -> dict[str, Plain]:
@@ -67,10 +68,9 @@ PLAIN: dict[str, Plain] = {
         ALTER,
         "tableName",
         """AlterTableChangeColumnCommand AlterTableChangeColumnCommentsCommand AlterTableDropPartitionCommand
-        AlterTableRenamePartitionCommand AlterTableSerDePropertiesCommand RepairTableCommand""",
+        AlterTableRenamePartitionCommand RepairTableCommand""",
         place=_COMMAND,
     ),
-    _COMMAND + "AlterTableSetPropertiesCommand": Plain(ALTER, "tableName", view="isView"),
     _COMMAND + "AlterTableUnsetPropertiesCommand": Plain(ALTER, "tableName", view="isView"),
     _COMMAND + "AlterViewSchemaBindingCommand": Plain(ALTER, "name"),
     _COMMAND + "AlterViewAsCommand": Plain(ALTER, "name", ("query",)),
@@ -105,7 +105,7 @@ PLAIN: dict[str, Plain] = {
     # schemas and catalogs
     _LOGICAL + "CreateNamespace": Plain(CREATE_SCHEMA, "name", properties="properties"),
     _LOGICAL + "DropNamespace": Plain(DROP, "namespace"),
-    _LOGICAL + "CommentOnNamespace": Plain(ALTER, "child"),
+    _LOGICAL + "CommentOnNamespace": Plain(ALTER, "child", comment="comment"),
     _LOGICAL + "SetNamespaceProperties": Plain(ALTER, "namespace", properties="properties"),
     _LOGICAL + "SetNamespaceLocation": Plain(ALTER, "namespace", location="location"),
     _COMMAND + "SetNamespaceCollationCommand": Plain(ALTER, "namespace"),

@@ -20,6 +20,7 @@ from lakewarden.client.transport import ConsoleError, NotConfigured
 from lakewarden.law.principals import Principal
 from lakewarden.spark import analyzer_rule, connect_calls
 from lakewarden.spark.object_names import SETTING, Catalogs
+from lakewarden.spark.pinned_settings import not_pushed
 from lakewarden.spark.plan_checks import Holder, Watching
 from lakewarden.spark.scala_objects import each, settings
 from lakewarden.spark.server_environment import exposed
@@ -91,6 +92,7 @@ class Server:
         spark = _session(
             {
                 **self._configuration,
+                **not_pushed(self._configuration),
                 "spark.connect.grpc.binding.address": host,
                 "spark.connect.grpc.binding.port": str(port),
             }

@@ -21,6 +21,26 @@ JDBC = frozenset(
 )
 """How rows come over a connection; none of these names a table, a server, a driver or a statement."""
 
+PUSHED = ("pushDownAggregate", "pushDownJoin", "pushDownLimit", "pushDownPredicate")
+"""Whether Spark hands parts of a statement, with the values in them, to a database as SQL."""
+_DOUBLES_QUOTES = re.compile(r"jdbc:(db2|derby|h2|oracle|postgresql|sqlserver|teradata):", re.IGNORECASE)
+_KEEPS_NAMES = re.compile(r"jdbc:(db2|derby|h2|mariadb|mysql|oracle|sqlserver|teradata):", re.IGNORECASE)
+
+
+def takes_values(url: str) -> bool:
+    """Whether a database reads a value as Spark writes it: quotes doubled, and a backslash as it is.
+
+    MySQL and others take a backslash for the beginning of something else, so that a value ends where its
+    writer likes, and what follows is SQL.
+    """
+    return _DOUBLES_QUOTES.match(url) is not None
+
+
+def takes_names(url: str) -> bool:
+    """Whether a database refuses a name that is too long for it; PostgreSQL shortens it to 63 bytes."""
+    return _KEEPS_NAMES.match(url) is not None
+
+
 _FILES = """
     allowBackslashEscapingAnyCharacter allowComments allowNonNumericNumbers allowNumericLeadingZeros
     allowSingleQuotes allowUnquotedControlChars allowUnquotedFieldNames arrayElementName attributePrefix

@@ -89,9 +89,13 @@ class Watching:
         self._threads = threading.local()
         self._settings: Settings | None = None
 
-    def fix(self, session: Any) -> None:
-        """From now on the settings that say where names lead must be as they are in this session."""
+    def fix(self, session: Any) -> dict[str, str]:
+        """From now on the settings that say where names lead must be as they are in this session.
+
+        Answers the settings that guarded sessions need besides.
+        """
         self._settings = Settings(session)
+        return self._settings.not_pushed
 
     def begin(self, session: Any) -> None:
         """A session is new here: hear what it runs."""

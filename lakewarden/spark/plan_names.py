@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
-from urllib.parse import unquote
 
 from lakewarden.law.locations import above, normal
 from lakewarden.spark import data_source_reader, options
@@ -14,13 +13,16 @@ from lakewarden.spark.scala_objects import (
     class_of,
     each,
     gateway,
+    has_method,
     java_texts,
     option,
     pairs,
     parts_of,
+    place_of,
     texts,
     v2_name,
 )
+from lakewarden.spark.symbolic_links import listed
 
 SESSION_CATALOG = "spark_catalog"
 _SPARKS_OWN = "org.apache.spark.sql.execution."
@@ -194,13 +196,27 @@ class Namer:
         return (Name(TABLE, name, (str(found),) if found else ()),)
 
     def unquoted(self, catalog: Any, name: Iterable[str]) -> Names:
-        """A name that would be a piece of SQL: before 4.3 Spark gives names to databases as they are."""
-        if not any(_QUOTED.intersection(part) for part in name) or not is_jdbc(catalog):
+        """A name that a database would take for another, or for a piece of SQL.
+
+        Before 4.3 Spark gives names to databases as they are.
+        """
+        parts = tuple(name)
+        long = any(len(part.encode(errors="replace")) > _LONGEST for part in parts)
+        quoted = any(_QUOTED.intersection(part) for part in parts)
+        if not (long or quoted) or not is_jdbc(catalog):
             return ()
+        if long and not options.takes_names(self._url(str(catalog.name()))):
+            return (Name(UNKNOWN, ("a name of more than 63 bytes", "the database may shorten it")),)
         version = tuple(map(int, str(self._session.version()).split(".")[:2]))
-        if version >= (4, 3):
+        if version >= (4, 3) or not quoted:
             return ()
         return (Name(UNKNOWN, ("a name with quotes", "this Spark hands such a name to the database as SQL")),)
+
+    def _url(self, catalog: str) -> str:
+        """Where a catalog leads by this session's settings; empty where they do not say."""
+        own = f"{_CATALOG}{catalog}.url".lower()
+        known = pairs(self._session.sessionState().conf().getAllConfs())
+        return next((value for name, value in known.items() if name.lower() == own), "")
 
     def altered(self, thing: Any, command: Any) -> Names:
         """What a change of a table would say to a database in words of the program's own."""
@@ -235,13 +251,13 @@ class Namer:
         if not class_of(found).endswith(".HadoopFsRelation"):
             return (Name(UNKNOWN, (self._foreign(found), ELSEWHERE)),)
         places = texts(found.location().rootPaths())
-        names = self.described(table)
-        return (*(name._replace(places=places or name.places) for name in names), *_misled(found))
+        names = (name._replace(places=places or name.places) for name in self.described(table))
+        elsewhere = (Name(PATH, (path,)) for path in listed(found.location()))
+        return (*names, *elsewhere, *_misled(found))
 
     def files(self, relation: Any) -> Names:
         if class_of(relation).endswith(".HadoopFsRelation"):
-            places = (Name(PATH, (path,)) for path in texts(relation.location().rootPaths()))
-            return (*places, *_misled(relation))
+            return (*_opened(relation.location()), *_misled(relation))
         return (Name(UNKNOWN, (self._foreign(relation),)),)
 
     def _foreign(self, relation: Any) -> str:
@@ -278,7 +294,7 @@ class Namer:
         told = {} if given.isEmpty() else dict(given.asCaseSensitiveMap())
         if class_of(table) == _PYTHON_TABLE and str(table.name()) == _OWN_FORMAT:
             return self._own_format({name.lower(): value for name, value in told.items()})
-        read = self.misled(table, told)
+        read = (*self.misled(table, told), *_pushed(table, told))
         if catalog is not None and identifier is not None:
             name = v2_name(catalog, identifier)
             return (*self._loaded(name, table), *self.unquoted(catalog, name), *read)
@@ -313,7 +329,7 @@ class Namer:
         if _is_harmless(class_name):
             return ()
         if class_name.startswith(_V2) and class_name.endswith("Table") and has_method(table, "fileIndex"):
-            return tuple(Name(PATH, (path,)) for path in texts(table.fileIndex().rootPaths()))
+            return _opened(table.fileIndex())
         return (Name(UNKNOWN, (str(table.name()),)),)
 
     def batch_of_stream(self, thing: Any) -> Names:
@@ -337,6 +353,25 @@ class Namer:
         return (*found, *strange)
 
 
+def _pushed(table: Any, told: Mapping[str, str]) -> Names:
+    """Parts of a statement that Spark would hand to a database as SQL which that reads otherwise."""
+    if not class_of(table).endswith(_JDBC_TABLE):
+        return ()
+    own = table.jdbcOptions()
+    if options.takes_values(str(own.url())):
+        return ()
+    told = {name.lower(): value for name, value in told.items()}
+    return tuple(
+        Name(UNKNOWN, (f"option {option} of {table.name()}", _VALUES))
+        for option in options.PUSHED
+        if has_method(own, option)
+        and str(told.get(option.lower(), getattr(own, option)())).lower() != "false"
+    )
+
+
+_VALUES = "this database may read the values in a statement as SQL; set it to false for the catalog"
+_LONGEST = 63
+_CATALOG = "spark.sql.catalog."
 _PYTHON_TABLE = "org.apache.spark.sql.execution.datasources.v2.python.PythonTable"
 _OWN_FORMAT = "lakewarden"
 _OWN_OPTIONS = data_source_reader.OPTIONS - {"url", "ca"}
@@ -345,9 +380,9 @@ JDBC_CATALOG = ".jdbc.JDBCTableCatalog"
 _HOSTLESS = re.compile(r"/(?!/)|//(/|$)")
 
 
-def place_of(uri: Any) -> str:
-    """The place that a java.net.URI names.  Its own text has `{` as `%7B`, which Hadoop reads as `{`."""
-    return unquote(str(uri.toString()), errors="surrogateescape")
+def _opened(index: Any) -> Names:
+    """The places that a relation of files reads: its own, and where a list of files leads out of them."""
+    return tuple(Name(PATH, (path,)) for path in (*texts(index.rootPaths()), *listed(index)))
 
 
 def _is_harmless(class_name: str) -> bool:
@@ -396,22 +431,27 @@ def strange_provider(provider: str | None) -> Names:
 def hive_storage(storage: Any, properties: Mapping[str, str]) -> Names:
     """What of a Hive table's classes, options and properties may read or write elsewhere."""
     classes = (option(item) for item in (storage.serde(), storage.inputFormat(), storage.outputFormat()))
-    strange: Iterable[str] = options.strange_classes(str(class_) for class_ in classes if class_ is not None)
-    leading = options.leading_properties(properties)
-    found = (*(f"class {name}" for name in strange), *(f"property {name}" for name in leading))
     return (
-        *(Name(UNKNOWN, (what, ELSEWHERE)) for what in found),
+        *strange_classes(class_ for class_ in classes if class_ is not None),
+        *leading(properties),
         *misled_files(pairs(storage.properties()), "a table"),
     )
 
 
+def strange_classes(classes: Iterable[Any]) -> Names:
+    """Those of Hive's classes that the guard does not know."""
+    strange = options.strange_classes(map(str, classes))
+    return tuple(Name(UNKNOWN, (f"class {name}", ELSEWHERE)) for name in strange)
+
+
+def leading(properties: Iterable[str]) -> Names:
+    """Properties of a table that let Hive read elsewhere."""
+    found = options.leading_properties(properties)
+    return tuple(Name(UNKNOWN, (f"property {name}", ELSEWHERE)) for name in found)
+
+
 def is_jdbc(catalog: Any) -> bool:
     return class_of(catalog).endswith(JDBC_CATALOG)
-
-
-def has_method(thing: Any, method: str) -> bool:
-    """Whether a Java object has a method.  py4j itself would only know when it is called."""
-    return any(getmethod.getName() == method for getmethod in thing.getClass().getMethods())
 
 
 def connection(url: str) -> Name:

@@ -8,7 +8,7 @@ from typing import Any
 from lakewarden.spark.actions import ALTER, PATH, READ, SCHEMA, UNKNOWN, VIEW, WRITE, Action, unknown
 from lakewarden.spark.commands import DATABASE, NOTHING, PLAIN, QUERIES, Plain
 from lakewarden.spark.options import places_in
-from lakewarden.spark.plan_names import NO_CONSOLE, RELATIONS, Console, Name, Namer
+from lakewarden.spark.plan_names import ELSEWHERE, NO_CONSOLE, RELATIONS, Console, Name, Namer, is_jdbc
 from lakewarden.spark.plan_nodes import OPERATORS, SEQUENCE
 from lakewarden.spark.scala_objects import class_of, each, pairs
 from lakewarden.spark.write_commands import COMMANDS, live_in
@@ -107,11 +107,23 @@ class PlanWalk:
             self.do(WRITE, self.namer.misled(target.table(), pairs(getattr(node, plain.options)())))
         if plain.location:
             live_in(self, str(getattr(node, plain.location)()))
+        if plain.comment:
+            self.do(plain.action, _remarks(target, [str(getattr(node, plain.comment)())]))
         if plain.properties:
-            for place in places_in(pairs(getattr(node, plain.properties)())):
+            properties = pairs(getattr(node, plain.properties)())
+            self.do(plain.action, _remarks(target, properties.values()))
+            for place in places_in(properties):
                 live_in(self, place)
         for method in plain.queries:
             self.query(getattr(node, method)())
+
+
+def _remarks(target: Any, said: Iterable[str]) -> list[Name]:
+    """Remarks on a schema that a database would read as SQL: before 4.3 Spark hands them on as they stand."""
+    quoted = any("'" in text or "\\" in text for text in said)
+    if not quoted or not class_of(target).endswith(".ResolvedNamespace") or not is_jdbc(target.catalog()):
+        return []
+    return [Name(UNKNOWN, ("a comment with quotes", ELSEWHERE))]
 
 
 def _inputs(node: Any, method: str) -> Iterable[Any]:

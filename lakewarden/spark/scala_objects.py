@@ -5,6 +5,7 @@ from __future__ import annotations
 import secrets
 from collections.abc import Iterator, Sequence
 from typing import Any
+from urllib.parse import unquote
 
 _BETWEEN = secrets.token_hex(16)  # so that no name can pretend to be two
 
@@ -66,3 +67,13 @@ def settings(session: Any, prefix: str) -> dict[str, str]:
     """The settings whose names begin so, without that beginning.  Few calls, for there are many."""
     found = pairs(session.sessionState().conf().getAllConfs())
     return {name[len(prefix) :]: value for name, value in found.items() if name.startswith(prefix)}
+
+
+def place_of(uri: Any) -> str:
+    """The place that a java.net.URI names.  Its own text has `{` as `%7B`, which Hadoop reads as `{`."""
+    return unquote(str(uri.toString()), errors="surrogateescape")
+
+
+def has_method(thing: Any, method: str) -> bool:
+    """Whether a Java object has a method.  py4j itself would only know when it is called."""
+    return any(getmethod.getName() == method for getmethod in thing.getClass().getMethods())

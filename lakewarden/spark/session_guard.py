@@ -71,10 +71,10 @@ class Guard:
     def start(self) -> Guard:
         """Guard from here on.  Raises ConsoleError when there is nothing to decide by, AlreadyGuarded."""
         self._held.current()
-        self.watching.fix(self._spark._jsparkSession)
+        needed = self.watching.fix(self._spark._jsparkSession)
         analyzer_rule.put(self._spark, self.watching)
         try:
-            self._before = analyzer_rule.renew(self._spark)
+            self._before = analyzer_rule.renew(self._spark, needed)
         except BaseException:
             analyzer_rule.take(self._spark, self.watching)
             raise

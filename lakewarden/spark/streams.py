@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from lakewarden.spark.actions import WRITE, Action, on_path, unknown
 from lakewarden.spark.errors import log
 from lakewarden.spark.scala_objects import class_of, gateway
 
@@ -25,6 +26,19 @@ def file_sink(sink: Any) -> str | None:
     return (
         text[len("FileSink[") : -1] if own and text.startswith("FileSink[") and text.endswith("]") else None
     )
+
+
+_OWN_SINKS = ("ConsoleTable", "MemorySink", "ForeachBatchSink", "ForeachWriterTable", "NoopTable")
+
+
+def written(sink: Any) -> Action | None:
+    """What a stream's end writes to; nothing for Spark's own that keep it in memory or hand it on."""
+    folder, full_name = file_sink(sink), class_of(sink)
+    if folder is not None:
+        return on_path(WRITE, folder)
+    own = full_name.startswith("org.apache.spark.")
+    name = full_name.rpartition(".")[2].rstrip("$") if own else full_name
+    return None if name in _OWN_SINKS else Action(WRITE, *unknown(f"a stream into {name}")[1:])
 
 
 def tidy(session: Any, plan: Any) -> None:

@@ -1,12 +1,15 @@
-"""Symbolic links: a name below a user's own folder may lead into somebody else's."""
+"""Links and lists: a name below a user's own folder may lead into somebody else's."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote
 
 from lakewarden.client.snapshot import Snapshot
 from lakewarden.law.locations import above, normal
+from lakewarden.spark.scala_objects import class_of, texts
 
 _FILE = "file://"
 
@@ -41,3 +44,19 @@ def _links_inside(folder: str) -> Iterator[str]:
 
 def _within(path: str, folder: str) -> bool:
     return path == folder or path.startswith(folder.rstrip("/") + "/")
+
+
+_LOOKS_FOR_FILES = (".InMemoryFileIndex", ".CatalogFileIndex")
+"""What finds the files of a folder by looking into it, and so no others."""
+
+
+def listed(index: Any) -> list[str]:
+    """The folders elsewhere that a list of files in a folder leads to, as Spark has read it.
+
+    A folder that a stream wrote has one in `_spark_metadata`; whoever may write there may name any file.
+    """
+    if class_of(index).endswith(_LOOKS_FOR_FILES):
+        return []
+    own = {normal(root) for root in texts(index.rootPaths())}
+    folders = dict.fromkeys(unquote(str(path)).rpartition("/")[0] for path in index.inputFiles())
+    return [folder for folder in folders if own.isdisjoint(above(folder))]

@@ -34,12 +34,13 @@ from lakewarden.spark.plan_names import (
     format_of,
     hive_storage,
     is_jdbc,
+    leading,
     misled_files,
-    place_of,
+    strange_classes,
     strange_provider,
 )
-from lakewarden.spark.scala_objects import class_of, each, option, pairs, parts_of, texts, v2_name
-from lakewarden.spark.streams import file_sink
+from lakewarden.spark.scala_objects import class_of, each, option, pairs, parts_of, place_of, texts, v2_name
+from lakewarden.spark.streams import written
 
 _LOGICAL = "org.apache.spark.sql.catalyst.plans.logical."
 _COMMAND = "org.apache.spark.sql.execution.command."
@@ -259,6 +260,25 @@ def add_partitions(walk: Walk, command: Any) -> None:
             live_in(walk, str(location))
 
 
+def set_properties(walk: Walk, command: Any) -> None:
+    names = walk.namer.names(command.tableName())
+    if command.isView():
+        names = tuple(name if name.kind == UNKNOWN else Name(VIEW, name.parts) for name in names)
+    walk.do(ALTER, (*names, *leading(pairs(command.properties()))))
+
+
+def set_serde(walk: Walk, command: Any) -> None:
+    """Hive opens what these name as soon as somebody asks for the table, before a plan is there to judge."""
+    walk.do(ALTER, walk.namer.names(command.tableName()))
+    class_, given = option(command.serdeClassName()), option(command.serdeProperties())
+    properties = pairs(given) if given is not None else {}
+    walk.do(ALTER, strange_classes([class_] if class_ is not None else []))
+    walk.do(ALTER, (*leading(properties), *misled_files(properties, "a table")))
+    for name, value in properties.items():
+        if name.lower() in options.PLACES:
+            live_in(walk, value)
+
+
 def rename_table(walk: Walk, command: Any) -> None:
     if len(parts_of(command.oldName())) == 1:
         return  # a temporary view
@@ -375,20 +395,9 @@ def batch_v2(walk: Walk, command: Any) -> None:
     walk.query(command.query())
 
 
-_OWN_SINKS = ("ConsoleTable", "MemorySink", "ForeachBatchSink", "ForeachWriterTable", "NoopTable")
-
-
 def _sink(walk: Walk, sink: Any) -> None:
-    class_name, folder = class_of(sink), file_sink(sink)
-    name = (
-        class_name.rpartition(".")[2].rstrip("$")
-        if class_name.startswith("org.apache.spark.")
-        else class_name
-    )
-    if folder is not None:
-        walk.touch(on_path(WRITE, folder))
-    elif name not in _OWN_SINKS:
-        walk.touch(Action(WRITE, *unknown(f"a stream into {name}")[1:]))
+    if (touch := written(sink)) is not None:
+        walk.touch(touch)
 
 
 # what shows and explains
@@ -464,6 +473,8 @@ COMMANDS: dict[str, Reading] = {
     _LOGICAL + "RenameTable": rename_in_catalog,
     _COMMAND + "AlterTableAddPartitionCommand": add_partitions,
     _COMMAND + "AlterTableRenameCommand": rename_table,
+    _COMMAND + "AlterTableSerDePropertiesCommand": set_serde,
+    _COMMAND + "AlterTableSetPropertiesCommand": set_properties,
     _COMMAND + "CreateViewCommand": create_view,
     _LOGICAL + "CreateView": create_view_in_catalog,
     _COMMAND + "CreateSQLFunctionCommand": create_sql_function,

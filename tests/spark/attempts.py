@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import tomllib
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -137,7 +138,28 @@ def build(sql: Callable[[str], Any], base: Path, places: dict[str, str], *, func
     (base / "marked").mkdir()
     (base / "marked" / "marked.txt").write_text(f"{SENTINEL}\n")
     (base / "marked" / "marked.json").write_text(f'{{"a": "{SENTINEL}"}}\n')
+    schema = {"type": "record", "name": "r", "fields": [{"name": SENTINEL, "type": "string"}]}
+    (base / "marked" / "marked.avsc").write_text(json.dumps(schema))
     (base / "drop" / "link").symlink_to(base / "elsewhere")
+    _list_files(base / "drop" / "listed", (base / "elsewhere").glob("*.parquet"))
+
+
+def _list_files(folder: Path, files: Iterable[Path]) -> None:
+    """What a stream leaves where it writes: the list of what is there, which may say anything."""
+    (folder / "_spark_metadata").mkdir(parents=True)
+    lines = [
+        {
+            "path": file.as_uri(),
+            "size": file.stat().st_size,
+            "isDir": False,
+            "modificationTime": 1_700_000_000_000,
+            "blockReplication": 1,
+            "blockSize": 1 << 25,
+            "action": "add",
+        }
+        for file in files
+    ]
+    (folder / "_spark_metadata" / "0").write_text("\n".join(["v1", *map(json.dumps, lines)]))
 
 
 def changes(before: dict[str, Any], now: dict[str, Any], base: Path, *, controls: bool = False) -> set[str]:

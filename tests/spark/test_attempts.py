@@ -92,8 +92,6 @@ class World:
 
     def _as_before(self, session: Any) -> None:
         self.program.may("owner metalake demo")
-        for setting in ("enabled", "enabledTentatively"):  # that analyser knows few statements
-            session.conf.unset(f"spark.sql.analyzer.singlePassResolver.{setting}")
         session.sql("RESET")
         session.sql("USE spark_catalog.default")
 

@@ -155,3 +155,58 @@ def test_one_job_queries_the_tables_of_both_catalogs(engine: Engine, mysql: Mari
         "table test/hive_catalog.hive_db.hive_table",
         "table test/mysql_catalog.mysql_db.mysql_table",
     }
+
+
+STOLEN = r"\\\') UNION SELECT id, word FROM mysql_db.hidden -- "
+
+
+@pytest.mark.timeout(600)
+def test_a_value_in_a_statement_is_no_sql_of_the_databases_own(engine: Engine, mysql: MariaSite) -> None:
+    """MySQL ends a text elsewhere than Spark, which would hand it the rest as a part of the statement."""
+    staff = engine.lake.client("staff")
+    address = {
+        "jdbc-url": f"jdbc:mysql://127.0.0.1:{mysql.server.port}",
+        "jdbc-driver": "com.mysql.cj.jdbc.Driver",
+    }
+    login = {"jdbc-user": "connector", "jdbc-password": "123"}
+    staff.create_catalog("mysql_catalog", Catalog.Type.RELATIONAL, "jdbc-mysql", "", {**address, **login})
+    for statement in (
+        "CREATE DATABASE mysql_db",
+        "CREATE TABLE mysql_db.shown (id INT, word VARCHAR(99))",
+        "CREATE TABLE mysql_db.hidden (id INT, word VARCHAR(99))",
+        "INSERT INTO mysql_db.shown VALUES (1, 'plain')",
+        "INSERT INTO mysql_db.hidden VALUES (7, 's3ntinel')",
+    ):
+        mysql.do(statement)
+    call_command(
+        "connect",
+        "test/mysql_catalog",
+        "mariadb",
+        "--url",
+        mysql.server.url(mysql.pusher, "secret"),
+        stdout=StringIO(),
+    )
+    discover()
+    engine.lake.role(
+        "shown",
+        "allow USE_CATALOG catalog mysql_catalog",
+        "allow USE_SCHEMA schema mysql_catalog.mysql_db",
+        "allow SELECT_TABLE table mysql_catalog.mysql_db.shown",
+        to=("other",),
+    )
+    table = "mysql_catalog.mysql_db.shown"
+    with engine.job_of("other") as run:
+        assert run(f"SELECT * FROM {table} WHERE word = 'plain'") == [(1, "plain")]
+        assert run(f"SELECT * FROM {table} WHERE word = '{STOLEN}'") == []
+        assert run(f"SELECT max(id) FROM {table} GROUP BY word = '{STOLEN}'") == [(1,)]
+        with pytest.raises(AccessDenied, match="hidden"):
+            run("SELECT * FROM mysql_catalog.mysql_db.hidden")
+        for option in ("pushDownPredicate", "PUSHDOWNAGGREGATE"):
+            with pytest.raises(AccessDenied, match=f"(?i){option}"):
+                engine.session.read.option(option, "true").table(table)
+        run("SET spark.sql.catalog.mysql_catalog.pushDownPredicate = true")
+        with pytest.raises(AccessDenied, match="pushDownPredicate"):
+            run(f"SELECT * FROM {table} WHERE word = '{STOLEN}'")
+        run("SET spark.sql.catalog.mysql_catalog.pushDownPredicate = false")
+        with pytest.raises(AccessDenied, match="pushDownPredicate"):
+            engine.session.newSession().table(table)
