@@ -60,8 +60,8 @@ class Unsealed(Conflict):
     def __init__(self, code: str):
         super().__init__(
             gettext(
-                "%(code)s was changed in the database past the console. It counts for nothing. A site admin "
-                "can set it right with `manage.py facts`."
+                "%(code)s was changed in the database outside the console. It is ignored. A site admin "
+                "can correct it with `manage.py facts`."
             )
             % {"code": code}
         )

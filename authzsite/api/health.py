@@ -166,7 +166,7 @@ def _facts() -> Seen:
     if placed.exists() and not placed.filter(seal__isnull=False).exists():
         return False, "none has a seal yet, so all answers are no: `manage.py facts --seal`"
     if found := unsealed.standing().count():
-        told = f"{found} were written past the console; nothing is decided on them (`manage.py facts`)"
+        told = f"{found} were written outside the console; nothing is decided on them (`manage.py facts`)"
         return None, told, "FORGED"
     return True, "none was found that the console did not write"
 

@@ -56,7 +56,7 @@ class SyncCollector(Collector):
         unsealed_facts = unsealed.standing().count()
         yield _gauge(
             "facts_unsealed",
-            "Facts that were written past the console; nothing is decided on them.",
+            "Facts that were written outside the console; nothing is decided on them.",
             [({}, unsealed_facts)],
         )
         yield from _outbox(now)
@@ -175,7 +175,7 @@ def _settings(backends: Sequence[Backend]) -> Iterator[Metric]:
     )
     yield _gauge(
         "backend_restored",
-        "1 while it only reports because the console's database came back from a copy.",
+        "1 while it only reports because the console's database was restored from a backup.",
         [(_of(row.pk), row.restored) for row in backends],
     )
     yield _gauge(

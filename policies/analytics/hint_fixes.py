@@ -64,7 +64,7 @@ def _end(row: Grant, place: Node, role: Node | None, by: Actor, reason: str) -> 
     holder = row.holder or (_alone(row) if role and personal_role_names.is_personal(role.name) else None)
     bearer = row.holder or role
     if bearer is None:
-        raise Conflict(gettext("Who holds it is no longer there."))
+        raise Conflict(gettext("Its holder no longer exists."))
     if row.pattern:
         patterns.revoke(place, parse(row.pattern, others=True), bearer, [row.privilege], by=by, reason=reason)
     elif holder is not None and row.effect == "allow":

@@ -33,7 +33,7 @@ KINDS = {
         ),
         Kind(
             "redundant_grant",
-            "Given twice",
+            "Granted twice",
             "All its holders have {privilege} here anyway, by {others}.",
             "Revoke {privilege}; nobody loses access",
             REMOVE,
@@ -42,7 +42,7 @@ KINDS = {
             "wide_grant",
             "Wider than used",
             "{privilege} reaches {objects} here; in {days} days its holders used {used} of them{given}.",
-            "Grant it on the used objects, and take it here",
+            "Grant it on the used objects and revoke it here",
             NARROW,
         ),
         Kind(
@@ -54,14 +54,14 @@ KINDS = {
         ),
         Kind(
             "dormant_person",
-            "Sleeping access",
+            "Dormant access",
             "{why}, and still holds {holds} in this realm.",
             "Revoke the access",
             LEAVE,
         ),
         Kind(
             "dormant_service",
-            "Sleeping service account",
+            "Dormant service account",
             "{why}, and still holds {holds} in this realm.",
             "Revoke the access",
             LEAVE,
@@ -70,7 +70,7 @@ KINDS = {
             "ownerless",
             "Nobody owns it",
             "{why}; this concerns {objects}.",
-            "Name an owner",
+            "Set an owner",
             OWN,
         ),
         Kind(

@@ -11,18 +11,18 @@ from typing import Any
 from lakewarden.spark.pipelines import hint_phrases
 from policies.sentences import BOTH, Said, filled, joined, read_back, say, sentence
 
-CLOSED = sentence("hint.closed", "Cannot sign in any more")
-OWNER_CLOSED = sentence(hint_phrases.OWNER_CLOSED, "Its owner cannot sign in any more")
+CLOSED = sentence("hint.closed", "Can no longer sign in")
+OWNER_CLOSED = sentence(hint_phrases.OWNER_CLOSED, "Its owner can no longer sign in")
 NO_OWNER = sentence(hint_phrases.NO_OWNER, "Nobody owns it")
-IDLE_SINCE = sentence("hint.idle_since", "Has not been here since {seen}, no job reported a use since {used}")
-IDLE = sentence("hint.idle", "Has not been here since {seen}, and no job reported a use")
-UNSEEN_SINCE = sentence("hint.unseen_since", "Was never seen here, no job reported a use since {used}")
-UNSEEN = sentence("hint.unseen", "Was never seen here, and no job reported a use")
+IDLE_SINCE = sentence("hint.idle_since", "Not active here since {seen}; no job reported a use since {used}")
+IDLE = sentence("hint.idle", "Not active here since {seen}, and no job reported a use")
+UNSEEN_SINCE = sentence("hint.unseen_since", "Never active here; no job reported a use since {used}")
+UNSEEN = sentence("hint.unseen", "Never active here, and no job reported a use")
 TODAY = sentence(hint_phrases.TODAY, "; granted today")
 DAYS_AGO = sentence(hint_phrases.DAYS_AGO, "; granted a day ago", "; granted {many} days ago")
-ABOVE = sentence(hint_phrases.ABOVE, "what is given above")
+ABOVE = sentence(hint_phrases.ABOVE, "what is granted above")
 HERE = sentence(hint_phrases.HERE, "another grant here", "{many} other grants here")
-ON_TEXT = sentence(hint_phrases.ON_TEXT, "what is given on {name}")
+ON_TEXT = sentence(hint_phrases.ON_TEXT, "what is granted on {name}")
 SAME_NAME = sentence(hint_phrases.SAME_NAME, "another grant on the same name")
 DENIED_TOO = sentence(hint_phrases.DENIED_TOO, ", because {others} denies it too")
 HELD = (

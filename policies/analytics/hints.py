@@ -31,7 +31,7 @@ from policies.services import grants, realm_of
 
 LOOKED_AT = 2_000
 """So many hints at the most are gone through to find those about one role or person."""
-NO_REASON = gettext_lazy("Say why it stays: the next reader will ask.")
+NO_REASON = gettext_lazy("Give a reason why it stays; the next reader will ask.")
 COUNTED = {"people": ("person", "people"), "objects": ("object", "objects")}
 """What a ground counts, in words."""
 Place = tuple[int, int]

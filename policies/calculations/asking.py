@@ -59,7 +59,7 @@ def ask(effect: LargeEffect, *, by: Principal, limit: int = MOST_WAITING) -> Cal
     waiting = Calculation.objects.filter(by=by, finished__isnull=True, revision=revision)
     if waiting.count() >= limit:
         raise Invalid(
-            gettext("%(many)s large effects are being worked out for you. Wait for one of them.")
+            gettext("%(many)s large effects are being calculated for you. Wait until one of them is done.")
             % {"many": limit}
         )
     made, _is_new = Calculation.objects.get_or_create(
@@ -87,7 +87,7 @@ def get(number: int, viewer: Principal) -> Calculation:
     if row is None or root is None or not mine or (row.by != viewer and sight_of(viewer, root)):
         raise NotFound(gettext("There is no such calculation, or it is not yours."))
     if not is_current(row, root, viewer):
-        raise Gone(gettext("The realm changed since, so this counts no more. Ask again."))
+        raise Gone(gettext("The realm has changed since, so this result no longer applies. Ask again."))
     return row
 
 

@@ -31,7 +31,7 @@ TRIED_AGAIN = timedelta(minutes=10)
 """So long what came to nothing is told; then it can be asked for anew."""
 TOO_LONG = gettext_noop("It took longer than half an hour. Ask about fewer changes at once.")
 KILLED = gettext_noop("The worker ended before the result, several times. Ask about fewer changes at once.")
-FAILED = gettext_noop("Something went wrong here. Nothing was worked out.")
+FAILED = gettext_noop("Something went wrong. Nothing was calculated.")
 
 logger = logging.getLogger(__name__)
 

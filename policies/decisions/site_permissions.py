@@ -59,9 +59,7 @@ def _is_inside(principal: Principal, keepers: Sequence[Principal]) -> bool:
 
 def of_keeper(actor: Actor, service: Principal) -> Authority:
     """The authority over a service account's tokens.  Raises Refused."""
-    said = gettext("Only who answers for %(service)s and site admins may do this.") % {
-        "service": service.label
-    }
+    said = gettext("Only the keeper of %(service)s and site admins may do this.") % {"service": service.label}
     return require(ask_keeper(actor.decides_as, service), actor, otherwise=said)
 
 
@@ -90,7 +88,7 @@ def ask_directory(principal: Principal | None) -> Decision:
 def of_directory(actor: Actor) -> Authority:
     """The authority of who keeps people and groups for the directory.  Raises Refused."""
     refusal = gettext(
-        "This service account does not keep the directory: LAKEWARDEN_DIRECTORIES does not name it."
+        "This service account does not manage the directory: LAKEWARDEN_DIRECTORIES does not name it."
     )
     return require(ask_directory(actor.principal), actor, otherwise=refusal)
 

@@ -143,7 +143,7 @@ def _check(wanted: EmergencyRequest, person: Principal, now: datetime) -> tuple[
         raise Invalid(gettext("An emergency lasts 1 to %(most)s hours.") % {"most": longest()})
     if len(wanted.reason.strip()) < SHORTEST_REASON:
         raise Invalid(
-            gettext("Say what happened, in at least %(least)s characters; the owners read it.")
+            gettext("Describe what happened in at least %(least)s characters; the owners read it.")
             % {"least": SHORTEST_REASON}
         )
     must_be_member(wanted.node, person)
@@ -156,8 +156,7 @@ def _check(wanted: EmergencyRequest, person: Principal, now: datetime) -> tuple[
     if overlapping := _overlapping(person, wanted.node, now):
         name = overlapping.ref.full_name or overlapping.name
         raise Conflict(
-            gettext("You have opened %(name)s already; end that first, what you ask for overlaps it.")
-            % {"name": name}
+            gettext("You have already opened %(name)s, which overlaps this. End it first.") % {"name": name}
         )
     if why := barred(person, wanted.node, now):
         raise Conflict(why)
@@ -199,7 +198,7 @@ def barred(person: Principal, node: Node, now: datetime, *, inside: bool = True)
     who = either(names) or gettext("a site admin")
     name = before.ref.full_name or before.name
     return gettext(
-        "You opened %(name)s before, and that waits for its review: %(who)s can close it. Then open it again."
+        "Your earlier emergency on %(name)s waits for its review. %(who)s can close it; then open it again."
     ) % {"name": name, "who": who}
 
 
@@ -359,7 +358,8 @@ def close(number: int, verdict: str, *, by: Actor) -> Emergency:
         verdict = recordable(verdict.strip(), LONGEST)
         if len(verdict) < SHORTEST_VERDICT:
             raise Invalid(
-                gettext("Say what you found, in at least %(least)s characters.") % {"least": SHORTEST_VERDICT}
+                gettext("Describe what you found in at least %(least)s characters.")
+                % {"least": SHORTEST_VERDICT}
             )
         EMERGENCY.move(
             Emergency.objects.filter(pk=row.pk),
@@ -406,7 +406,7 @@ def seen(number: int, by: Actor) -> tuple[Emergency, Node]:
     row = Emergency.objects.filter(pk=number).select_related("person", "reviewer").first()
     node = node_of(row.securable_id) if row else None
     if row is None or node is None or by.principal is None or not _sees(by.principal, row, node):
-        raise NotFound(gettext("There is no such emergency, or it is not for you to see."))
+        raise NotFound(gettext("There is no such emergency, or you may not see it."))
     return row, node
 
 

@@ -181,13 +181,13 @@ class _Doing:
     def node(self) -> Node:
         node = self.deed.holding.node
         if node is None:
-            raise Conflict(gettext("What it was about is no longer there."))
+            raise Conflict(gettext("The object concerned no longer exists."))
         return node
 
     @property
     def other(self) -> Principal:
         if self.deed.holding.other is None:
-            raise Conflict(gettext("What it was about is no longer there."))
+            raise Conflict(gettext("The object concerned no longer exists."))
         return self.deed.holding.other
 
     @property
@@ -280,7 +280,7 @@ def _request(it: _Doing) -> None:
 def _seat(it: _Doing) -> None:
     review = Review.objects.filter(pk=it.deed.holding.number).select_related("starter", "realm").first()
     if review is None or it.to is None:
-        raise Conflict(gettext("What it was about is no longer there."))
+        raise Conflict(gettext("The object concerned no longer exists."))
     rows = worklist.rows_of(review, it.person).filter(worklist.OPEN).values_list("pk", flat=True)
     delegation.pass_on(review, it.to, by=it.by, rows=list(rows))
 

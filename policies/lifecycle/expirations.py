@@ -25,8 +25,8 @@ REMINDED = (timedelta(days=7), timedelta(days=1))
 """So long before the end people are reminded, where it was given before that."""
 ENDS_SOON = notices.kind("access.ends", "your access that ends soon")
 ENDS_FOR = notices.kind("access.ends_for", "access to your data that ends soon for others", mail=False)
-YOURS = sentence("ends.yours", "What you have ends by itself: {what}.")
-THEIRS = sentence("ends.theirs", "What {who} has ends by itself: {what}.")
+YOURS = sentence("ends.yours", "Your access ends by itself: {what}.")
+THEIRS = sentence("ends.theirs", "The access of {who} ends by itself: {what}.")
 ROLE, RIGHT = sentence("ends.role", "role {name}"), sentence("ends.right", "{right} on {name}")
 Fact = Grant | Assignment
 

@@ -25,7 +25,7 @@ class Checkpoint(models.Model):
 
     class Log(models.TextChoices):
         CHANGES = "changes", "changes"
-        ACCESS = "access", "refusals and looks"
+        ACCESS = "access", "refusals and views"
 
     log = models.CharField(max_length=8, choices=Log)
     size = models.BigIntegerField()
@@ -47,7 +47,7 @@ class Checkpoint(models.Model):
         """What of the log the note is over, its number left out."""
         if self.log == self.Log.CHANGES:
             return ngettext("change", "changes", self.size)
-        return ngettext("refusal or look", "refusals and looks", self.size)
+        return ngettext("refusal or view", "refusals and views", self.size)
 
 
 class Verification(models.Model):

@@ -119,7 +119,7 @@ class Notice(models.Model):
     @property
     def sentence(self) -> str:
         """It in the language that is spoken now, with the name of the person as they are called now."""
-        who = self.who.label if self.who else gettext("somebody")
+        who = self.who.label if self.who else gettext("someone")
         return in_words(self.code, {**self.data, "who": who}) or self.text.replace("{who}", who)
 
 

@@ -15,7 +15,7 @@ REVIEW = States(
         "closing": noop("being carried out"),
         "proving": noop("waiting for proof"),
         "closed": noop("closed"),
-        "cancelled": noop("called off"),
+        "cancelled": noop("cancelled"),
     },
     (
         Move("open", ("building",), "open", "All rows are written; reviewers are notified."),

@@ -135,7 +135,7 @@ class ReviewRow(models.Model):
         RULE = "rule", gettext_lazy("what a role says")
         MEMBER = "member", gettext_lazy("in a group")
         OWNER = "owner", gettext_lazy("as the owner")
-        FOREIGN = "foreign", gettext_lazy("given outside")
+        FOREIGN = "foreign", gettext_lazy("granted outside Lakewarden")
 
     class Choice(models.TextChoices):
         KEEP = "keep", gettext_lazy("keep")
@@ -146,7 +146,7 @@ class ReviewRow(models.Model):
 
     class Rank(models.IntegerChoices):
         CHANGED = 1, gettext_lazy("changed since the last review")
-        FAR = 2, gettext_lazy("reaches far")
+        FAR = 2, gettext_lazy("high risk")
         UNUSED = 3, gettext_lazy("unused")
         OTHER = 4, gettext_lazy("everything else")
 

@@ -85,8 +85,8 @@ class States:
     def too_late(self, state: str | None) -> str:
         """What the loser of a race is told, and who comes when it is over."""
         if state is None:
-            return gettext("This %(name)s is no longer there.") % {"name": gettext(self.name)}
-        return gettext("This %(name)s is %(state)s by now; look at it again.") % {
+            return gettext("This %(name)s no longer exists.") % {"name": gettext(self.name)}
+        return gettext("This %(name)s is now %(state)s; check it again.") % {
             "name": gettext(self.name),
             "state": gettext(self.words[state]),
         }

@@ -73,7 +73,7 @@ def choose(person: Principal, wanted: Mapping[str, str]) -> None:
     """Set how somebody is told of some kinds.  Raises Invalid."""
     for code, how in wanted.items():
         if code not in KINDS or how not in How.values:
-            raise Invalid(gettext("There is no such choice."))
+            raise Invalid(gettext("That choice does not exist."))
     rows = [NoticeChoice(person=person, kind=code, how=how) for code, how in wanted.items()]
     NoticeChoice.objects.bulk_create(
         rows, update_conflicts=True, unique_fields=["person", "kind"], update_fields=["how"]

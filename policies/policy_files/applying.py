@@ -83,7 +83,7 @@ def apply(root: Node, file: PolicyFile, *, seen: str, by: Actor, reason: str = "
         plan = Plan(root, file)
         if plan.digest != seen:
             raise Conflict(
-                gettext("This is not the plan that was seen: the realm or the file changed. Plan again.")
+                gettext("This is not the plan you reviewed: the realm or the file has changed. Plan again.")
             )
         if not plan.steps:
             return plan
@@ -168,7 +168,7 @@ def _parent(root: Node, type_: str, path: tuple[str, ...], *, schema: bool = Fal
     [node] = find_all(spelled([ObjectRef(above, root.name, path)]))
     if node is None:
         raise Invalid(
-            gettext("There is nothing that %(type)s %(path)s could stand in.")
+            gettext("The parent of %(type)s %(path)s does not exist.")
             % {"type": type_, "path": ".".join(path)}
         )
     return node

@@ -124,11 +124,11 @@ class _Loader(_Fast):  # type: ignore[misc,valid-type]  # which of the two the m
 
     def construct_mapping(self, node: Any, deep: bool = False) -> Any:
         if not all(isinstance(key, yaml.ScalarNode) for key, _ in node.value):
-            raise Invalid(gettext("A policy file has texts alone as names."))
+            raise Invalid(gettext("Names in a policy file must be text."))
         names = [key.value for key, _ in node.value]
         if len(set(names)) != len(names):
             twice = next(name for name in names if names.count(name) > 1)
-            raise Invalid(gettext("%(name)s stands twice in one place of the file.") % {"name": twice})
+            raise Invalid(gettext("%(name)s appears twice in one place of the file.") % {"name": twice})
         return super().construct_mapping(node, deep=deep)
 
 
@@ -150,10 +150,14 @@ def read(text: str) -> PolicyFile:
         _check_events(text)
         value = yaml.load(text, Loader=_Loader)  # noqa: S506  # safe: a subclass of SafeLoader
     except UnicodeError:
-        raise Invalid(gettext("This file holds what is no character.")) from None
+        raise Invalid(gettext("This file contains invalid characters.")) from None
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
-        text = gettext("This is no YAML: see line %(line)s.") if mark else gettext("This is no YAML.")
+        text = (
+            gettext("This is not valid YAML: see line %(line)s.")
+            if mark
+            else gettext("This is not valid YAML.")
+        )
         raise Invalid(text % {"line": mark.line + 1 if mark else ""}) from None
     error = next(iter(sorted(_VALIDATOR.iter_errors(value), key=lambda each: each.json_path)), None)
     if error is not None:
@@ -179,10 +183,10 @@ def _check_events(text: str) -> None:
         if getattr(event, "tag", None) is not None:
             raise Invalid(gettext("A policy file names no types (!). Write plain texts."))
         if isinstance(event, yaml.ScalarEvent) and not holdable(event.value):
-            raise Invalid(gettext("This file holds what is no character."))
+            raise Invalid(gettext("This file contains invalid characters."))
         depth += isinstance(event, yaml.CollectionStartEvent) - isinstance(event, yaml.CollectionEndEvent)
         if depth > DEEPEST:
-            raise Invalid(gettext("A policy file has no such depth."))
+            raise Invalid(gettext("This policy file is nested too deeply."))
 
 
 def _statements(value: Mapping[str, Any]) -> Iterable[Statement]:
@@ -238,7 +242,7 @@ def _moment(text: str) -> str:
         moment = datetime.fromisoformat(text)
     except ValueError:
         raise Invalid(
-            gettext("%(text)s is no time such as 2026-01-31T12:00:00+00:00.") % {"text": text}
+            gettext("%(text)s is not a time such as 2026-01-31T12:00:00+00:00.") % {"text": text}
         ) from None
     if moment.tzinfo is None:
         raise Invalid(gettext("%(text)s lacks its time zone, such as +00:00.") % {"text": text})

@@ -73,7 +73,7 @@ class Plan:
             )
         if file.law and file.law != root.kind:
             raise Invalid(
-                gettext("This file is written for the law %(law)s; %(realm)s has %(its_law)s.")
+                gettext("This file is written for the rules of %(law)s; %(realm)s has those of %(its_law)s.")
                 % {"law": file.law, "realm": root.name, "its_law": root.kind}
             )
         self.revision = last_change_of_access(root.realm_id)

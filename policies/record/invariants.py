@@ -42,7 +42,7 @@ def _stands_on_what_is_there(current: ChangeInProgress) -> None:
     needed = {pk for fact in current.begun if fact.closed is None for pk in _rests_on(fact)} - {None}
     there = Placement.objects.open().filter(securable__in=needed).values_list("securable", flat=True)
     if needed - set(there):
-        raise NotFound(gettext("What this is about is no longer there."))
+        raise NotFound(gettext("The object concerned no longer exists."))
 
 
 def _rests_on(fact: Fact) -> tuple[int | None, ...]:

@@ -27,12 +27,12 @@ TURNS = 24
 """In so many readings by itself the site has read all that is older again."""
 LEAST = 2_000
 """Changes of a turn, where the record is short."""
-DIFFERS = notices.kind("record.differs", "a record that is broken, or tables that are not as it says")
-BROKEN = sentence("record.broken", "The record is broken: {broken}.")
+DIFFERS = notices.kind("record.differs", "a damaged audit log, or tables that differ from it")
+BROKEN = sentence("record.broken", "The audit log is damaged: {broken}.")
 TABLES_DIFFER = sentence(
     "record.tables",
-    "{many} row is not as the record says: the tables were written past the console.",
-    "{many} rows are not as the record says: the tables were written past the console.",
+    "{many} row is not as the audit log says: the tables were written outside the console.",
+    "{many} rows are not as the audit log says: the tables were written outside the console.",
 )
 
 logger = logging.getLogger(__name__)

@@ -73,7 +73,7 @@ def approve(
         held = _held(request, parts, by, current.at, role=role)
         if yes.give.keys() - {item.part.number for item in held} - set(parts):
             # a misspelt name of what is cut down would give the whole of it
-            raise Invalid(gettext("You cut down a part that is not among those you decide here."))
+            raise Invalid(gettext("You reduced a part that you do not decide here."))
         _check_yes(request, yes, held, current.at)
         for item in held:
             _approve(current, request, item, yes, said)
@@ -89,7 +89,7 @@ def refuse(number: int, reason: str, *, by: Actor, parts: Collection[int] = ()) 
     """Say no to parts, or to all that the actor may decide, and why.  Raises as `approve`."""
     said = _text(reason)
     if len(said) < 3:
-        raise Invalid(gettext("Say why it is refused."))
+        raise Invalid(gettext("Give a reason for the refusal."))
     with change(REFUSED, realm=_realm_of(number, by), by=by, reason=said) as current:
         request = _found(number)
         for item in _held(request, parts, by, current.at):
@@ -104,12 +104,12 @@ def ask_back(number: int, question: str, *, by: Actor, parts: Collection[int] = 
     """Ask the requester something before deciding.  Raises as `approve`."""
     said = _text(question)
     if len(said) < 3:
-        raise Invalid(gettext("Write what you want to know."))
+        raise Invalid(gettext("Enter your question."))
     with change(ASKED_BACK, realm=_realm_of(number, by), by=by, reason=said) as current:
         request = _found(number)
         held = [item for item in _held(request, parts, by, current.at) if item.part.state == "asked"]
         if not held:
-            raise Conflict(gettext("Something was asked back already; wait for the answer, or decide."))
+            raise Conflict(gettext("A question was already asked; wait for the answer, or decide."))
         for item in held:
             PART.move(request.parts.filter(pk=item.part.pk), "ask_back")
         told = say(WANTS, some=[part_said(item.part) for item in held])
@@ -129,14 +129,14 @@ def _realm_of(number: int, by: Actor) -> Realm | None:
 
 
 def no_such(number: int) -> str:
-    return gettext("There is no request %(number)s, or it is not for you to see.") % {"number": number}
+    return gettext("There is no request %(number)s, or you may not see it.") % {"number": number}
 
 
 def _text(text: str) -> str:
     said = text.strip()
     if len(said) > LONGEST_REASON or not holdable(said):
         raise Invalid(
-            gettext("A text has at most %(most)s letters, all of which can be kept.")
+            gettext("A text may have at most %(most)s characters, and only characters that can be stored.")
             % {"most": LONGEST_REASON}
         )
     return said
@@ -195,8 +195,8 @@ def _addressed(mine: Sequence[Mandate], now: datetime) -> list[Mandate]:
 
 def _too_late(request: AccessRequest, part: RequestPart) -> str:
     if part.state in (*GRANTED, "refused") and part.decided_by:
-        refused = gettext("%(who)s has refused this by now; look at it again.")
-        granted = gettext("%(who)s has approved this by now; look at it again.")
+        refused = gettext("%(who)s has refused this in the meantime; check it again.")
+        granted = gettext("%(who)s has approved this in the meantime; check it again.")
         return (refused if part.state == "refused" else granted) % {"who": part.decided_by.label}
     if request.state not in WAITING:
         return REQUEST.too_late(request.state)
@@ -226,15 +226,15 @@ def _by_role(
 
 def _check_yes(request: AccessRequest, yes: Yes, held: Sequence[Mandate], now: datetime) -> None:
     if yes.lasts and yes.until:
-        raise Invalid(gettext("Say how long, or until when; not both."))
+        raise Invalid(gettext("Give either a length or an end, not both."))
     shorter = durations.ends(now, yes.lasts, yes.until, request.zone)
     asked = durations.ends(now, request.lasts, request.until, request.zone)
     if shorter is not None and shorter <= now:
         raise Invalid(gettext("The end is in the past."))
     if shorter is not None and shorter > now + timedelta(days=durations.LONGEST_DAYS):
-        raise Invalid(gettext("Nothing is given for longer than ten years; leave the end out for none."))
+        raise Invalid(gettext("Access can be granted for ten years at most; leave the end out for none."))
     if shorter is not None and asked is not None and shorter > asked:
-        raise Invalid(gettext("It can be given for less long than was asked, not for longer."))
+        raise Invalid(gettext("It can be granted for a shorter time than requested, not for a longer one."))
     if any(item.part.kind == Kind.PLAN for item in held):
         if yes.lasts or yes.until or yes.role:
             raise Invalid(gettext("A plan is approved as it is, or refused."))
@@ -243,13 +243,13 @@ def _check_yes(request: AccessRequest, yes: Yes, held: Sequence[Mandate], now: d
         given = yes.give.get(item.part.number)
         if given is not None and (not given or not set(given) <= set(item.part.privileges)):
             raise Invalid(
-                gettext("Give some of the privileges that were asked for, and no other; or refuse.")
+                gettext("Grant some of the privileges that were asked for and no others, or refuse.")
             )
         if given is not None and yes.role is not None and set(given) != set(item.part.privileges):
             raise Invalid(gettext("A role is given whole; give less of this without the role."))
         if not item.place.exact and item.part.kind != Kind.MEMBERSHIP:
             raise Invalid(
-                gettext("There is no %(type)s %(name)s; refuse this, or make it first.")
+                gettext("There is no %(type)s %(name)s; refuse this, or create it first.")
                 % {"type": item.part.type, "name": item.part.name}
             )
 

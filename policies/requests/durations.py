@@ -61,11 +61,13 @@ def lasting(text: str) -> Lasting:
     found = Lasting(days + 7 * weeks, minutes + 60 * hours)
     if not found.days and not found.minutes:
         raise Invalid(
-            gettext("`%(text)s` is no length of time; write P30D for 30 days or PT8H for 8 hours.")
+            gettext("`%(text)s` is not a length of time; write P30D for 30 days or PT8H for 8 hours.")
             % {"text": text[:40]}
         )
     if found.days + found.minutes / 1440 > LONGEST_DAYS:
-        raise Invalid(gettext("Nothing is asked for longer than ten years; leave the length out for no end."))
+        raise Invalid(
+            gettext("Access can be requested for ten years at most; leave the length out for no end.")
+        )
     return found
 
 
@@ -75,7 +77,7 @@ def zone(name: str) -> ZoneInfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError):
         raise Invalid(
-            gettext("`%(name)s` is no time zone; write one such as Europe/Berlin.") % {"name": name[:60]}
+            gettext("`%(name)s` is not a time zone; write one such as Europe/Berlin.") % {"name": name[:60]}
         ) from None
 
 

@@ -135,7 +135,7 @@ def _role(mandate: Mandate) -> Node:
         else None
     )
     if found is None or found.type != "role":
-        raise NotFound(gettext("That role is no longer there."))
+        raise NotFound(gettext("That role no longer exists."))
     return found
 
 
@@ -149,7 +149,7 @@ def _grant(
     reason: str,
 ) -> None:
     if not place.exact:
-        raise NotFound(gettext("There is no %(type)s of that name any more.") % {"type": place.kind})
+        raise NotFound(gettext("A %(type)s of that name no longer exists.") % {"type": place.kind})
     if dialects.get(place.node.kind).by_text:
         root = next(iter(place.levels))
         text = patterns.named(root, place.text)

@@ -109,7 +109,7 @@ def still(request: AccessRequest, part: RequestPart, by: Actor, *, now: datetime
     Nobody approved what bears no good seal.
     """
     if not is_approval_sealed(request, part):
-        log.error("the approval of %s was written past the console, or before there were seals", part)
+        log.error("the approval of %s was written outside the console, or before there were seals", part)
         return None
     approver, concerned = part.decided_for or part.decided_by, parties.of(request)
     if approver is None or not concerned.isdisjoint({approver.pk, part.decided_by_id}):

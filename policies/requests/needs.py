@@ -89,7 +89,7 @@ def refs_of(wanted: Sequence[WantedAction]) -> tuple[ObjectRef, ...]:
     except BadName as problem:
         raise Invalid(f"{problem}.") from problem
     if len({ref.realm for ref in refs}) > 1:
-        raise Invalid(gettext("Ask for each realm apart."))
+        raise Invalid(gettext("Ask for each realm separately."))
     return tuple(refs)
 
 
@@ -164,7 +164,7 @@ def _wanted(
     operation = ground.law.action(ref.type, wanted_action.action)
     if operation is None:
         raise Invalid(
-            gettext("There is no action %(action)s on a %(type)s.")
+            gettext("The action %(action)s does not exist on a %(type)s.")
             % {"action": wanted_action.action[:60], "type": ref.type[:30]}
         )
     ground = _with_inside(ground, operation, places, shown, ref)
@@ -240,7 +240,7 @@ def _why_not(found: Explanation, wanted_action: WantedAction, ways: Sequence[Seq
             "%(action)s on %(name)s is for owners alone. Ownership is transferred, not requested."
         ) % {"action": wanted_action.action, "name": wanted_action.name}
     if "mode" in kinds:
-        return gettext("Authorization is switched off in this realm, so that this cannot be given there.")
+        return gettext("Authorization is switched off in this realm, so this cannot be granted there.")
     if "service_admin" in kinds:
         return gettext("%(action)s on %(name)s is for site admins alone.") % {
             "action": wanted_action.action,

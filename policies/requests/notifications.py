@@ -11,18 +11,16 @@ from policies.requests import decision_places, parties
 from policies.sentences import Said, Type, say, sentence
 
 TO_DECIDE = notices.kind("request.to_decide", "requests that wait for your decision")
-ANSWERS = notices.kind("request.answers", "what became of your requests")
+ANSWERS = notices.kind("request.answers", "outcome of your requests")
 QUESTIONS = notices.kind("request.questions", "questions about your requests")
 ASKED = sentence("request.asked", "{who} waits for your decision: {what}.")
 ESCALATED = sentence("request.escalated", "Nobody has decided yet, so you are asked: {who} waits for {what}.")
 REOPENED = sentence(
-    "request.reopened", "Somebody who had approved it may no longer, so {who} waits for you: {what}."
+    "request.reopened", "An earlier approver may no longer approve it, so {who} waits for you: {what}."
 )
 ANSWERED = sentence("request.answered", "{who} answered your question about a request: {what}.")
-ASKED_BACK = sentence(
-    "request.asked_back", "Before it is decided, an approver has a question about your request: {what}."
-)
-DELIVERED = sentence("request.delivered", "What you asked for works now in {where}: {what}.")
+ASKED_BACK = sentence("request.asked_back", "An approver has a question about your request: {what}.")
+DELIVERED = sentence("request.delivered", "Your requested access now works in {where}: {what}.")
 BECAME = {
     "approved": sentence("request.approved", "Your request was approved: {what}."),
     "approved_less": sentence("request.approved_less", "Your request was approved in part: {what}."),
@@ -32,7 +30,7 @@ BECAME = {
 }
 WANTS, MORE_WANTS = sentence("wants", "{some}"), sentence("wants.more", "{some} and more")
 AND_MORE = sentence("wants.and_more", "{some} and {number} more")
-GRANT = sentence("want.grant", "give access to {name}")
+GRANT = sentence("want.grant", "grant access to {name}")
 READ, WRITE = sentence("want.read", "read {name}"), sentence("want.write", "write {name}")
 USE, HOLD = sentence("want.use", "use {type} {name}"), sentence("want.hold", "hold {type} {name}")
 CREATE = sentence("want.create", "create {type} in {name}")

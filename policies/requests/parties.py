@@ -13,7 +13,9 @@ from accounts.models import Keeping, Membership, Principal
 from lakewarden.law import dialects
 from policies.models import AccessRequest, Change
 
-OWN = gettext_lazy("Nobody decides a request that they made, or that would serve them. Somebody else has to.")
+OWN = gettext_lazy(
+    "You cannot decide a request that you made or that gives you access. Another approver must."
+)
 LATELY = timedelta(days=90)
 """People who left a group, or stopped answering for a program, count for so long as if they had not: else
 they would leave, decide, and come back."""

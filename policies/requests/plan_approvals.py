@@ -116,7 +116,7 @@ def ask(planned: PlanToApprove, *, by: Actor, reason: str) -> AccessRequest:
         asked_of = rules.rules_along([root])
         replace(asked_of, ticket="").check(reason, "")
         if not holdable(planned.file) or not holdable(reason):
-            raise Invalid(gettext("This holds letters that cannot be kept."))
+            raise Invalid(gettext("This contains characters that cannot be stored."))
         if AccessRequest.objects.filter(STILL_OPEN, asker=asker).count() >= MOST_OPEN:
             raise Invalid(
                 gettext("You have %(most)s open requests; take some back before you ask for more.")

@@ -46,15 +46,15 @@ class Rules:
         self.check_reason(reason)
         if len(reason) > LONGEST_REASON:
             raise Invalid(
-                gettext("A reason has at most %(most)s letters.") % {"most": LONGEST_REASON}, "reason"
+                gettext("A reason has at most %(most)s characters.") % {"most": LONGEST_REASON}, "reason"
             )
         if len(ticket) > LONGEST_TICKET:
             raise Invalid(
-                gettext("A ticket has at most %(most)s letters.") % {"most": LONGEST_TICKET}, "ticket"
+                gettext("A ticket has at most %(most)s characters.") % {"most": LONGEST_TICKET}, "ticket"
             )
         if self.ticket and not form(self.ticket).fullmatch(ticket):
             raise Invalid(
-                gettext("Name a ticket of the form %(ticket)s.") % {"ticket": self.ticket}, "ticket"
+                gettext("Enter a ticket of the form %(ticket)s.") % {"ticket": self.ticket}, "ticket"
             )
 
     def check_reason(self, reason: str) -> None:
@@ -62,7 +62,8 @@ class Rules:
         told = " ".join(reason.split())
         if len(told) < max(self.min_reason, 1) or len(set(told.casefold()) - {" ", "."}) < 3:
             raise Invalid(
-                gettext("Say why, in at least %(least)s letters.") % {"least": max(self.min_reason, 3)},
+                gettext("Give a reason of at least %(least)s characters.")
+                % {"least": max(self.min_reason, 3)},
                 "reason",
             )
 
@@ -73,7 +74,7 @@ class Rules:
         longest = durations.ends(start, f"P{self.longest_days}D", None, zone)
         if end is None or (longest is not None and end > longest):
             raise Invalid(
-                gettext("Access is given for %(most)s days at most here.") % {"most": self.longest_days}
+                gettext("Access is granted for %(most)s days at most here.") % {"most": self.longest_days}
             )
 
     def lapses(self, now: datetime) -> datetime:
@@ -188,7 +189,7 @@ def _check(
     _within(gettext("The longest time in days"), longest_days, 0, durations.LONGEST_DAYS)
     if ticket is not None and (len(ticket) > LONGEST_TICKET or not ticket.isprintable()):
         raise Invalid(
-            gettext("The form of a ticket has at most %(most)s letters, such as DATA-#.")
+            gettext("The form of a ticket has at most %(most)s characters, such as DATA-#.")
             % {"most": LONGEST_TICKET}
         )
 

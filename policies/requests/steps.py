@@ -12,8 +12,8 @@ from policies.requests.notifications import AND_MORE, WANTS, said_of
 from policies.sentences import Said, say, sentence
 
 ASKED = event("request.asked", "requested access for {person}: {what} (request {request})")
-ASKED_BACK = event("request.asked_back", "asked about request {request} for {person}: {what}")
-ANSWERED = event("request.answered", "answered about request {request} for {person}: {what}")
+ASKED_BACK = event("request.asked_back", "asked a question about request {request} for {person}: {what}")
+ANSWERED = event("request.answered", "answered a question about request {request} for {person}: {what}")
 APPROVED = event("request.approved", "approved {part} of request {request} for {person}")
 APPROVED_LESS = event(
     "request.approved_less", "approved part of request {request} for {person}: {given}; requested: {part}"
@@ -27,8 +27,8 @@ APPLIED = event("request.applied", "applied the plan that request {request} had 
 REOPENED = event(
     "request.reopened", "opened {part} of request {request} again: {deputy} may no longer approve it"
 )
-PROVED = event("request.proved", "confirmed in {backend} the access that request {request} gave {person}")
-STUCK = event("request.stuck", "cannot bring what request {request} gave {person} to {backend}")
+PROVED = event("request.proved", "confirmed in {backend} the access that request {request} granted {person}")
+STUCK = event("request.stuck", "could not apply in {backend} what request {request} granted {person}")
 
 ALL = sentence("part.all", "all")
 SENTENCES = "sentences"

@@ -89,13 +89,13 @@ def foresee(asking: Asking, asker: Principal, *, now: datetime | None = None) ->
     now = now or timezone.now()
     durations.zone(asking.zone)
     if asking.starts and asking.starts > now + AHEAD:
-        raise Invalid(gettext("Nothing is asked for more than a year ahead."))
+        raise Invalid(gettext("Access can be requested at most a year ahead."))
     if asking.until and asking.until > now + timedelta(days=durations.LONGEST_DAYS):
-        raise Invalid(gettext("Nothing is asked for longer than ten years; leave the end out for none."))
+        raise Invalid(gettext("Access can be requested for ten years at most; leave the end out for none."))
     if asking.lasts and asking.until:
-        raise Invalid(gettext("Say how long, or until when; not both."))
+        raise Invalid(gettext("Give either a length or an end, not both."))
     if asking.until and asking.until <= asking.begins(now):
-        raise Invalid(gettext("The end must lie in the future, and after the beginning."))
+        raise Invalid(gettext("The end must be in the future, and after the beginning."))
     end = asking.ends(now)
     worked = needs.work_out(asking.wanted, asking.holder, asker, now=now, end=end)
     _check_worked(worked, asking)
@@ -115,12 +115,13 @@ def _check_worked(worked: Worked, asking: Asking) -> None:
         denied = worked.denials[0]
         text = (
             gettext(
-                "%(privilege)s on %(id)s is denied by role %(role)s. "
-                "No grant outweighs a denial; ask for it to be lifted."
+                "%(privilege)s on %(id)s is denied by role %(role)s. A grant does not lift a denial; ask "
+                "for the denial to be lifted."
             )
             if denied.role
             else gettext(
-                "%(privilege)s on %(id)s is denied. No grant outweighs a denial; ask for it to be lifted."
+                "%(privilege)s on %(id)s is denied. A grant does not lift a denial; ask for the denial "
+                "to be lifted."
             )
         )
         raise Invalid(text % {"privilege": denied.privilege, "id": denied.ref.id, "role": denied.role})
@@ -141,18 +142,19 @@ def ask(asking: Asking, *, by: Actor) -> AccessRequest:
         return before
     texts = (asking.reason, asking.ticket, asking.key, *(part for item in asking.wanted for part in item))
     if not all(map(holdable, texts)):
-        raise Invalid(gettext("This holds letters that cannot be kept."))
+        raise Invalid(gettext("This contains characters that cannot be stored."))
     if len(asking.key) > LONGEST_KEY:
-        raise Invalid(gettext("A key has at most %(most)s letters.") % {"most": LONGEST_KEY})
+        raise Invalid(gettext("A key has at most %(most)s characters.") % {"most": LONGEST_KEY})
     if any(len(part) > 2000 for item in asking.wanted for part in item):
-        raise Invalid(gettext("Names this long name nothing."))
+        raise Invalid(gettext("Names cannot be this long."))
     realm = realm_named(needs.refs_of(asking.wanted)[0].realm)
     with change(ASKED, realm=realm, by=by, reason=asking.reason) as current:
         if before := _asked_before(asking, asker):
             return before
         mine = {item.pk for item in parties.holders(_person(by))}
         said = gettext(
-            "You may ask for yourself, for groups you are in, and for service accounts you answer for."
+            "You may ask for yourself, for groups you are in, and for service accounts you are "
+            "responsible for."
         )
         authority = of_duty(by, "request", held=asking.holder.pk in mine, otherwise=said)
         foreseen = foresee(asking, asker, now=current.at)
@@ -288,7 +290,7 @@ def answer(number: int, text: str, *, by: Actor) -> AccessRequest:
     """Answer what was asked back.  Raises NotFound for anybody but who asked, Invalid, Conflict."""
     said = text.strip()
     if not said or len(said) > rules.LONGEST_REASON or not holdable(said):
-        raise Invalid(gettext("Write an answer."))
+        raise Invalid(gettext("Enter an answer."))
     request = _mine(number, by)
     with change(ANSWERED, realm=request.realm, by=by, reason=said) as current:
         authority = of_duty(by, "request", held=True, otherwise="")
@@ -305,7 +307,7 @@ def withdraw(number: int, *, by: Actor, reason: str = "") -> AccessRequest:
     """Take one's request back; what was given of it stays.  Raises NotFound, Invalid, Conflict."""
     if len(reason) > rules.LONGEST_REASON or not holdable(reason):
         raise Invalid(
-            gettext("A text has at most %(most)s letters, all of which can be kept.")
+            gettext("A text may have at most %(most)s characters, and only characters that can be stored.")
             % {"most": rules.LONGEST_REASON}
         )
     request = _mine(number, by)
@@ -321,7 +323,7 @@ def _mine(number: int, by: Actor) -> AccessRequest:
     rows = AccessRequest.objects.select_related("realm", "asker", "holder")
     request = rows.filter(pk=number, asker=_person(by)).first()
     if request is None:
-        raise NotFound(gettext("There is no request %(number)s of yours.") % {"number": number})
+        raise NotFound(gettext("You have no request %(number)s.") % {"number": number})
     return request
 
 

@@ -16,8 +16,8 @@ from policies.models import Substitute
 from policies.record.change import change
 from policies.record.event_drafts import make_event
 
-NAMED = event("substitute.named", "made {deputy} decide requests for {person} until {until}")
-CALLED_OFF = event("substitute.ended", "no longer has {deputy} decide requests for {person}")
+NAMED = event("substitute.named", "let {deputy} decide requests for {person} until {until}")
+CALLED_OFF = event("substitute.ended", "no longer lets {deputy} decide requests for {person}")
 LONGEST = timedelta(days=366)
 AHEAD = timedelta(days=3660)
 
@@ -30,19 +30,19 @@ def name(person: Principal, deputy: Principal, starts: datetime, ends: datetime,
     if person.kind != Principal.Kind.USER or deputy.kind != Principal.Kind.USER:
         raise Invalid(gettext("Only people decide requests."))
     if person == deputy:
-        raise Invalid(gettext("Name somebody else."))
+        raise Invalid(gettext("Enter someone else."))
     with change(NAMED, realm=None, by=by) as current:
         authority = of_duty(
             by,
             "self",
             held=by.principal == person,
-            otherwise=gettext("Everybody names their own substitute."),
+            otherwise=gettext("Everyone names their own substitute."),
         )
         if current.at + AHEAD < starts:
-            raise Invalid(gettext("Nobody is named more than ten years ahead."))
+            raise Invalid(gettext("A substitute can be named at most ten years ahead."))
         if ends <= starts or ends <= current.at or ends - starts > LONGEST:
             raise Invalid(
-                gettext("The end must lie after the beginning, in the future, and within a year of it.")
+                gettext("The end must be after the beginning, in the future, and within a year of it.")
             )
         row = Substitute.objects.create(
             person=person, deputy=deputy, starts=starts, ends=ends, made_at=current.at

@@ -24,7 +24,7 @@ GROUNDS = {
     "conflict": noop("it breaks a separation-of-duties rule"),
     "used": noop("last used {used}"),
     "reads": noop("it was last used {used}, and for reading alone"),
-    "never": noop("never used, and given {since}"),
+    "never": noop("never used, and granted {since}"),
     "idle": noop("last used {used}"),
     "rare": noop("{have} of {of} comparable people have it"),
     "common": noop("{have} of {of} comparable people have it"),

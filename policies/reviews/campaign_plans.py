@@ -24,7 +24,7 @@ RISKS = {
     "ending": noop("ends by itself within thirty days"),
     "foreign": noop("was granted outside Lakewarden"),
     "conflict": noop("is part of a separation-of-duties rule"),
-    "closed": noop("belongs to somebody who cannot sign in"),
+    "closed": noop("belongs to someone who cannot sign in"),
 }
 """What a row can be chosen by, and what is said of it."""
 BY = {
@@ -102,14 +102,14 @@ class Plan:
         if len({node.realm_id for node in (*self.scope.where, *self.scope.roles)}) != 1:
             return gettext("A review is about one realm.")
         if unknown := set(self.scope.risks) - RISKS.keys():
-            return gettext("%(unknown)s is no risk; known are %(known)s.") % {
+            return gettext("%(unknown)s is not a risk; known are %(known)s.") % {
                 "unknown": sorted(unknown)[0],
                 "known": ", ".join(RISKS),
             }
         if self.silence not in Review.Silence.values or self.reasons not in Review.Reasons.values:
-            return gettext("Say what silence means, and which decisions need a reason.")
+            return gettext("Choose what happens without a decision, and which decisions need a reason.")
         if not 1 <= self.bulk <= 200 or not 0 <= self.pace <= 600 or not 0 <= self.sample <= 100:
-            return gettext("The limits are 1 to 200 rows, up to 600 seconds, and up to 100 of a hundred.")
+            return gettext("The limits are 1 to 200 rows, up to 600 seconds, and up to 100 percent.")
         if self.every is not None and not 1 <= self.every <= 36:
             return gettext("A review comes again after 1 to 36 months.")
         return self._problem_of_stages()
@@ -119,14 +119,14 @@ class Plan:
             return gettext("A review has one to %(most)s stages.") % {"most": MOST_STAGES}
         for stage in self.stages:
             if stage.by not in BY:
-                return gettext("%(by)s is no rule for reviewers; known are %(known)s.") % {
+                return gettext("%(by)s is not a rule for reviewers; known are %(known)s.") % {
                     "by": stage.by,
                     "known": ", ".join(BY),
                 }
             if stage.by == "people" and not stage.people:
-                return gettext("Name the people who are to review.")
+                return gettext("Enter the people who are to review.")
             if any(person.kind != Principal.Kind.USER for person in stage.people):
-                return gettext("Only people review.")
+                return gettext("Only people can review.")
             if not 1 <= stage.days <= LONGEST.days:
                 return gettext("A stage lasts 1 to %(days)s days.") % {"days": LONGEST.days}
         return None

@@ -33,7 +33,7 @@ from policies.reviews.reviewers import is_own, selves
 Choice, Kind = ReviewRow.Choice, ReviewRow.Kind
 LONGEST_REASON = 2000
 REVIEWER = "reviewer"
-FAR_ONE_BY_ONE = gettext_lazy("Rows that reach far are decided one at a time.")
+FAR_ONE_BY_ONE = gettext_lazy("High-risk rows are decided one at a time.")
 REDUCIBLE = (Kind.GRANT, Kind.RULE)
 ENDABLE = (Kind.GRANT, Kind.ROLE, Kind.RULE, Kind.FOREIGN)
 
@@ -139,7 +139,7 @@ def _rows(review: Review, verdicts: Sequence[Verdict]) -> list[ReviewRow]:
 
 def _not_too_many(review: Review, verdicts: Sequence[Verdict], rows: dict[int, ReviewRow]) -> None:
     if not verdicts:
-        raise Invalid(gettext("Name at least one row."))
+        raise Invalid(gettext("Enter at least one row."))
     if len({verdict.row for verdict in verdicts}) != len(verdicts):
         raise Invalid(gettext("A row is decided once in a step."))
     if len(verdicts) > review.bulk:
@@ -165,13 +165,13 @@ def _check_seal(row: ReviewRow) -> None:
 def _check(review: Review, row: ReviewRow, verdict: Verdict) -> None:
     """Raises Invalid for a verdict that cannot be meant of this row."""
     if verdict.choice not in choices(row):
-        raise Invalid(gettext("Row %(row)s cannot be decided so.") % {"row": row.number})
+        raise Invalid(gettext("Row %(row)s cannot be decided this way.") % {"row": row.number})
     if verdict.choice == Choice.REDUCE and not set(verdict.takes) < set(row.privileges):
         raise Invalid(
-            gettext("Say which, but not all, of the rights of row %(row)s go.") % {"row": row.number}
+            gettext("Choose some, but not all, of the rights of row %(row)s to remove.") % {"row": row.number}
         )
     if verdict.choice == Choice.REDUCE and not verdict.takes:
-        raise Invalid(gettext("Say which rights of row %(row)s go.") % {"row": row.number})
+        raise Invalid(gettext("Choose the rights of row %(row)s to remove.") % {"row": row.number})
     if verdict.choice == Choice.END:
         _check_end(row, verdict.until)
     if not holdable(verdict.reason) or len(verdict.reason) > LONGEST_REASON:
@@ -219,7 +219,7 @@ class _Asked:
             raise Refused(gettext("You are not asked about row %(row)s.") % {"row": row.number})
         if is_own(row, self.mine):
             raise Refused(
-                gettext("Row %(row)s is your own access; somebody else decides it.") % {"row": row.number}
+                gettext("Row %(row)s is your own access; someone else decides it.") % {"row": row.number}
             )
         if row.state == "again" and row.decided_by_id == self.reviewer.pk:
             raise Refused(
@@ -312,7 +312,9 @@ def _overtaken(pk: int, version: int) -> str:
     if now is None or now.version == version:
         return ""
     if now.decided_by is None or not now.choice:
-        return gettext("Row %(row)s was taken back by somebody else; look at it again.") % {"row": now.number}
+        return gettext("The decision on row %(row)s was withdrawn by someone else; check it again.") % {
+            "row": now.number
+        }
     return gettext("%(decided_by)s decided row %(row)s meanwhile: %(choice)s.") % {
         "decided_by": now.decided_by.label,
         "row": now.number,

@@ -22,7 +22,7 @@ REMINDS = sentence("review.reminds", "{who} reminds you of rows that still wait:
 def remind(review: Review, *, by: Actor) -> int:
     """Tell those who owe something; answers how many were told now.  Raises Refused, Conflict."""
     if not management.leads(review, by.principal):
-        raise Refused(gettext("Only who leads the review reminds its reviewers."))
+        raise Refused(gettext("Only the lead of the review can remind its reviewers."))
     if review.state != "open":
         raise Conflict(review_states.REVIEW.too_late(review.state))
     with transaction.atomic():

@@ -121,7 +121,7 @@ class RowChange:
     @property
     def holder(self) -> Principal:
         if self.row.holder is None:
-            raise NotFound(gettext("Whose access it was is no longer known."))
+            raise NotFound(gettext("The holder of this access is no longer known."))
         return self.row.holder
 
     @property
@@ -156,7 +156,9 @@ class RowChange:
     def _only_these(self, rows: QuerySet[Fact], mine: Sequence[Fact]) -> None:
         """Raises Conflict when the same was given again since: that was another decision."""
         if rows.exclude(pk__in=[row.pk for row in mine]).exists():
-            raise Conflict(gettext("The same was given again since the review began; it is not taken."))
+            raise Conflict(
+                gettext("The same access was granted again since the review began, so it is not revoked.")
+            )
 
     # grants
 

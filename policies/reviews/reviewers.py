@@ -57,7 +57,7 @@ class Seating:
     def __init__(self, review: Review, root: Node, stage: int) -> None:
         # what is at hand may have been changed by this process; what is in the table is what was sealed
         if not Review.objects.get(pk=review.pk).is_sealed:
-            raise Conflict(gettext("This review was written past the console; nobody is asked by it."))
+            raise Conflict(gettext("This review was written outside the console, so it asks nobody."))
         self.review, self.root, self.stage, self.now = review, root, stage, timezone.now()
         self.rule = review.stages[stage]
         self._desks: dict[str, ReviewDesk] = {}
@@ -107,7 +107,7 @@ def desk_for(review: Review, stage: int, key: str, label: str = "") -> tuple[Rev
     )
     if not desk.is_sealed:
         raise Conflict(
-            gettext("Who is asked by this review was written past the console: desk %(number)s.")
+            gettext("An assignment of this review was written outside the console: desk %(number)s.")
             % {"number": desk.pk}
         )
     return desk, new

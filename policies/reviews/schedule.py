@@ -42,10 +42,10 @@ from policies.sentences import say, sentence
 BATCH = 500
 ESCALATED = "starter"
 ESCALATION_DAYS = 7
-REMIND = notices.kind("review.remind", "access reviews in which you still owe decisions")
+REMIND = notices.kind("review.remind", "access reviews with open decisions of yours")
 REPEAT = notices.kind("review.repeat", "your access reviews that cannot repeat")
 STILL_WAIT = sentence("review.still_wait", "Some rows still wait for you: {title}.")
-NOT_AGAIN = sentence("review.not_again", "The review {title} does not come again: {why}")
+NOT_AGAIN = sentence("review.not_again", "The review {title} does not repeat: {why}")
 
 logger = logging.getLogger(__name__)
 
@@ -180,7 +180,7 @@ def next_stage(review: Review) -> None:
             rows = Review.objects.filter(pk=review.pk, stage=review.stage, lease=review.lease, state="open")
             if not rows.update(stage=F("stage") + 1):
                 raise Conflict(
-                    gettext("Review %(number)s was taken on by somebody else.") % {"number": review.pk}
+                    gettext("Review %(number)s was taken on by someone else.") % {"number": review.pk}
                 )
             review.stage += 1
             told = {"review": review.pk, "stage": review.stage + 1, "rows": many}
@@ -241,7 +241,7 @@ def _add_stage(review: Review, now: datetime) -> None:
     with change(REVIEW_EXTENDED, realm=Realm(pk=review.realm_id), by=SYSTEM) as current:
         rows = Review.objects.filter(pk=review.pk, stages=review.stages, state="open")
         if not rows.update(stages=stages, due=until):
-            raise Conflict(gettext("Review %(number)s was changed by somebody else.") % {"number": review.pk})
+            raise Conflict(gettext("Review %(number)s was changed by someone else.") % {"number": review.pk})
         told = {"review": review.pk, "until": until.isoformat()}
         current.say(make_event(REVIEW_EXTENDED, place_of(review), **told), by=of_system("a stage is over"))
     review.stages, review.due = stages, until

@@ -99,4 +99,4 @@ def whom_to_ask(realm: Realm) -> str:
     top = root(realm)
     row = Ownership.objects.open().filter(securable=top.id).select_related("owner").first()
     owner = row.owner.label if row else gettext("a site admin")
-    return gettext("Only an exception lets somebody have both; %(owner)s can make one.") % {"owner": owner}
+    return gettext("Only an exception lets someone have both; %(owner)s can create one.") % {"owner": owner}

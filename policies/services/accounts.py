@@ -90,7 +90,7 @@ def set_keeper(
 ) -> bool:
     """Say who answers for a service account; False when it is so already.  Raises Invalid."""
     if service.kind != Principal.Kind.SERVICE or keeper.kind not in ("user", "group"):
-        raise Invalid(gettext("A person or a group answers for a service account."))
+        raise Invalid(gettext("A person or a group is responsible for a service account."))
     with change(KEEPER_SET, realm=None, by=by, reason=reason) as current:
         before = Keeping.objects.open().filter(service=service).select_related("keeper").first()
         if before is not None and before.keeper_id == keeper.pk:
@@ -110,7 +110,7 @@ def bind(account: User, principal: Principal, *, by: Actor, authority: Authority
     Their former holder is not that person any more.  False when it was bound to them before.  Raises Invalid.
     """
     if principal.kind != Principal.Kind.USER:
-        raise Invalid(gettext("An account is bound to a person."))
+        raise Invalid(gettext("An account must be linked to a person."))
     with change(ACCOUNT_BOUND, realm=None, by=by, reason=reason) as current:
         if account.principal_id == principal.pk:
             return False

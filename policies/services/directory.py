@@ -84,9 +84,7 @@ def change_person(
         entry = _fresh(entry, version)
         if data.name != entry.principal.name:
             raise Invalid(
-                gettext(
-                    "A user name stays as it is. Another name is another person: make them, end this one."
-                )
+                gettext("A user name cannot change. For another name, create a new person and end this one.")
             )
         account = User.objects.select_related("principal").get(principal=entry.principal)
         returns = data.active and not entry.is_active
@@ -136,16 +134,18 @@ def _begun(principal: Principal, external_id: str) -> DirectoryEntry:
     if entry is None:
         return DirectoryEntry.objects.create(principal=principal, external_id=external_id)
     if entry.ended is None:
-        raise AlreadyExists(gettext("The directory keeps %(name)s already.") % {"name": principal.name})
+        raise AlreadyExists(gettext("The directory already manages %(name)s.") % {"name": principal.name})
     is_person = principal.kind == Principal.Kind.USER
     if is_person and Ownership.objects.open().filter(owner=principal).exists():
         raise Conflict(
-            gettext("%(name)s left before, and what they owned waits. Hand it over first.")
+            gettext(
+                "%(name)s left before, and their objects still wait for a new owner. Hand them over first."
+            )
             % {"name": principal.name}
         )
     if is_person and Keeping.objects.open().filter(keeper=principal).exists():
         raise Conflict(
-            gettext("%(name)s left before, and answers for a service account. Hand it over first.")
+            gettext("%(name)s left before, and is responsible for a service account. Hand it over first.")
             % {"name": principal.name}
         )
     entry.key, entry.made, entry.ended = make_key(), timezone.now(), None
@@ -207,8 +207,8 @@ def keep_group(data: GroupData, *, by: Actor, authority: Authority) -> Directory
         if by_hand.exists():
             raise AlreadyExists(
                 gettext(
-                    "Group %(group)s was filled by hand. Take everybody out first; then the directory "
-                    "can keep it."
+                    "Group %(group)s was filled by hand. Remove all members first; then the directory "
+                    "can manage it."
                 )
                 % {"group": data.name}
             )

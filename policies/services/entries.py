@@ -55,7 +55,7 @@ def _turn(current: ChangeInProgress, node: Node, one: Turn, by: Actor, authority
     held = {row.privilege for row in rows}
     if drops_own_grant(by, one.holder.name, held, held - one.takes | one.gives):
         raise Invalid(
-            gettext("Nobody takes Grant from themselves and keeps the rest. Somebody else can take it.")
+            gettext("Nobody takes Grant from themselves and keeps the rest. Someone else can take it.")
         )
     gone = [row for row in rows if row.privilege in one.takes]
     for row in gone:
@@ -69,7 +69,7 @@ def _turn(current: ChangeInProgress, node: Node, one: Turn, by: Actor, authority
 def _unchanged_since(node: Node, holders: Iterable[Principal], seen: int | None) -> None:
     mine = Grant.objects.filter(securable=node.id, holder__in=list(holders))
     if seen is not None and mine.filter(Q(opened__gt=seen) | Q(closed__gt=seen)).exists():
-        raise Conflict(gettext("Somebody changed these entries since you opened this page."))
+        raise Conflict(gettext("Someone changed these entries since you opened this page."))
 
 
 def drops_own_grant(by: Actor, user: str, before: Collection[str], after: Collection[str]) -> bool:

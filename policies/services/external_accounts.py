@@ -59,7 +59,7 @@ def _refuse_the_taken(account: User, subject: Subject, *, joins: bool) -> None:
     known = ExternalSignIn.objects.filter(account=account)
     if known.filter(issuer=subject.issuer).exists():
         raise Invalid(
-            gettext("%(provider)s used this name for somebody else before. A site admin can disconnect them.")
+            gettext("%(provider)s used this name for someone else before. A site admin can disconnect them.")
             % {"provider": subject.provider}
         )
     if not joins and (account.has_usable_password() or known.exists()):
@@ -87,7 +87,7 @@ def connect(account: User, subject: Subject, *, by: Actor) -> bool:
         )
     if ExternalSignIn.objects.filter(account=account, issuer=subject.issuer).exists():
         raise Invalid(
-            gettext("Your account is connected to somebody else at %(provider)s; disconnect that first.")
+            gettext("Your account is connected to someone else at %(provider)s; disconnect that first.")
             % {"provider": subject.provider}
         )
     _join(account, subject, by=by)

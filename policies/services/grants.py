@@ -47,7 +47,7 @@ class GrantRequest:
     def problem(self, now: datetime) -> str | None:
         """Why this cannot be meant, or None."""
         if not self.holders or not self.privileges:
-            return gettext("Name at least one person and one right.")
+            return gettext("Enter at least one person and one right.")
         if self.valid_until and self.valid_until <= now:
             return gettext("The end is in the past.")
         if self.valid_from and self.valid_until and self.valid_until <= self.valid_from:
@@ -273,7 +273,7 @@ def _unchanged_since(node: Node, holders: Sequence[Principal], seen: int | None)
         mine |= Q(**held)
     newer = Grant.objects.filter(mine, securable=node.id)
     if newer.filter(opened__gt=seen).exists() or newer.filter(closed__gt=seen).exists():
-        raise Conflict(gettext("Somebody changed these grants since you opened this page."))
+        raise Conflict(gettext("Someone changed these grants since you opened this page."))
 
 
 def said_of(kind: str, node: Node, holder: Principal, grant: Grant) -> EventDraft:

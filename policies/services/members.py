@@ -121,7 +121,7 @@ def take_out(current: ChangeInProgress, row: Membership, *, by: Authority) -> No
 def _refuse_what_the_directory_keeps(group: Principal, by: Actor) -> None:
     if by.via != DIRECTORY.via and directory.keeps(group):
         raise Invalid(
-            gettext("The directory keeps group %(group)s. Change there who is in it.")
+            gettext("The directory manages group %(group)s. Change its members there.")
             % {"group": group.label}
         )
 

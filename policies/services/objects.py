@@ -228,7 +228,7 @@ def _place_of(node: Node) -> Placement:
     place = Placement.objects.open().filter(securable=node.id).first()
     if place is None:
         raise NotFound(
-            gettext("%(type)s %(name)s is no longer there.")
+            gettext("%(type)s %(name)s no longer exists.")
             % {"type": node.type.capitalize(), "name": node.name}
         )
     return place

@@ -52,7 +52,7 @@ def hand_over(
         if now_owned_by is not None:
             keys = [node.id for node in places]
             if Ownership.objects.open().filter(securable__in=keys, owner=now_owned_by).count() != len(keys):
-                raise Conflict(gettext("Some of these have another owner by now."))
+                raise Conflict(gettext("Some of these now have another owner."))
         return _set(current, dict.fromkeys(places, owner), by, authority)
 
 

@@ -105,18 +105,19 @@ def _check_law(realm: Realm) -> None:
         value = realm.settings.get(name, "")
         if not isinstance(value, str) or (known and value not in known):
             raise Invalid(
-                gettext("`%(value)s` is no value of the setting %(name)s") % {"value": value, "name": name}
+                gettext("`%(value)s` is not a value of the setting %(name)s") % {"value": value, "name": name}
             )
     if realm.settings.get("grants") == ROLES_ALONE:
         # raise Invalid where somebody has privileges of their own, or would get them by making an entity
         if realm.settings.get("policy") != "4.3":
             raise Invalid(
                 gettext(
-                    "Up to 3.5 makers of entities get ALL on them, so privileges cannot go to roles only."
+                    "Up to 3.5, creators of entities get ALL on them, so privileges cannot be limited to "
+                    "roles."
                 )
             )
         if Grant.objects.open().filter(realm=realm.pk, holder__isnull=False).exists():
-            raise Invalid(gettext("Some have privileges of their own here. Give them to roles first."))
+            raise Invalid(gettext("Some have privileges of their own here. Grant them to roles first."))
         held = Assignment.objects.open().filter(role__realm=realm.pk)
         if held.exclude(holder__kind=Principal.Kind.GROUP).exists():
             raise Invalid(gettext("Some hold roles without a group here. Put them into groups first."))

@@ -86,8 +86,7 @@ class Reversal:
             owned = Ownership.objects.open().filter(owner=row.principal, securable__realm=row.realm)
             if held.exists() or owned.exists():
                 raise Conflict(
-                    gettext("%(one)s holds something there by now; remove the member instead.")
-                    % {"one": one.label}
+                    gettext("%(one)s now has access there; remove the member instead.") % {"one": one.label}
                 )
             authority = may(self.by, members.REMOVES[one.kind], node)
             members.remove(node, one, by=self.by, authority=authority)
@@ -125,7 +124,9 @@ class Reversal:
     def _rules(self) -> Iterator[Node]:
         for row in self._begun(SeparationRule):
             if SeparationException.objects.open().filter(rule=row).exists():
-                raise Conflict(gettext("Somebody was let by this rule meanwhile; end it instead."))
+                raise Conflict(
+                    gettext("An exception from this rule was made in the meantime; end the rule instead.")
+                )
             place = root(row.realm)
             separation.end(row, place, by=self.by)
             yield place
@@ -240,7 +241,7 @@ class Reversal:
     def _there(self, places: dict[int, Node], key: int | None) -> Node:
         found = places.get(key or 0)
         if found is None:
-            raise Conflict(gettext("What it was about is no longer there."))
+            raise Conflict(gettext("The object concerned no longer exists."))
         return found
 
 

@@ -63,7 +63,7 @@ def set_on_all(
         authority = _may_give_all(places, by)
         differing = turns(role, places, wanted)
         if foretold is not None and len(differing) != foretold:
-            raise Conflict(gettext("Somebody changed what this role gives since you looked."))
+            raise Conflict(gettext("Someone changed what this role gives since you looked."))
         for item in {turn.privilege for turn in differing if turn.after}:
             check_binding(places[0], item)
         gone = {(turn.node.id, turn.privilege): turn.node for turn in differing if turn.before}
@@ -86,7 +86,7 @@ def _may_give_all(places: Sequence[Node], by: Actor) -> Authority:
         authority = require(
             answer.decision,
             by,
-            otherwise=gettext("You may not give access to %(object)s.") % {"object": node.ref.full_name},
+            otherwise=gettext("You may not grant access to %(object)s.") % {"object": node.ref.full_name},
         )
     return authority
 

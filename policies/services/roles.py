@@ -307,7 +307,7 @@ def must_be_member(node: Node, holder: Principal) -> None:
         return
     if not RealmMember.objects.open().filter(realm=node.realm_id, principal=holder).exists():
         raise Invalid(
-            gettext("%(kind)s %(name)s is no member of %(realm)s.")
+            gettext("%(kind)s %(name)s is not a member of %(realm)s.")
             % {"kind": holder.kind.capitalize(), "name": holder.name, "realm": node.realm}
         )
 

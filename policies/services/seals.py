@@ -274,7 +274,7 @@ def _seal_names(findings: Findings) -> None:
     """Those with a good seal get one of the newest key; for a name without one an operator answers."""
     for row in Principal.objects.order_by("pk").iterator(chunk_size=CHUNK):
         if not row.is_sealed:
-            findings.wrong.append(f"principal:{row.pk}: it was written past the console")
+            findings.wrong.append(f"principal:{row.pk}: it was written outside the console")
         elif not row.has_newest_seal:
             row.put_seal()
             findings.sealed += 1
@@ -315,7 +315,7 @@ def _seal_connections(findings: Findings) -> None:
     for model in (Backend, ForeignOrder, ReviewDesk, ReviewSeat, Substitute):
         for row in model.objects.order_by("pk"):
             if not row.is_sealed:
-                findings.wrong.append(f"{row._meta.model_name}:{row.pk}: it was written past the console")
+                findings.wrong.append(f"{row._meta.model_name}:{row.pk}: it was written outside the console")
             elif not row.has_newest_seal:
                 row.put_seal()
                 findings.sealed += 1
@@ -325,13 +325,13 @@ def _seal_reviews(findings: Findings) -> None:
     """Those with a good seal get one of the newest key; nobody can answer for a row without one."""
     for review in Review.objects.exclude(state__in=review_seals.OVER).order_by("pk"):
         if not review.is_sealed:
-            findings.wrong.append(f"review:{review.pk}: it was written past the console")
+            findings.wrong.append(f"review:{review.pk}: it was written outside the console")
         elif not review.has_newest_seal:
             review.put_seal()
             findings.sealed += 1
     for row in review_seals.unfinished():
         if not review_seals.is_row_sealed(row):
-            findings.wrong.append(f"reviewrow:{row.pk}: it was written past the console")
+            findings.wrong.append(f"reviewrow:{row.pk}: it was written outside the console")
         else:
             findings.sealed += review_seals.seal_anew(row)
 
@@ -340,7 +340,7 @@ def _seal_directory(findings: Findings) -> None:
     """Those with a good seal get one of the newest key; of others the directory speaks anew."""
     for row in DirectoryMember.objects.order_by("pk").iterator(chunk_size=CHUNK):
         if not directory.is_sealed(row):
-            findings.wrong.append(f"directorymember:{row.pk}: it was written past the console")
+            findings.wrong.append(f"directorymember:{row.pk}: it was written outside the console")
         else:
             findings.sealed += directory.seal_anew(row)
 

@@ -61,15 +61,13 @@ def _check(root: Node, side: Side, node: Node | None) -> None:
     law = dialects.get(root.kind)
     if side.role is not None:
         if node.type != "role" or personal_role_names.is_personal(node.name):
-            raise Invalid(
-                gettext("Choose a role that somebody made; what a person has alone is no role to part.")
-            )
+            raise Invalid(gettext("Choose a shared role; a personal role cannot be kept apart."))
         return
     if law.by_text or node.type == "role":
-        raise Invalid(gettext("Here a side is a role."))
+        raise Invalid(gettext("In this realm a side must be a role."))
     known = [law.privilege(code) for code in side.privileges]
     if not known or any(item is None for item in known):
-        raise Invalid(gettext("Choose at least one right that this realm's law knows."))
+        raise Invalid(gettext("Choose at least one right of this realm."))
 
 
 def make(
@@ -183,14 +181,14 @@ def _check_exception(person: Principal, owner: Principal, until: datetime, reaso
     now = timezone.now()
     if person.kind not in PEOPLE or owner.kind != Principal.Kind.USER:
         raise Invalid(
-            gettext("An exception is for a person or a service account, and a person answers for it.")
+            gettext("An exception is for a person or a service account, and a person is responsible for it.")
         )
     if person == owner:
-        raise Invalid(gettext("Nobody answers for their own exception; name another person."))
+        raise Invalid(gettext("Nobody can be responsible for their own exception; enter another person."))
     if not now < until <= now + LONGEST_EXCEPTION:
         raise Invalid(gettext("An exception ends within a year."))
     if len(reason.strip()) < SHORTEST_REASON:
-        raise Invalid(gettext("Say why, in at least %(least)s characters.") % {"least": SHORTEST_REASON})
+        raise Invalid(gettext("Give a reason of at least %(least)s characters.") % {"least": SHORTEST_REASON})
 
 
 def end_exception(

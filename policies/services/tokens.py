@@ -82,7 +82,7 @@ def replaced(row: Token, *, days: int | None, overlap: int) -> tuple[str, tuple[
     """Replace a token inside a change; answers the new one's text, and what to say.  Raises Invalid."""
     if not 0 <= overlap <= LONGEST_OVERLAP:
         raise Invalid(
-            gettext("The old token is good for 0 to %(most)s hours more.") % {"most": LONGEST_OVERLAP}
+            gettext("The old token can stay valid for 0 to %(most)s more hours.") % {"most": LONGEST_OVERLAP}
         )
     try:
         text = tokens.rotate(row, days=days, overlap=timedelta(hours=overlap))
@@ -148,5 +148,5 @@ def _authority(holder: Principal, by: Actor) -> Authority:
     if by.principal == holder:
         return of_system("own token")
     if holder.kind != Principal.Kind.SERVICE:
-        raise Invalid(gettext("A token is made for yourself."))
+        raise Invalid(gettext("You can only create tokens for yourself."))
     return site_permissions.of_keeper(by, holder)

@@ -107,5 +107,5 @@ def _realm(row: Change) -> Realm | None:
 def _reversed(revision: int, current: ChangeInProgress, by: Actor) -> list[Node | Principal]:
     about = Reversal(revision, current, by).run()
     if not about:
-        raise Conflict(gettext("What it was about is no longer there."))
+        raise Conflict(gettext("The object concerned no longer exists."))
     return about

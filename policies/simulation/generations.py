@@ -128,7 +128,7 @@ class _UnderLaterLaw(Simulation):
 def text_law(code: str) -> TextDialect:
     law = dialects.get(code)
     if not isinstance(law, TextDialect):
-        raise Invalid(gettext("%(code)s is no law of a CDAP.") % {"code": code})
+        raise Invalid(gettext("%(code)s is not a law of a CDAP.") % {"code": code})
     return law
 
 
@@ -143,7 +143,7 @@ class Raise:
             text = (
                 gettext("%(realm)s cannot be raised to `%(policy)s`; later generations are: %(known)s.")
                 if known
-                else gettext("%(realm)s cannot be raised to `%(policy)s`: there is no later generation.")
+                else gettext("%(realm)s cannot be raised to `%(policy)s`: no later generation exists.")
             )
             raise Invalid(text % {"realm": root.name, "policy": policy, "known": known})
         if Backend.objects.filter(realm=root.realm_id).exists():
@@ -200,7 +200,7 @@ def carry_out(
         plan = Raise(root, policy)
         if plan.digest != seen:
             raise Conflict(
-                gettext("This is not the plan that was seen: somebody changed what is given. Look again.")
+                gettext("This is not the plan you reviewed: someone changed what is granted. Check it again.")
             )
         moved = [item for item in plan.policies if not item.stays]
         patterns.end(current, root, [item.row for item in moved], by=allowed)

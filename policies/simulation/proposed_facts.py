@@ -242,7 +242,7 @@ class ProposedFacts:
         node, parent = change.node, self.lineage(change.parent)
         if self._by_text or parent is None or len(node.levels) < 2 or parent[-1].type != node.levels[-2].type:
             raise Invalid(
-                gettext("%(object)s cannot stand in %(parent)s.")
+                gettext("%(object)s cannot be placed in %(parent)s.")
                 % {"object": node.ref.full_name, "parent": change.parent.name}
             )
         if parent != node.levels[:-1] and all_below(node.id).exists():
@@ -281,7 +281,7 @@ class ProposedFacts:
                 roles.check_binding(target.node, code, kind=catalog_kind)
             elif code not in law.privileges:
                 raise Invalid(
-                    gettext("%(code)s is no action; known are %(privileges)s")
+                    gettext("%(code)s is not an action; known are %(privileges)s")
                     % {"code": code, "privileges": ", ".join(law.privileges)}
                 )
         if holder is None:
@@ -297,7 +297,7 @@ class ProposedFacts:
         if dialects.get(self.root.kind).open_to_all or self._number(holder) in self.loaded.admitted:
             return
         raise Invalid(
-            gettext("%(kind)s %(name)s is no member of %(realm)s.")
+            gettext("%(kind)s %(name)s is not a member of %(realm)s.")
             % {"kind": holder.kind.capitalize(), "name": holder.name, "realm": self.root.name}
         )
 

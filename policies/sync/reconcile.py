@@ -139,12 +139,12 @@ class Comparison:
         self.known = items.Known.of(self.row, self.started)
         self.seen = self.out_there.observe()
         self.wanted, self.absent = self._wanted()
-        # nothing is given or taken in the backend by facts that were written past the console
+        # nothing is given or taken in the backend by facts that were written outside the console
         many = unsealed.standing(self.catalog.realm_id).count()
         if many:
             raise Transient(
-                f"{many} of the facts here were written past the console. Nothing is given or taken until a "
-                "site admin has set them right."
+                f"{many} of the facts here were written outside the console. Nothing is granted or revoked "
+                "until a site admin has corrected them."
             )
         self.losing, self.holders = loss_limit.losing(self.wanted, self.seen)
         self._compare()

@@ -50,7 +50,7 @@ document.addEventListener("click", event => {
 function mayClose(dialog) {
   const typed = [...changed].filter(form => dialog.contains(form));
   const begun = typed.length || "begun" in dialog.dataset;
-  if (begun && !confirm("Close without saving? What you typed is not kept.")) return false;
+  if (begun && !confirm(document.body.dataset.leaving)) return false;
   for (const form of typed) changed.delete(form);
   delete dialog.dataset.begun;
   return true;

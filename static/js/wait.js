@@ -56,5 +56,5 @@ document.addEventListener("htmx:afterRequest", event => {
   done();
 });
 document.addEventListener("htmx:sendError", event => {
-  if (!byItself(event.detail.elt)) working.append("Not brought up to date: the console did not answer.");
+  if (!byItself(event.detail.elt)) working.append(working.dataset.failed);
 });

@@ -48,7 +48,7 @@ def filling(error: BackendError):
         "who has nothing to lose stays until all is there",
         "who has to lose something goes at once",
         "for what is gone nobody waits",
-        "nobody joins without its denials, and what is denied goes all the same",
+        "nobody joins without its denials, and what is denied goes unchanged",
     ],
 )
 def test_a_move_into_what_could_not_be_filled(

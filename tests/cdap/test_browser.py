@@ -45,7 +45,7 @@ def test_rights_are_given_on_a_pattern_undone_and_revoked(
 ) -> None:
     page = visit("marek", scripts=scripts)
     page.goto(f"/instances/{cdap.id}")
-    page.get_by_role("link", name="Give access").click()
+    page.get_by_role("link", name="Grant access").click()
     page.get_by_label("On", exact=True).fill("dataset:ns1.*")
     page.get_by_label("Who", exact=True).fill("ana")
     page.get_by_label("Who", exact=True).press("Enter")
@@ -53,7 +53,7 @@ def test_rights_are_given_on_a_pattern_undone_and_revoked(
     page.get_by_label("On", exact=True).fill("dataset:ns1.ord*")
     if not scripts:
         page.get_by_role("button", name="Preview the change").click()
-    page.get_by_text("1 dataset now: ns1.orders. Those made later too.").wait_for()
+    page.get_by_text("1 dataset now: ns1.orders. Also those created later.").wait_for()
     assert not may_read(cdap, "ana")
     page.get_by_role("button", name="Grant read").click()
     page.get_by_role("status").get_by_text("Ana Analyst: read on dataset:ns1.ord*").wait_for()
@@ -65,7 +65,7 @@ def test_rights_are_given_on_a_pattern_undone_and_revoked(
 
     page.goto(f"/instances/{cdap.id}?s=lost")
     page.get_by_role("link", name="dataset:ns1.o*").click()
-    page.get_by_text("1 dataset came since it was first given.").wait_for()
+    page.get_by_text("1 dataset added since it was first granted.").wait_for()
     page.get_by_role("link", name="Revoke").click()
     page.get_by_text("loses read on 2 datasets").wait_for()
     page.get_by_role("button", name="Revoke from role readers").click()

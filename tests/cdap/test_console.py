@@ -91,7 +91,7 @@ def test_the_room_says_what_each_name_matches(admin: Client, world: Node) -> Non
     assert "dataset:ns9.* staff Read Matches nothing" in told
     assert "dataset:ns1.orders bob Read 1 dataset" in told
     assert "stream:ns1.gone bob Read No such entity" in told
-    assert "more than when given" not in told
+    assert "more than when granted" not in told
 
 
 @pytest.mark.seed("S1-043", "S2-092")
@@ -102,11 +102,11 @@ def test_a_name_that_outgrew_its_grant_or_lost_its_entity_is_told(admin: Client,
     make(world, "dataset:ns1.other")
     entities.delete(world, parse("dataset:ns1.items"), by=OPERATOR)
     told = words(admin.get(at(world, s="lost")))
-    assert "dataset:ns1.o* alice Read 2 datasets 1 more than when given" in told
+    assert "dataset:ns1.o* alice Read 2 datasets 1 more than when granted" in told
     assert "dataset:ns1.items bob Read No such entity" in told
     assert "stream:ns1.who" not in told
     page = words(admin.get(at(world, "name", text="dataset:ns1.o*")))
-    assert "1 dataset came since it was first given." in page
+    assert "1 dataset added since it was first granted." in page
     assert "dataset:ns1.orders dataset:ns1.other" in page
     left = words(admin.get(at(world, "name", text="dataset:ns1.items")))
     assert "There is no such entity." in left
@@ -194,7 +194,7 @@ def test_giving_on_a_pattern_tells_what_it_does_first(admin: Client, world: Node
     give(world, "dataset:ns1.items", "bob", "READ")
     asked = form(text="dataset:ns1.*", who=["user:alice", "group:staff"], step="look")
     told = words(admin.post(at(world, "grant"), asked))
-    assert "2 datasets now: ns1.items and ns1.orders. Those made later too." in told
+    assert "2 datasets now: ns1.items and ns1.orders. Also those created later." in told
     assert "alice gains read on 2 datasets" in told
     assert "bob of staff gains read on 1 dataset" in told
     assert "carl of staff gains read on 2 datasets" in told
@@ -213,9 +213,9 @@ def test_giving_before_there_is_anything_says_so(admin: Client, world: Node) -> 
     asked = form(text="dataset:ns7.*", who=["user:alice"], step="look")
     told = words(admin.post(at(world, "grant"), asked))
     assert "No dataset matches now. Later ones will." in told
-    assert "alice gains what is made later" in told
+    assert "alice gains what is created later" in told
     exact = words(admin.post(at(world, "grant"), {**asked, "text": "dataset:ns7.new"}))
-    assert "It is not there yet; what is made under this name will have these rights." in exact
+    assert "It does not exist yet. These rights will apply once it is created." in exact
     assert "alice gains read on dataset:ns7.new" in exact
 
 
@@ -228,14 +228,14 @@ def test_a_role_is_given_to_as_anybody(admin: Client, world: Node) -> None:
 
 
 WRONG: list[tuple[dict[str, Any], str]] = [
-    ({"text": ""}, "Write the name of an entity, or a pattern."),
+    ({"text": ""}, "Enter the name of an entity, or a pattern."),
     ({"text": "dataset"}, "Cannot extract the entity type from dataset"),
     ({"text": "view:ns1.a"}, "Entity type VIEW does not support authorization."),
     ({"text": "dataset:ns1"}, "Entity value is missing some parts"),
     ({"text": "dataset:ns1.\0"}, "Entity value is missing some parts"),
     ({"text": "dataset:ns1." + "a" * 3000}, "An entity's name has at most 2000 bytes."),
-    ({"who": []}, "Name at least one person, group or role."),
-    ({"who": [], "find": "zzz"}, "Nobody of that name is known here."),
+    ({"who": []}, "Enter at least one person, group or role."),
+    ({"who": [], "find": "zzz"}, "No person here has that name."),
     ({"may": []}, "Choose at least one right."),
     ({"may": ["ALL", "FLY"]}, "Choose at least one right."),
 ]
@@ -262,7 +262,7 @@ def test_in_35_only_what_is_there_can_be_given_on(db: None, signed_in: Callable[
     alice = signed_in("alice")
     assert alice.get(at(root, "grant")).status_code == 403
     there = at(root, "grant", text="namespace:ns1")
-    assert "Give access in cdap" in words(alice.get(there))
+    assert "Grant access in cdap" in words(alice.get(there))
     saved = alice.post(at(root, "grant"), form(text="namespace:ns1", who=["user:bob"]))
     assert saved.status_code == 302
     assert Caller("bob").may("bob", "READ", {"namespace": "ns1", "entity": "NAMESPACE"})
@@ -272,7 +272,7 @@ def test_in_35_only_what_is_there_can_be_given_on(db: None, signed_in: Callable[
 
 
 def test_roles_are_made_given_taken_and_deleted(admin: Client, world: Node) -> None:
-    assert "Make a role" in words(admin.get(at(world)))
+    assert "Create a role" in words(admin.get(at(world)))
     made = admin.post(f"/roles/new?in={world.id}", {"name": "readers", "nonce": "a" * 12})
     number = int(made.headers["Location"].rpartition("/")[2])
     chosen = admin.get(f"/roles/{number}/give").headers["Location"]
@@ -405,7 +405,7 @@ def test_a_realm_is_raised_after_its_plan_was_looked_at(db: None, signed_in: Cal
     sent = {"nonce": "n" * 12, "plan": looked.context["form"]["plan"].value(), "reason": "upgraded"}
     give(root, "namespace:ns1", "bob", "ALL")
     assert signed_in("bob").get(page).status_code == 403
-    assert "somebody changed what is given" in words(admin.post(page, sent), 422)
+    assert "someone changed what is granted" in words(admin.post(page, sent), 422)
     looked = admin.get(page)
     made = admin.post(page, {**sent, "plan": looked.context["form"]["plan"].value()})
     assert made.status_code == 302, words(made, made.status_code)

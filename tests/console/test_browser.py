@@ -142,7 +142,7 @@ def test_the_preview_follows_the_form(visit: Callable[..., Any]) -> None:
     page.get_by_role("button", name="Grant read and write until Friday").wait_for()
     page.get_by_label("No end").check()
     page.get_by_role("button", name="Grant read and write without end").wait_for()
-    page.get_by_text("Stays until somebody revokes it.").wait_for()
+    page.get_by_text("Stays until someone revokes it.").wait_for()
     page.get_by_label("Write").uncheck()
     page.get_by_label("Who", exact=True).press_sequentially("carl")
     page.get_by_role("option", name="Carl Conrad").click()
@@ -260,7 +260,7 @@ def test_a_dialog_asks_before_what_was_typed_goes(visit: Callable[..., Any]) -> 
     assert page.locator("dialog[open]").get_by_label("Reason").input_value() == "Half written"
     page.get_by_role("link", name="Cancel").click()
     page.locator("dialog[open]").wait_for(state="hidden")
-    assert asked == ["Close without saving? What you typed is not kept."] * 2
+    assert asked == ["Close without saving? Your input is not kept."] * 2
 
 
 def test_a_person_chosen_in_a_dialog_is_asked_about_before_it_closes(visit: Callable[..., Any]) -> None:
@@ -275,7 +275,7 @@ def test_a_person_chosen_in_a_dialog_is_asked_about_before_it_closes(visit: Call
     box.get_by_text("Ana Analyst", exact=True).first.wait_for()
     page.keyboard.press("Escape")
     until(lambda: asked != [], pause=lambda: page.wait_for_timeout(50))
-    assert asked == ["Close without saving? What you typed is not kept."]
+    assert asked == ["Close without saving? Your input is not kept."]
     assert box.get_by_text("Ana Analyst", exact=True).first.is_visible()
 
 
@@ -332,7 +332,7 @@ def test_a_session_that_ends_in_a_form_loses_nothing(visit: Callable[..., Any], 
     page.context.clear_cookies(name=cookie)
     page.get_by_role("button", name="Grant read until Friday").click()
     page.get_by_role("heading", name="Sign in").wait_for()
-    page.locator("main").get_by_text("What you typed is kept").first.wait_for()
+    page.locator("main").get_by_text("Your input is kept").first.wait_for()
     page.get_by_label("Name").fill("olivia")
     page.get_by_label("Password").fill(PASSWORD)
     page.get_by_role("button", name="Sign in").click()

@@ -47,7 +47,7 @@ def test_a_role_is_given_on_a_small_screen(scripts: bool, visit: Callable[..., A
     page.locator(".nav .more").get_by_role("link", name="People").click()
     page.get_by_role("link", name="Roles", exact=True).click()
     page.get_by_role("link", name="sales_read").click()
-    page.get_by_role("link", name="Give to somebody").click()
+    page.get_by_role("link", name="Give to someone").click()
     page.get_by_label("Who", exact=True).fill("ana")
     page.get_by_label("Who", exact=True).press("Enter")
     page.get_by_text("read every table in sales").wait_for()

@@ -210,7 +210,7 @@ def test_a_file_of_no_moment_is_told_of_by_its_page(page: str, shop: Node, signe
         address = address_of(page)
         answer = signed_in("marek").get(f"{address}.csv?at={at}", follow=True)
         assert answer.redirect_chain == [(f"{address}?at={at}", 302)]
-        assert ("or a revision that there was" in answer.content.decode()) == bool(at)
+        assert ("or an existing revision" in answer.content.decode()) == bool(at)
 
 
 def test_rules_come_with_their_holders(shop: Node, signed_in: Enter) -> None:

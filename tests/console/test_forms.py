@@ -76,7 +76,7 @@ def test_several_matches_are_offered_as_buttons(orders: Node, signed_in: Callabl
 def test_a_stranger_cannot_be_chosen(orders: Node, signed_in: Callable[[str], Client]) -> None:
     a_person("zoe")
     body = signed_in("olivia").post(form(orders), {"find": "zoe", "step": "look"}).content
-    assert b"Nobody of that name is in demo" in body
+    assert b"No person in demo has that name" in body
 
 
 def test_the_preview_tells_gain_unchanged_and_denied(
@@ -137,15 +137,15 @@ def test_somebody_changed_it_meanwhile(orders: Node, signed_in: Callable[[str], 
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"who": ""}, "Name at least one person or group."),
+        ({"who": ""}, "Enter at least one person or group."),
         ({"may": ""}, "Choose at least one right."),
         ({"may": "DROP_EVERYTHING"}, "Choose at least one right."),
-        ({"until": "date", "date": ""}, "Give a date and a time that are still to come."),
-        ({"until": "date", "date": "2020-01-01T10:00"}, "Give a date and a time that are still to come."),
-        ({"until": "date", "date": "31 June"}, "Give a date and a time that are still to come."),
-        ({"until": "date", "date": "0001-01-01T00:00"}, "Give a date and a time that are still to come."),
-        ({"until": "date", "date": "9999-12-31T23:59"}, "Give a date and a time that are still to come."),
-        ({"find": "somebody"}, "Nobody of that name is in demo."),
+        ({"until": "date", "date": ""}, "Enter a date and a time in the future."),
+        ({"until": "date", "date": "2020-01-01T10:00"}, "Enter a date and a time in the future."),
+        ({"until": "date", "date": "31 June"}, "Enter a date and a time in the future."),
+        ({"until": "date", "date": "0001-01-01T00:00"}, "Enter a date and a time in the future."),
+        ({"until": "date", "date": "9999-12-31T23:59"}, "Enter a date and a time in the future."),
+        ({"find": "somebody"}, "No person in demo has that name."),
     ],
 )
 def test_what_is_wrong_is_said_and_nothing_is_saved(
@@ -301,7 +301,7 @@ def test_a_wrong_verb_gets_a_page_that_says_so(shop: Node, signed_in: Callable[[
     answer = signed_in("olivia").get("/sign-out")
     assert answer.status_code == 405
     assert answer["Allow"] == "POST"
-    assert b"This address does not take that" in answer.content
+    assert b"This address does not accept that" in answer.content
 
 
 @pytest.mark.parametrize("status", [400, 403, 404, 500])
@@ -377,7 +377,7 @@ def test_why_tells_what_is_lacking_of_what_one_may_not_see_and_of_what_is_absent
         pages.append(re.sub("orders|nothing", "NAME", page[page.index("<main") :]))
     assert pages[0] == pages[1]
     assert "Membership of metalake nowhere" in client.get("/why", {"what": "nowhere/x.y.z"}).content.decode()
-    assert "You can see no object of that name" in client.get("/why", {"what": "a..b"}).content.decode()
+    assert "No object with that name" in client.get("/why", {"what": "a..b"}).content.decode()
 
 
 def test_a_wrong_password_is_no_form_to_keep(orders: Node) -> None:

@@ -67,29 +67,27 @@ class Locked:
 
 
 LOCKED = (
-    Locked("catalog", "mia", "/catalog/{sales}", "Grant on sales", "Access to sales is given by its owner"),
+    Locked("catalog", "mia", "/catalog/{sales}", "Grant on sales", "Access to sales is granted by its owner"),
     Locked("catalog", "mia", "/catalog/{sales}", "Grant on chosen", "You can change access only on"),
-    Locked("a table", "mia", "/objects/{orders}", "Grant access", "Access to orders is given by"),
-    Locked("a table", "mia", "/objects/{orders}", "Set owner", "Access to orders is given by"),
+    Locked("a table", "mia", "/objects/{orders}", "Grant access", "Access to orders is granted by"),
+    Locked("a table", "mia", "/objects/{orders}", "Set owner", "Access to orders is granted by"),
     Locked("its duties", "olivia", "/objects/{orders}/duties", "Give a duty", "Duties"),
     Locked("people", "olivia", "/people", "Add a member", "Only the owner of a metalake"),
-    Locked(
-        "a group", "marek", "/people/{analysts}/groups", "Put somebody in", "Only a site admin can change"
-    ),
+    Locked("a group", "marek", "/people/{analysts}/groups", "Add someone", "Only a site admin can change"),
     Locked("a group", "mia", "/people/{analysts}", "Grant to analysts", "Only the owner of an object"),
     Locked("a group", "mia", "/people/{analysts}", "Remove from demo", "Only the owner of the realm"),
     Locked("a group", "mia", "/people/{analysts}/groups", "Give roles", "Only the owner of an object"),
-    Locked("roles", "mia", "/roles", "Make a role", "Only the owner of the metalake"),
-    Locked("a role", "mia", "/roles/{role}", "Give to somebody", ""),
+    Locked("roles", "mia", "/roles", "Create a role", "Only the owner of the metalake"),
+    Locked("a role", "mia", "/roles/{role}", "Give to someone", ""),
     Locked("a role", "mia", "/roles/{role}", "Delete", ""),
-    Locked("a role", "mia", "/roles/{role}", "Take back from analysts", ""),
-    Locked("realms", "mia", "/realms", "Make a realm", "site admin"),
+    Locked("a role", "mia", "/roles/{role}", "Revoke from analysts", ""),
+    Locked("realms", "mia", "/realms", "Create a realm", "site admin"),
     Locked("a realm", "mia", "/realms/{demo}", "Set owner", "These settings are changed by its owner"),
     Locked("a realm", "mia", "/realms/{demo}", "Set to off", "These settings are changed by its owner"),
     Locked("a realm", "mia", "/realms/{demo}", "Connect a catalog", ""),
-    Locked("reviews", "mia", "/reviews", "Start a review", "Only people who may give access"),
-    Locked("requests", "mia", "/objects/{orders}/requests", "Grant access", "Access to orders is given by"),
-    Locked("evidence", "olivia", "/objects/{orders}/then?at=2099-01-01", "Take evidence away", "the duty"),
+    Locked("reviews", "mia", "/reviews", "Start a review", "Only people who may grant access"),
+    Locked("requests", "mia", "/objects/{orders}/requests", "Grant access", "Access to orders is granted by"),
+    Locked("evidence", "olivia", "/objects/{orders}/then?at=2099-01-01", "Export evidence", "the duty"),
     Locked("the record", "mia", "/history/integrity", "Verify now", "people with the duty"),
 )
 

@@ -47,7 +47,7 @@ PAGES = {
     "revoking on many": "/objects/many?on={table}&do=revoke&who=user:ana",
     "why": "/why?who=mia&action=read&what=shop.sales.orders&type=table",
     "history": "/history",
-    "refusals and looks": "/history/looks",
+    "refusals and views": "/history/looks",
     "integrity": "/history/integrity",
     "archive of the history": "/history/archive?realm=demo&q=x",
     "past of a table": "/objects/{table}/then?at=2099-01-01",

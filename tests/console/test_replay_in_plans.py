@@ -77,7 +77,7 @@ def test_a_member_s_removal_names_what_would_be_refused(ana: Node, signed_in: En
 def test_uses_of_what_is_gone_are_named_beside_a_plan(ana: Node, signed_in: Enter) -> None:
     objects.drop(orders(), by=BY, authority=AUTHORITY)
     removal = page(signed_in("marek"), f"/realms/{ana.id}/members/remove?who=user:ana")
-    assert "used shop.sales.orders, which is gone by now" in removal
+    assert "used shop.sales.orders, which no longer exists" in removal
     assert LOST not in removal
 
 

@@ -22,7 +22,7 @@ FORMS: dict[str, tuple[str, dict[str, str], str]] = {
     "a rule": ("/realms/{shop}/separation/new", {"name": "Payments", "one_what": "shop.sales"}, "Payments"),
     "a review": ("/reviews/new", {"title": "Quarter four", "on": "{sales}"}, "Quarter four"),
     "a leaver": ("/people/{mia}/leaving", {"who": "user:ana", "reason": "Last day"}, "Last day"),
-    "a joiner": ("/people/{ana}/same", {"who": "user:mia"}, "Give ana the same as mia"),
+    "a joiner": ("/people/{ana}/same", {"who": "user:mia"}, "Grant ana the same as mia"),
     "rights of a role": (
         "/roles/{role}/many/give?o={orders}",
         {"SELECT_TABLE": "deny", "reason": "Season"},

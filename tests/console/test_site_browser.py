@@ -67,7 +67,7 @@ def test_a_realm_is_made_by_keyboard_alone(sam: str, visit: Visit) -> None:
     page.keyboard.press("g")
     page.keyboard.press("l")
     page.wait_for_url("**/realms")
-    page.get_by_role("link", name="Make a realm").focus()
+    page.get_by_role("link", name="Create a realm").focus()
     page.keyboard.press("Enter")
     page.get_by_label("Metalake").focus()
     page.keyboard.press("ArrowDown")

@@ -430,9 +430,9 @@ def test_a_refusal_names_what_is_lacking_and_who_can_give_it(
     shop: Node, signed_in: Callable[[str], Client]
 ) -> None:
     body = signed_in("mia").get(f"/objects/{the('table', 'shop.sales.orders').id}/grant").content.decode()
-    assert "You cannot give access to shop.sales.orders" in body
+    assert "You cannot grant access to shop.sales.orders" in body
     assert "Manage grants on orders" in body
-    assert "olivia can give it" in body
+    assert "olivia can grant it" in body
     assert "See how this was decided" in body
 
 

@@ -76,8 +76,8 @@ WALKS = (
         "Roles: make one and give it",
         "marek",
         "/roles",
-        "link Make a role > textbox Name: returns > button Make the role > "
-        "link Give to somebody > textbox Who: ana ⏎ > see Ana Analyst > "
+        "link Create a role > textbox Name: returns > button Create the role > "
+        "link Give to someone > textbox Who: ana ⏎ > see Ana Analyst > "
         "button Give returns until Friday > see Ana Analyst: role returns",
         holds_returns,
     ),
@@ -94,7 +94,7 @@ WALKS = (
         "Groups: put somebody in",
         "sam",
         "/people?kind=group",
-        "link analysts > link People and roles > link Put somebody in > textbox Who: ana ⏎ > "
+        "link analysts > link People and roles > link Add someone > textbox Who: ana ⏎ > "
         "see read every table in sales > button Put 1 person into analysts > "
         "see Ana Analyst: in analysts",
         lambda: Membership.objects.open().filter(group__name="analysts", member=a_person("ana")).exists(),
@@ -119,7 +119,7 @@ WALKS = (
         "Tokens: make one and revoke it",
         "mia",
         "/profile",
-        "checkbox report > button Make a token > see The new token > button Revoke > "
+        "checkbox report > button Create a token > see The new token > button Revoke > "
         "see The token is revoked",
         lambda: Token.objects.get().revoked is not None,
     ),
@@ -166,7 +166,7 @@ WALKS = (
         "Why: learn what is missing, and ask for it",
         "ana",
         "/why",
-        "combobox Who: ana > textbox What: shop.sales.orders ⏎ > see This is lacking > "
+        "combobox Who: ana > textbox What: shop.sales.orders ⏎ > see This is missing > "
         "link Ask for access > textbox Why: Returns report for the board > "
         "button Send the request > see Waiting for a decision",
         lambda: AccessRequest.objects.get().state == "asked",
@@ -290,24 +290,25 @@ WALKS = (
         "Accounts: make one",
         "sam",
         "/accounts",
-        "link Make an account > textbox Name to sign in with: noah > button Make the account > "
-        "button Make a password link > see /welcome/",
+        "link Create an account > textbox Name to sign in with: noah > button Create the account > "
+        "button Create a password link > see /welcome/",
         lambda: User.objects.filter(username="noah").exists(),
     ),
     Walk(
         "Service accounts: make one and a token for it",
         "sam",
         "/accounts",
-        "link Make a service account > textbox Name of the service account: loader > "
-        "textbox Who: ana ⏎ > see answers for > button Make > checkbox report > "
-        "button Make a token > see The new token",
+        "link Create a service account > textbox Name of the service account: loader > "
+        "textbox Who: ana ⏎ > see is responsible for > button Make > checkbox report > "
+        "button Create a token > see The new token",
         lambda: Token.objects.get().principal == ensure("service", "loader"),
     ),
     Walk(
         "Settings: a time zone",
         "mia",
         "/profile",
-        "combobox Time zone: Europe/Lisbon > button Keep this zone > see Times are shown in Europe/Lisbon",
+        "combobox Time zone: Europe/Lisbon > button Use this time zone > "
+        "see Times are shown in Europe/Lisbon",
         lambda: User.objects.get(username="mia").time_zone == "Europe/Lisbon",
     ),
     Walk(
@@ -344,9 +345,9 @@ WALKS = (
         "Separation: make a rule",
         "marek",
         "/realms/{demo}/separation",
-        "link Make a rule > textbox Name of the rule: Reading and paying > "
+        "link Create a rule > textbox Name of the rule: Reading and paying > "
         "combobox A role: sales_read > combobox A role #2: payers > button See who holds both > "
-        "see Nobody holds both now. > button Make the rule > see Reading and paying",
+        "see Nobody holds both now. > button Create the rule > see Reading and paying",
         lambda: SeparationRule.objects.filter(name="Reading and paying").exists(),
         busy=True,
     ),
@@ -354,7 +355,7 @@ WALKS = (
         "Realms: make one",
         "sam",
         "/realms",
-        "link Make a realm > textbox Name: lake > textbox Owner: ana > button Make the realm > see lake",
+        "link Create a realm > textbox Name: lake > textbox Owner: ana > button Create the realm > see lake",
         lambda: owner_of(the("metalake", realm="lake")) == a_person("ana"),
     ),
     Walk(

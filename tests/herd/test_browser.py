@@ -130,9 +130,9 @@ def test_each_cell_by_keyboard_alone(visit: Visit) -> None:
 def test_browser_and_client_by_turns_without_a_seam(visit: Visit, sdk: Callable[[str], Any]) -> None:
     dora, hedda, client = visit("dora"), visit("hedda"), sdk("dora")
     dora.goto(f"/herds/{the_herd().id}")
-    dora.get_by_role("link", name="Make a namespace").click()
+    dora.get_by_role("link", name="Create a namespace").click()
     dora.get_by_label("Name").fill("NEW_APP")
-    dora.get_by_role("button", name="Make the namespace").click()
+    dora.get_by_role("button", name="Create the namespace").click()
     dora.get_by_role("heading", name="NEW_APP").wait_for()
     made = herdsdk.NamespaceApi(client).namespace_get_namespace("new_app")
     assert made.namespace_code == "NEW_APP"

@@ -109,7 +109,7 @@ def uploading(writer: Caller) -> Caller:
 def test_a_status_change_starts_the_job_as_who_registered_it(uploading: Caller) -> None:
     registration = ok(notify(Caller("Artoo")))
     assert ok(set_status(uploading, "PROCESSING"))["previousStatus"] == "UPLOADING"
-    assert runs() == [], "another status than is asked for"
+    assert runs() == [], "another status than is requested"
     details = ok(set_status(uploading, "valid"))
     assert (details["status"], details["previousStatus"]) == ("VALID", "PROCESSING")
     [event] = runs()

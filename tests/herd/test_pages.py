@@ -146,8 +146,8 @@ def test_what_somebody_changed_meanwhile_is_not_overwritten(herd: Node, sales: N
 @pytest.mark.parametrize(
     ("name", "words"),
     [
-        ("a/b", "A user id has no slashes."),
-        ("x" * 256, "A name has 1 to 255 characters."),
+        ("a/b", "A user id cannot contain slashes."),
+        ("x" * 256, "A name must have 1 to 255 characters."),
         ("tab\there", "A name has no control characters."),
     ],
 )
@@ -182,7 +182,7 @@ def test_a_wildcard_user_tells_whom_it_speaks_of(herd: Node, sales: Node, enter:
     page, client = address("SALES"), enter("olivia")
     sent = form_of(client, page) | {"add": "*@corp", "add_may": ["READ"]}
     looked = told(client.post(page, sent | {"step": "look"}).content)
-    assert "everybody whose user id ends with @corp" in looked
+    assert "everyone whose user id ends with @corp" in looked
     assert "BO@CORP gains Read on SALES Through *@corp." in looked
     assert "ana@corp gains" not in looked
     client.post(page, sent | {"step": "save"})
@@ -344,10 +344,10 @@ def test_names_differ_in_more_than_their_case(herd: Node, enter: Enter) -> None:
 @pytest.mark.parametrize(
     ("form", "wrong"),
     [
-        ({"name": ""}, "Give it a name."),
-        ({"name": "A/B"}, "A namespace has no slashes."),
-        ({"name": "A", "charge_code": "x" * 256}, "Write at most 255 characters."),
-        ({"name": "A", "charge_code": "a\x07b"}, "A charge code is printable text."),
+        ({"name": ""}, "Enter a name."),
+        ({"name": "A/B"}, "A namespace cannot contain slashes."),
+        ({"name": "A", "charge_code": "x" * 256}, "Enter at most 255 characters."),
+        ({"name": "A", "charge_code": "a\x07b"}, "A charge code must be printable text."),
     ],
 )
 def test_what_is_wrong_with_a_new_namespace_stands_beside_its_field(
@@ -426,7 +426,7 @@ def test_a_namespace_in_use_stays(herd: Node, enter: Enter) -> None:
         turned(form_of(admin, f"/namespaces/{old.id}"), off=("READ user:ana",)) | {"step": "save"},
     )
     assert admin.post(page, {"nonce": "b" * 20}).status_code == 302
-    assert "It is gone since" in told(admin.get(f"/namespaces/{old.id}", follow=True).content)
+    assert "Gone since" in told(admin.get(f"/namespaces/{old.id}", follow=True).content)
 
 
 @pytest.mark.parametrize("tab", ["", "/rules", "/history", "/grant", "/revoke?who=user:ana"])

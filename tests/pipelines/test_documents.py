@@ -17,5 +17,5 @@ def test_the_states_of_a_run_are_drawn_from_the_code() -> None:
 
 def test_every_pipeline_and_hint_is_told_of() -> None:
     assert [item.name for item in known.every() if f"`{item.name}`" not in PAGE] == []
-    labels = {kind.label.replace("Sleeping service account", "Sleeping access") for kind in KINDS.values()}
+    labels = {kind.label.replace("Dormant service account", "Dormant access") for kind in KINDS.values()}
     assert [label for label in labels if f"| {label} |" not in PAGE] == []

@@ -174,7 +174,7 @@ def test_what_takes_a_choice_is_not_done_at_once(shop: Node) -> None:
     [told] = hints.about_object(shop, acting("marek"))
     assert (told.ground, told.mends, told.at_once) == (
         "Nobody owns it; this concerns 3 objects.",
-        "Name an owner",
+        "Set an owner",
         False,
     )
     with pytest.raises(Invalid, match="choice"):
@@ -183,7 +183,7 @@ def test_what_takes_a_choice_is_not_done_at_once(shop: Node) -> None:
 
 def test_it_is_dismissed_with_a_reason_and_brought_back(shop: Node, unused: Hint) -> None:
     olivia = acting("olivia")
-    with pytest.raises(Invalid, match="Say why"):
+    with pytest.raises(Invalid, match="Give a reason"):
         hints.dismiss(unused.pk, by=olivia, reason="  ")
     hints.dismiss(unused.pk, by=olivia, reason="For the yearly report")
     assert all_of(shop, olivia) == []

@@ -129,4 +129,4 @@ def test_a_disabled_account_that_holds_something(shop: Node) -> None:
     assert ("sales", "") in found(shop, "ownerless")
     [told] = hints.about_person(people.ensure("user", "olivia"), shop, OPERATOR)
     assert told.row.people == 1
-    assert told.ground == "Cannot sign in any more, and still holds 1 object of its own in this realm."
+    assert told.ground == "Can no longer sign in, and still holds 1 object of its own in this realm."

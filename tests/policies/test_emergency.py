@@ -107,7 +107,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], type[Exception]]] = {
     "without a reason": (lambda: open_it(reason="  because   "), Invalid),
     "for a day": (lambda: open_it(hours=24), Invalid),
     "for no time": (lambda: open_it(hours=0), Invalid),
-    "to give access": (lambda: open_it(action="grant"), Invalid),
+    "to grant access": (lambda: open_it(action="grant"), Invalid),
     "beside what the duty is on": (lambda: open_it(node=the("metalake")), Refused),
     "on a role": (lambda: open_it(node=the("role", "sales_read")), Refused),
 }
@@ -222,7 +222,7 @@ def test_the_review_stays_open_until_somebody_else_closes_it(ana: Principal) -> 
     }
     with pytest.raises(Refused, match="nobody reviews their own"):
         emergency_access.close(row.pk, "All was in order", by=acting("ana"))
-    with pytest.raises(Invalid, match="Say what you found"):
+    with pytest.raises(Invalid, match="Describe what you found"):
         emergency_access.close(row.pk, "ok", by=acting("olivia"))
     closed = emergency_access.close(row.pk, "All was in order", by=acting("olivia"))
     assert (closed.state, closed.verdict) == ("closed", "All was in order")

@@ -61,7 +61,7 @@ WHO = {
     "a person": ([OLIVIA], {"olivia"}),
     "a group's members, each once": ([ANALYSTS, MIA], {"mia", "carl"}),
     "nobody without an account": (["user:ana"], set()),
-    "who answers for a service account": (["service:nightly"], {"olivia"}),
+    "who is responsible for a service account": (["service:nightly"], {"olivia"}),
 }
 
 
@@ -144,7 +144,7 @@ def test_a_notice_is_read_in_the_language_of_its_reader(staff: None) -> None:
 def test_what_is_kept_of_a_notice_does_not_depend_on_who_caused_it(staff: None) -> None:
     with translation.override("de"):
         notices.tell(named(MIA), NEWS, say(notifications.GRANT, name="shop"), key="1")
-    assert Notice.objects.get(key="1").text == "give access to shop"
+    assert Notice.objects.get(key="1").text == "grant access to shop"
 
 
 def test_a_notice_counts_in_each_language(staff: None) -> None:

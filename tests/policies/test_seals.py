@@ -203,7 +203,7 @@ def test_the_door_lets_no_fact_in_that_no_event_names(world: World) -> None:
 def test_what_no_change_made_cannot_be_ended_into_history(world: World) -> None:
     past_triggers("UPDATE policies_grant SET privilege = 'MODIFY_TABLE' WHERE effect = 'deny'")
     stopped = the("role", "stopped")
-    with pytest.raises(Unsealed, match="past the console"):
+    with pytest.raises(Unsealed, match="outside the console"):
         roles.delete(stopped, by=BY, authority=AUTHORITY)
 
 
@@ -380,9 +380,9 @@ def test_everybody_who_runs_the_site_is_told(world: World, settings: Any, client
     assert "facts: FORGED - 1 were written" in client.get("/health/ready").content.decode()
     assert read_metrics(client)["lakewarden_facts_unsealed"] == 1
     [told] = Notice.objects.filter(recipient=account.principal)
-    assert "written into the database past the console" in told.text and told.link == "/history/integrity"
+    assert "written into the database outside the console" in told.text and told.link == "/history/integrity"
     client.force_login(account, backend=BACKEND)
-    assert "past the console" in client.get("/").content.decode()
+    assert "outside the console" in client.get("/").content.decode()
     forged = Assignment.objects.get(holder=world.people["eve"])
     page = client.get("/history/integrity").content.decode()
     assert f"assignment:{forged.pk}" in page and "Its role is not known here" in page

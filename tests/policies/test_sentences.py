@@ -37,10 +37,10 @@ OF_REQUESTS = (
     ),
 )
 OF_HINTS = (
-    ("why", "Cannot sign in any more", "Kann sich nicht mehr anmelden"),
+    ("why", "Can no longer sign in", "Kann sich nicht mehr anmelden"),
     (
         "why",
-        "Has not been here since 2026-01-02, no job reported a use since 2026-01-03",
+        "Not active here since 2026-01-02; no job reported a use since 2026-01-03",
         "War seit 2026-01-02 nicht hier, seit 2026-01-03 hat kein Job eine Nutzung gemeldet",
     ),
     ("given", "; granted a day ago", "; seit gestern gewährt"),
@@ -51,7 +51,7 @@ OF_HINTS = (
         ", because another grant here denies it too",
         ", denn es ist auch durch eine andere Berechtigung hier verboten",
     ),
-    ("others", "what is given on table:a.b", "das, was auf table:a.b gewährt ist"),
+    ("others", "what is granted on table:a.b", "das, was auf table:a.b gewährt ist"),
     (
         "holds",
         "1 role and 2 grants and 1 object of its own",

@@ -133,7 +133,7 @@ def test_no_way_leads_round_a_rule(parted: SeparationRule, deed: Callable[[], ob
     assert "ana would have both sides of the rule “Payments”" in said
     assert "role payer" in said
     assert "MODIFY_TABLE on shop.stock" in said
-    assert "marek can make one" in said
+    assert "marek can create one" in said
 
 
 def test_a_rule_says_whether_owning_counts(shop: Node) -> None:

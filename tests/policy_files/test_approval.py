@@ -271,7 +271,7 @@ def test_nobody_asks_for_what_they_could_not_carry_out(world: Node) -> None:
         submit(world, by="ana")
     with pytest.raises(Refused, match="Another person"):
         submit(world, by=OPERATOR)
-    with pytest.raises(Invalid, match="Say why"):
+    with pytest.raises(Invalid, match="Give a reason"):
         submit(world, reason="")
     assert contents() == before
 

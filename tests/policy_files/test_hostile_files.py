@@ -65,15 +65,15 @@ def test_a_policy_file_of_harmful_parts_is_refused(text: str) -> None:
             ),
             "more than 200000 times",
         ),
-        ("unity", "[" * SHORT, "no JSON of Unity Catalog"),
+        ("unity", "[" * SHORT, "not valid JSON of Unity Catalog"),
         (
             "unity",
             '[{"privilege_assignments": ["x"], "securable_type": "catalog", "full_name": "a"}]',
-            "not built as permissions of Unity",
+            "not have the structure of permissions of Unity",
         ),
-        ("gravitino", '[{"users": 5}]', "not built as roles, users and groups"),
-        ("lakeformation", '{"PrincipalResourcePermissions": [1]}', "not built as what `aws"),
-        ("ranger", '{"policies": [{"resources": 5}]}', "not built as policies of Apache Ranger"),
+        ("gravitino", '[{"users": 5}]', "not have the structure of roles, users and groups"),
+        ("lakeformation", '{"PrincipalResourcePermissions": [1]}', "not have the structure of what `aws"),
+        ("ranger", '{"policies": [{"resources": 5}]}', "not have the structure of policies of Apache Ranger"),
     ],
 )
 def test_a_harmful_file_of_another_system_is_refused_at_once(source: str, text: str, why: str) -> None:

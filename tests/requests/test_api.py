@@ -91,7 +91,7 @@ def test_what_it_would_come_to_is_told_without_asking(shop: Node) -> None:
 
 BAD = [
     ({}, 400, "missing"),
-    ({**READ, "reason": ""}, 400, "Say why"),
+    ({**READ, "reason": ""}, 400, "Give a reason"),
     ({**READ, "reason": 7}, 400, "reason must be a text"),
     ({**READ, "items": []}, 400, "items"),
     ({**READ, "items": ["x"]}, 400, "item must be an object"),
@@ -276,4 +276,4 @@ def test_the_loser_of_a_race_is_told_who_was_faster(shop: Node) -> None:
     approve(AccessRequest.objects.get(), "theo")
     answer = caller("theo").send(f"{BASE}/{number}/approve", {"parts": [2]})
     assert answer.status_code == 409
-    assert answer.json()["detail"] == "theo has approved this by now; look at it again."
+    assert answer.json()["detail"] == "theo has approved this in the meantime; check it again."

@@ -35,13 +35,13 @@ def test_it_is_on_its_way_until_the_database_was_read_back(
 ) -> None:
     assert can("ana") and not source.reads("ana")
     assert states(request_given) == [("behind", "")]
-    assert not Notice.objects.filter(text__startswith="What you asked for works now").exists()
+    assert not Notice.objects.filter(text__startswith="Your requested access now works").exists()
     worker.deliver(governed)
     assert provisioning.look(governed.pk) == 1
     assert states(request_given) == [("proved", "")]
     assert source.reads("ana")
     assert Event.objects.filter(kind="request.proved").count() == 1
-    told = Notice.objects.get(recipient__name="ana", text__startswith="What you asked for works now")
+    told = Notice.objects.get(recipient__name="ana", text__startswith="Your requested access now works")
     assert told.link == f"/requests/{request_given.pk}"
     assert provisioning.look() == escalation.tick(timezone.now()) == 0
 

@@ -19,7 +19,7 @@ from tests.factories import AUTHORITY, BY, a_role, admit, owned, the
 from tests.policies.superuser import former, past_triggers
 from tests.requests.world import an_asking, approve, ask, by, refuse, who
 
-OWN = "Nobody decides a request that they made"
+OWN = "You cannot decide a request that you made"
 
 
 def test_the_owner_of_all_does_not_approve_their_request_for_a_group_of_theirs(shop: Node) -> None:

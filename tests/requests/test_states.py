@@ -48,9 +48,9 @@ class Rows:
         ("on", "darken", "off"),
         ("off", "break", "broken"),
         ("on", "break", "broken"),
-        ("on", "light", "This lamp is lit by now; look at it again."),
-        ("broken", "break", "This lamp is broken by now; look at it again."),
-        (None, "light", "This lamp is no longer there."),
+        ("on", "light", "This lamp is now lit; check it again."),
+        ("broken", "break", "This lamp is now broken; check it again."),
+        (None, "light", "This lamp no longer exists."),
     ],
 )
 def test_a_move_leads_on_or_says_how_things_stand(state, move, then):

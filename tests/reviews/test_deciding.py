@@ -128,13 +128,13 @@ def test_who_is_not_asked_decides_nothing(given: Node) -> None:
 
 
 MEANT: list[tuple[str, str, dict[str, Any], str]] = [
-    (f"ana {ORDERS}", "reduce", {"takes": ("SELECT_TABLE",)}, "cannot be decided so"),
+    (f"ana {ORDERS}", "reduce", {"takes": ("SELECT_TABLE",)}, "cannot be decided this way"),
     (f"mia {ORDERS}", "reduce", {"takes": ()}, "which rights"),
     (f"mia {ORDERS}", "reduce", {"takes": ("SELECT_TABLE", "MODIFY_TABLE")}, "not all"),
     (f"ana {ORDERS}", "end", {}, "still to come"),
     (f"ana {ORDERS}", "end", {"until": timezone.now() - timedelta(days=1)}, "still to come"),
     (f"ana {ORDERS}", "remove", {"reason": " . "}, "Give a reason"),
-    (f"ana {ORDERS}", "burn", {}, "cannot be decided so"),
+    (f"ana {ORDERS}", "burn", {}, "cannot be decided this way"),
     (f"ana {ORDERS}", "remove", {"reason": "x" * 3000}, "at most"),
     ("role:no_contractors shop.sales", "end", {"until": timezone.now() + timedelta(days=1)}, "cannot be"),
 ]
@@ -214,9 +214,7 @@ def test_what_nobody_looked_at_again_is_listed(given: Node) -> None:
     decides("olivia", row, "keep", seconds=1.0)
     management.end(review, by=acts("olivia"))
     completion.work(review)
-    assert {item.row.pk: item.why for item in completion.listed(review)}[
-        row.pk
-    ] == "Nobody looked at it again."
+    assert {item.row.pk: item.why for item in completion.listed(review)}[row.pk] == "Nobody viewed it again."
 
 
 def test_the_lot_is_drawn_from_the_sealed_population(given: Node) -> None:
@@ -266,7 +264,7 @@ def test_a_review_is_called_off_and_nothing_happens(given: Node) -> None:
     management.cancel(review, by=acts("olivia"))
     assert not completion.work(review)
     assert Review.objects.get().state == "cancelled"
-    with pytest.raises(Conflict, match="called off"):
+    with pytest.raises(Conflict, match="cancelled"):
         management.end(review, by=acts("olivia"))
 
 

@@ -122,7 +122,7 @@ def test_a_plan_that_was_written_past_the_console_asks_nobody(shop: Node, deed: 
     review = a_review()
     past_triggers(FORGED_PLANS[deed].format(eve=person("eve").pk))
     review.refresh_from_db()
-    with pytest.raises(Conflict, match="past the console"):
+    with pytest.raises(Conflict, match="outside the console"):
         seating = Seating(review, root(review.realm), 0)
         desk = ReviewDesk.objects.get()
         desk_for(review, desk.stage, desk.key)

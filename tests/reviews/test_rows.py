@@ -172,7 +172,7 @@ ADVICE = [
     ("a denial", row_of(effect="deny"), known(), ("keep", "denial")),
     ("cannot sign in", row_of(risks=["closed"], last_used=ago(1)), known(), ("remove", "closed")),
     ("ends soon", row_of(risks=["ending"]), known(), ("keep", "ends")),
-    ("given outside", row_of(kind="foreign", risks=["foreign"]), known(), ("remove", "outside")),
+    ("granted outside Lakewarden", row_of(kind="foreign", risks=["foreign"]), known(), ("remove", "outside")),
     ("in conflict", row_of(risks=["conflict"], last_used=ago(1)), known(), ("", "conflict")),
     ("never used", row_of(), known(), ("remove", "never")),
     ("never used, but new", row_of(), known(begun=10), ("", "unclear")),

@@ -87,7 +87,7 @@ def test_a_group_that_ended_is_empty_and_its_name_is_free(directory: Directory) 
 
 def test_only_the_directory_changes_who_is_in_its_groups(directory: Directory) -> None:
     group = directory.group("analysts", directory.person("ana"))
-    with pytest.raises(Invalid, match="The directory keeps group analysts"):
+    with pytest.raises(Invalid, match="The directory manages group analysts"):
         members.join_group(the_group("analysts"), a_person("bob"), by=BY, authority=AUTHORITY)
     with pytest.raises(Invalid):
         members.leave_group(the_group("analysts"), person("ana"), by=BY, authority=AUTHORITY)
@@ -112,12 +112,12 @@ def test_the_console_shows_whose_group_it_is_and_no_button(directory: Directory,
     sam.force_login(people.make_account("sam"))
     directory.group("analysts", directory.person("ana"))
     page = sam.get(f"/people/{the_group('analysts').pk}/groups").content.decode()
-    assert "The directory keeps this group" in page
+    assert "The directory manages this group" in page
     assert "Take out" not in page and "/join" not in page
     for way in ("join", "leave"):
         url = f"/groups/{the_group('analysts').pk}/{way}"
         answer = sam.get(f"{url}?who=user:ana")
-        assert answer.status_code == 403 and b"The directory keeps this group" in answer.content, way
+        assert answer.status_code == 403 and b"The directory manages this group" in answer.content, way
 
 
 def test_many_are_put_in_as_one_change(directory: Directory) -> None:

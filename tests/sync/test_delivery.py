@@ -332,7 +332,7 @@ def test_nothing_is_given_or_taken_by_facts_written_past_the_console(
     assert worker.deliver(governed) is None
     assert readers(source) == before
     governed.refresh_from_db()
-    assert "written past the console" in governed.error
+    assert "written outside the console" in governed.error
     seals.set_right()
     OutboxEntry.objects.update(due=timezone.now())
     assert worker.deliver(governed).settled

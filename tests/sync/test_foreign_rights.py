@@ -101,7 +101,7 @@ def test_what_its_holder_is_denied_here_is_not_adopted(looked: Backend, source: 
 
 
 def test_who_may_not_admit_members_cannot_adopt_a_strangers_grant(looked: Backend) -> None:
-    with pytest.raises(Refused, match="legacy is no member of demo"):
+    with pytest.raises(Refused, match="legacy is not a member of demo"):
         foreign_rights.adopt(finding(), by=acting("olivia"))
     assert not ForeignOrder.objects.exists()
     assert not Grant.objects.filter(origin="adopted").exists()
@@ -166,7 +166,7 @@ def test_a_grant_that_was_taken_and_given_anew_is_not_accepted_any_more(
 
 
 @pytest.mark.parametrize(
-    ("days", "reason", "told"), [(-1, "so", "is in the past"), (1, "  ", "Say why it is left")]
+    ("days", "reason", "told"), [(-1, "so", "is in the past"), (1, "  ", "Give a reason for leaving it")]
 )
 def test_accepting_wants_a_date_and_a_reason(looked: Backend, days: int, reason: str, told: str) -> None:
     until = timezone.now() + timedelta(days=days)
@@ -209,12 +209,12 @@ def test_the_record_says_who_decided_what_without_naming_anybody(looked: Backend
     assert all("legacy" not in str(event.data) for event in events)
     seen = history.sight(people.ensure("user", "olivia"), [the("metalake")])
     told = [line.text for entry in history.page(Filter(), seen).entries for line in entry.lines]
-    assert any(text.startswith("had SELECT on shop.sales.orders taken from legacy in") for text in told)
+    assert any(text.startswith("had SELECT on shop.sales.orders revoked from legacy in") for text in told)
 
 
 def test_nothing_is_asked_of_a_backend_that_is_only_watched(looked: Backend, source: Source) -> None:
     rewritten(Backend.objects.all(), policy="report")
-    with pytest.raises(Invalid, match="only watched: nothing is changed there"):
+    with pytest.raises(Invalid, match="only reports: nothing is changed there"):
         foreign_rights.revoke(finding(), by=acting("olivia"))
     worker.deliver(Backend.objects.get())
     assert source.reads("legacy")

@@ -140,7 +140,7 @@ def test_whoever_answers_for_it_is_told_at_once_and_home_shows_it(
     mine = Notice.objects.filter(kind="sync.restored", recipient__name="olivia")
     assert mine.get().done is None
     assert mine.get().how == "mail"
-    assert "changes nothing until somebody looks at its plan" in client.get("/").content.decode()
+    assert "changes nothing until its plan is reviewed" in client.get("/").content.decode()
     assert "Changes nothing" in client.get(f"/sync/{revoked_since.pk}").content.decode()
     operations.set_policy(Backend.objects.get(), "repair", by=acting("marek"), reason="seen")
     tasks.deliver(revoked_since.pk)

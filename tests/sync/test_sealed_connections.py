@@ -51,7 +51,7 @@ def test_a_connection_changed_past_the_console_is_not_opened(
     worker.deliver(forged)
     assert not source.reads("mia"), "analysts may read, and nothing is given there"
     forged.refresh_from_db()
-    assert forged.state == "failed" and "past the console" in forged.error
+    assert forged.state == "failed" and "outside the console" in forged.error
     assert any(line.startswith(f"connection {forged.pk}") for line in verify().differing)
 
 
@@ -128,7 +128,7 @@ def test_a_connection_that_is_put_back_as_it_once_was_is_not_opened(
     worker.deliver(Backend.objects.get())
     assert not source.reads("mia")
     row = Backend.objects.get()
-    assert row.state == "failed" and "past the console" in row.error
+    assert row.state == "failed" and "outside the console" in row.error
     assert any(line.startswith(f"backend {row.pk}") for line in verify().differing)
     operations.set_policy(row, "report", by=BY)
     operations.set_policy(row, "repair", by=BY)

@@ -125,7 +125,7 @@ def test_a_second_one_takes_a_word_with_a_reason_of_who_runs_the_site(
 ) -> None:
     demo, zebra = a_metalake(), a_metalake("zebra")
     connected(demo, "shop", source)
-    with pytest.raises(Invalid, match="Say why"):
+    with pytest.raises(Invalid, match="Give a reason"):
         connected(zebra, "shop", source, shared=True)
     zoe = a_person("zoe")
     with pytest.raises(Conflict):

@@ -28,7 +28,7 @@ from policies.services import grants
 class BulkGrantView(ChosenObjectsView, GrantView):
     """The form to grant on what is ticked; `many` takes back instead where `do=revoke` says so."""
 
-    not_saved = gettext_lazy("Not saved, on none of them.")
+    not_saved = gettext_lazy("Nothing was saved on any of them.")
 
     def make_form(self, data: Any) -> GrantForm:
         return GrantForm(data, places=self.chosen.mine)
@@ -37,7 +37,7 @@ class BulkGrantView(ChosenObjectsView, GrantView):
         if not form.wishes:
             lacks = NOBODY if not form["who"].chosen else _("Choose what they may do and until when")
             if not form.fields["may"].choices:
-                lacks = _("Nothing can be given on all of these; choose objects of one kind")
+                lacks = _("No right can be granted on all of these; choose objects of one kind")
             empty = _("%(lacks)s, and the preview shows who gains and who loses.") % {"lacks": lacks}
             return Plan(empty=empty, notes=tuple(self.chosen.notes()))
         shown = Together(previews.of_grants(form.wishes, self.object.actor))

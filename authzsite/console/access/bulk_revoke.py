@@ -117,7 +117,7 @@ class BulkRevokeView(ChosenObjectsView):
 
     template_name = "console/access/bulk_revoke.html"
     looks_first = True
-    not_saved = gettext_lazy("Not revoked, on none of them.")
+    not_saved = gettext_lazy("Nothing was revoked on any of them.")
 
     def make_form(self, data: Any) -> RemovalForm:
         nodes = [place.node for place in self.chosen.mine]

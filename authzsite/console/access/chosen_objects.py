@@ -39,14 +39,17 @@ class ChosenObjectsView(ChangeView):
 
     def _nothing_chosen(self) -> HttpResponse:
         catalog = Action(_("Browse the catalog"), reverse("console:catalog"))
-        text = _("Tick objects in a list of the catalog or of a search, then choose what to do with them.")
+        text = _("Select objects in a list of the catalog or of a search, then choose what to do with them.")
         heading, steps, seen = _("Nothing is chosen"), [catalog], self.chosen.seen
         if seen:
-            heading = _("You cannot give access to any of these")
+            heading = _("You cannot grant access to any of these")
             names = words.listed([place.node.name for place in seen], 5)
             text = _("%(names)s: their owners change who has access.") % {"names": names}
             steps.insert(0, Action(_("Ask for them"), ask_for([place.node for place in seen[:MOST]])))
-        context = {"heading": _("Many at once"), "empty": Empty(heading, text, actions=tuple(steps), level=2)}
+        context = {
+            "heading": _("Several objects at once"),
+            "empty": Empty(heading, text, actions=tuple(steps), level=2),
+        }
         revision = revision_now()
         return page(
             self.request, "console/access/bulk_none.html", context, section="catalog", revision=revision

@@ -131,7 +131,7 @@ class Shown:
 
     def _lose(self, effect: Effect, many: int) -> tuple[str, str]:
         if not effect.loses:
-            return gettext("may %(after)s for less long") % {
+            return gettext("may %(after)s for a shorter time") % {
                 "after": self._acts(effect.after)
             }, self._windows(effect)
         kept = effect.after & set(SAID)
@@ -140,7 +140,7 @@ class Shown:
         return text, note
 
     def _windows(self, effect: Effect) -> str:
-        return gettext("Until %(ends_after)s, before it was %(ends_before)s.") % {
+        return gettext("Ends %(ends_after)s instead of %(ends_before)s.") % {
             "ends_after": _when(effect.ends_after),
             "ends_before": _when(effect.ends_before),
         }
@@ -148,7 +148,7 @@ class Shown:
     def _same(self, effect: Effect, many: int) -> tuple[str, str]:
         if self.removal:
             keeps = ngettext("keeps %(acts)s", "keep %(acts)s", many) % {"acts": self._acts(effect.after)}
-            text = keeps if effect.after & set(SAID) else gettext("had nothing by it")
+            text = keeps if effect.after & set(SAID) else gettext("had no effect before")
             return text, gettext("Through another path, which stays.")
         return (
             "",
@@ -200,7 +200,7 @@ class Shown:
             if action.startswith("create_")
         ]
         if "grant" in found:
-            told.append(gettext("give access to %(name)s") % {"name": name})
+            told.append(gettext("grant access to %(name)s") % {"name": name})
         if "drop" in found:
             told.append(gettext("drop %(name)s") % {"name": name})
         return words.listed(told) or gettext("nothing on %(name)s") % {"name": name}
@@ -220,7 +220,7 @@ class Shown:
             if type_
         ]
         if "grant" in found:
-            told.append(gettext("the right to give access to %(name)s") % {"name": name})
+            told.append(gettext("the right to grant access to %(name)s") % {"name": name})
         told += [
             terms.lower(terms.action(act, self.node.type))
             for act in sorted(found)
@@ -254,15 +254,15 @@ def out_there(there: BackendState | None, *, removal: bool = False) -> str:
     if there.row.state in ("failed", "paused", "silent"):
         state = terms.lower(str(there.state().word))
         return gettext(
-            "%(system)s is %(state)s: decided at once, carried out when it is back, revocations first."
+            "%(system)s is %(state)s. Decided here at once; applied there when it is back, revocations first."
         ) % {"system": there.system, "state": state}
     if there.row.restored:
-        return gettext(
-            "%(system)s changes nothing until somebody has seen its plan: decided at once, applied then."
-        ) % {"system": there.system}
+        return gettext("Decided here at once; applied in %(system)s once its plan is reviewed.") % {
+            "system": there.system
+        }
     if there.row.does == "report":
         return gettext(
-            "%(system)s is only watched: it is decided here, and somebody else must apply it there."
+            "%(system)s only reports: this is decided here, and must be applied there by other means."
         ) % {"system": there.system}
     if removal:
         return gettext("In %(system)s within seconds.") % {"system": there.system}

@@ -36,7 +36,7 @@ from policies.separation import Separated
 from policies.services import grants
 from policies.simulation.changes import ALWAYS, GrantAccess, Target
 
-NOBODY = gettext_lazy("Name a person or a group")
+NOBODY = gettext_lazy("Enter a person or a group")
 
 
 class GrantView(PlannedObjectView):

@@ -78,12 +78,13 @@ def _meaning(privilege: Privilege, node: Node, name: str) -> str:
     leaf = next((type_ for type_ in privilege.binds if type_ not in terms.CONTAINERS), "")
     if node.type in terms.CONTAINERS and privilege.category in ("read", "write") and leaf:
         what = _(privilege.description.replace(f"the {leaf}", f"every {leaf}"))
-        return _("%(what)s in %(name)s, those made later too") % {"what": what, "name": name}
+        return _("%(what)s in %(name)s, including those created later") % {"what": what, "name": name}
     return _(privilege.description)
 
 
 REASON_REQUIRED = gettext_lazy(
-    "Required here: at least %(least)s letters. Name the purpose or a ticket; kept in the history for ever."
+    "Required here: at least %(least)s characters. Name the purpose or a ticket; kept in the history "
+    "permanently."
 )
 
 
@@ -92,7 +93,7 @@ class RecipientForm(ConsoleForm):
 
     who = PrincipalField(
         help_text=gettext_lazy(
-            "Type a name and press Enter to choose. A person for a short need, a group for a lasting one."
+            "Type a name and press Enter. Choose a person for a short need, a group for a lasting one."
         )
     )
 

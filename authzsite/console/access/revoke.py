@@ -84,11 +84,11 @@ class RevokeView(ConfirmObjectView):
         notes: tuple[Note, ...] = ()
         if not self.codes:
             name = self.object.node.name
-            strong = _("There is nothing to revoke: %(label)s holds nothing directly on %(name)s.") % {
+            strong = _("There is nothing to revoke: %(label)s has no direct access to %(name)s.") % {
                 "label": self.holder.label,
                 "name": name,
             }
-            notes = (Note("", strong, _("It may have ended, or somebody revoked it before you.")),)
+            notes = (Note("", strong, _("It may have ended, or someone revoked it before you.")),)
         return Plan(
             diff=shown.diff(),
             tally=shown.tally(),
@@ -115,7 +115,7 @@ class RevokeView(ConfirmObjectView):
     def success_message(self, form: ConfirmForm) -> str:
         name, who = self.object.node.name, self.holder.label
         if self.revision is None:
-            return _("Nothing changed: %(who)s had nothing directly on %(name)s") % {"who": who, "name": name}
+            return _("Nothing changed: %(who)s had no direct access to %(name)s") % {"who": who, "name": name}
         what = self.result[:1].upper() + self.result[1:] if self.result else _("Access")
         return _("%(what)s on %(name)s revoked from %(who)s") % {"what": what, "name": name, "who": who}
 

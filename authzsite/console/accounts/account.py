@@ -113,15 +113,14 @@ def _show(request: Request, account: User, link: str = "") -> HttpResponse:
 
 _LINK_WORDS = format_lazy(
     gettext_lazy(
-        "It is shown this once, works once, for {days} days, "
-        "and anybody who has it can sign in as this person."
+        "It is shown only now, works once within {days} days, and signs in anyone who has it as this person."
     ),
     days=DAYS,
 )
 
 
 def _actions(account: User, *, own: bool) -> list[Action]:
-    bind = Action(_("Bind to a person"), reverse("console:account_bind", args=[account.pk]))
+    bind = Action(_("Link to a person"), reverse("console:account_bind", args=[account.pk]))
     if not account.is_active:
         return [bind]
     disable = reverse("console:account_disable", args=[account.pk])
@@ -199,15 +198,15 @@ class AccountClosing:
             yield DiffLine(
                 "lose",
                 name,
-                _("has %(many)s that open nothing while the account is disabled") % {"many": many},
+                _("has %(many)s that do not work while the account is disabled") % {"many": many},
             )
         if self.owned:
             what = words.count(len(self.owned), "object")
-            text = _("still owns %(what)s; nobody acts for it") % {"what": what}
+            text = _("still owns %(what)s; nobody can act as its owner") % {"what": what}
             yield DiffLine("same", name, text, words.listed(self.owned, 6))
         for service in self.kept:
-            text = _("goes on; nobody answers for it")
-            yield DiffLine("same", service.label, text, _("Name another, or disable it."))
+            text = _("goes on; nobody is responsible for it")
+            yield DiffLine("same", service.label, text, _("Enter another, or disable it."))
         if self.groups:
             yield DiffLine("same", name, _("stays in %(groups)s") % {"groups": words.listed(self.groups, 6)})
         if self.has_access:
@@ -216,8 +215,8 @@ class AccountClosing:
                 name,
                 _("keeps access outside this console"),
                 _(
-                    "Databases, files, Spark jobs and programs that ask Lakewarden still let them in. "
-                    "Owners end that under Leaving on the person's page."
+                    "Databases, files, Spark jobs and programs that ask Lakewarden still let them in. To "
+                    "end that, an owner uses Leaving on the person's page."
                 ),
                 reverse("console:person", args=[self.account.principal_id]),
                 _("Open the person's page"),
@@ -281,13 +280,11 @@ class BindAccountView(AdminChangeView):
         return _account(self.kwargs["id"])
 
     def make_form(self, data: Any) -> PrincipalForm:
-        return PrincipalForm(data, kinds=("user",), nobody=_("Nobody of that name is known yet."))
+        return PrincipalForm(data, kinds=("user",), nobody=_("No person has that name yet."))
 
     def plan(self, form: PrincipalForm) -> Plan:
         if not form["who"].chosen:
-            return Plan(
-                empty=_("Name the person. What they were given in realms is waiting under their name.")
-            )
+            return Plan(empty=_("Enter the person. Access that realms granted to this name applies at once."))
         return Plan(diff=Diff(tuple(_bound(self.object, form["who"].chosen[0]))))
 
     def save(self, form: PrincipalForm, actor: Actor) -> None:
@@ -296,20 +293,20 @@ class BindAccountView(AdminChangeView):
         accounts.bind(self.object, person, by=actor, authority=authority, reason=reason)
 
     def success_message(self, form: PrincipalForm) -> str:
-        return _("%(username)s acts as %(label)s now") % {
+        return _("%(username)s now acts as %(label)s") % {
             "username": self.object.username,
             "label": form.cleaned_data["who"][0].label,
         }
 
     def heading(self, form: PrincipalForm) -> str:
-        return _("Bind account %(username)s") % {"username": self.object.username}
+        return _("Link account %(username)s") % {"username": self.object.username}
 
     def lead(self) -> str:
         return _("An account acts as one person; a person has one account.")
 
     def button(self, form: PrincipalForm) -> str:
         chosen = form["who"].chosen
-        return _("Bind to %(chosen)s") % {"chosen": terms.principal_name(chosen[0])} if chosen else _("Bind")
+        return _("Link to %(chosen)s") % {"chosen": terms.principal_name(chosen[0])} if chosen else _("Link")
 
     def back(self) -> str:
         return reverse("console:account", args=[self.object.pk])

@@ -86,13 +86,13 @@ class FactorForm:
         except PolicyError as problem:
             return str(problem)
         except (ValidationError, ValueError, KeyError, TypeError):
-            return _("The passkey was not made. Try again.")
+            return _("The passkey was not created. Try again.")
         return ""
 
     def _add_app(self, by: Actor) -> str:
         code = "".join(self.request.POST.get("code", "").split())
         if not totp.validate_totp_code(self.secret, code):
-            return _("This code is not the one that the app shows now. Look again.")
+            return _("This code is not the one your app shows now. Check it and try again.")
         second_factors.add_app(self.account, self.secret, by=by)
         totp.clear_totp_secret(self.request)
         return ""

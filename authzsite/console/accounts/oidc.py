@@ -98,10 +98,10 @@ def _connect(request: Request, number: int, subject: Subject) -> HttpResponse:
     """Join who is signed in here to whom the provider knows.  Raises Invalid."""
     account = account_of(request) if isinstance(request.user, User) else None
     if account is None or account.pk != number:
-        raise Invalid(_("You are not signed in as when you began."))
+        raise Invalid(_("You are no longer signed in as you were when you began."))
     by = Actor(asker_of(request), "console")
     if external_accounts.connect(account, subject, by=by):
-        say(request, _("You can sign in by %(provider)s from now on") % {"provider": subject.provider})
+        say(request, _("You can now sign in with %(provider)s") % {"provider": subject.provider})
     else:
         say(request, _("%(provider)s was connected before") % {"provider": subject.provider})
     return redirect("console:profile")
@@ -114,7 +114,7 @@ def _prove(
     account = account_of(request) if isinstance(request.user, User) else None
     known = ExternalSignIn.objects.filter(issuer=subject.issuer, subject=subject.id).first()
     if account is None or known is None or not account.pk == known.account_id == data["account"]:
-        raise Invalid(_("You are not signed in as when you began."))
+        raise Invalid(_("You are no longer signed in as you were when you began."))
     proved = _asked_at(claims)
     if proved is None or time.time() - proved > FRESH:
         raise NotProved(_("it did not ask them again who they are"))
@@ -125,7 +125,7 @@ def _prove(
 def _refused(request: Request, known: Provider, data: Mapping[str, Any], problem: Exception) -> HttpResponse:
     log.warning("sign-in by %s was refused: %s", known.name, problem)
     text = (
-        _("%(title)s did not prove who you are. Try again.") % {"title": known.title}
+        _("%(title)s did not confirm who you are. Try again.") % {"title": known.title}
         if isinstance(problem, NotProved)
         else str(problem)
     )
@@ -144,7 +144,7 @@ def _refused(request: Request, known: Provider, data: Mapping[str, Any], problem
 def _subject(known: Provider, claims: Mapping[str, Any]) -> Subject:
     subject = claims["sub"]
     if not isinstance(subject, str) or not 0 < len(subject) <= LONGEST_SUBJECT or not holdable(subject):
-        raise NotProved(_("its subject is no text of 1 to 255 characters"))
+        raise NotProved(_("its subject is not a text of 1 to 255 characters"))
     return Subject(known.title, known.issuer, subject)
 
 
@@ -153,7 +153,7 @@ def _identity(known: Provider, claims: Mapping[str, Any]) -> Identity:
     mail = _confirmed_mail(claims)
     if known.domains and mail.rpartition("@")[2].lower() not in known.domains:
         raise Invalid(
-            _("%(title)s lets in people with a confirmed address at %(domains)s.")
+            _("%(title)s only admits people with a confirmed address at %(domains)s.")
             % {"title": known.title, "domains": ", ".join(known.domains)}
         )
     name = claims.get(known.user_claim)
@@ -161,7 +161,7 @@ def _identity(known: Provider, claims: Mapping[str, Any]) -> Identity:
         name = mail
     if not isinstance(name, str) or not name:
         raise Invalid(
-            _("%(title)s does not say your name (%(user_claim)s). Tell the operator.")
+            _("%(title)s does not send your name (%(user_claim)s). Contact the operator.")
             % {"title": known.title, "user_claim": known.user_claim}
         )
     shown = claims.get("name", "")
@@ -191,7 +191,7 @@ def _groups(known: Provider, claims: Mapping[str, Any]) -> tuple[str, ...] | Non
     groups = claims.get(known.groups_claim, [])
     if not isinstance(groups, list) or not all(isinstance(item, str) and holdable(item) for item in groups):
         raise Invalid(
-            _("%(title)s does not say your groups as a list of names. Tell the operator.")
+            _("%(title)s does not send your groups as a list of names. Contact the operator.")
             % {"title": known.title}
         )
     return tuple(dict.fromkeys(filter(None, (group.removeprefix("/") for group in groups))))

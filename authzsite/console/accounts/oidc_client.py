@@ -82,7 +82,7 @@ class Client(OpenIDConnectProvider):  # type: ignore[misc]  # allauth is not typ
         asked = self.request.GET
         state = statekit.unstash_state(self.request, provider_id=self.sub_id, state_id=asked.get("state", ""))
         if state is None:
-            raise NotProved(_("nobody began this sign-in in this browser, or too long ago"))
+            raise NotProved(_("this sign-in was not started in this browser, or it was started too long ago"))
         if "code" not in asked:
             raise NotProved(_("it said %(get)s") % {"get": asked.get("error", "nothing")[:100]})
         try:
@@ -105,7 +105,7 @@ class Client(OpenIDConnectProvider):  # type: ignore[misc]  # allauth is not typ
             return claims
         more = adapter._fetch_user_info(answer["access_token"])
         if more.get("sub") != claims["sub"]:
-            raise NotProved(_("its second answer is about somebody else"))
+            raise NotProved(_("its second answer is about someone else"))
         return {**more, **claims}
 
     def _proved(self, token: str, configuration: Mapping[str, Any], nonce: str) -> dict[str, Any]:
@@ -134,7 +134,7 @@ def _check_configuration(configuration: Mapping[str, Any], issuer: str) -> None:
         raise NotProved(f"its configuration is that of {configuration.get('issuer')!r}")
     for name in ("token_endpoint", "jwks_uri"):
         if not single_sign_on.is_safe(str(configuration.get(name, ""))):
-            raise NotProved(_("its %(name)s is not reached by TLS") % {"name": name})
+            raise NotProved(_("its %(name)s is not reachable over TLS") % {"name": name})
 
 
 def _key_of(token: str, address: str) -> jwt.PyJWK:

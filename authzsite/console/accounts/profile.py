@@ -176,7 +176,7 @@ def _language(request: Request) -> HttpResponse:
 def _sign_out_others(request: Request) -> HttpResponse:
     ended = sessions.end_others(account_of(request), request)
     told = _("Signed out in %(ended)s") % {"ended": words.count(ended, "other browser")}
-    say(request, told if ended else _("You are signed in nowhere else"))
+    say(request, told if ended else _("You are not signed in anywhere else"))
     return redirect("console:profile")
 
 
@@ -184,7 +184,7 @@ def _sign_out_one(request: Request) -> HttpResponse:
     number = number_in(request.POST.get("place", ""))
     this = request.session.session_key or ""
     ended = number is not None and sessions.end_one(account_of(request), number, but=this)
-    say(request, _("Signed out there") if ended else _("That session had ended"))
+    say(request, _("Signed out there") if ended else _("That session has already ended"))
     return redirect("console:profile")
 
 
@@ -221,7 +221,7 @@ def _disconnect(request: Request) -> HttpResponse:
     except Invalid as refusal:
         say(request, _("Nothing was changed. %(refusal)s") % {"refusal": refusal})
     else:
-        say(request, _("Disconnected") if ended else _("That was disconnected before"))
+        say(request, _("Disconnected") if ended else _("That was already disconnected"))
     return redirect("console:profile")
 
 
@@ -244,7 +244,7 @@ class PasswordForm(ConsoleForm):
         # counted as at the door, so that a session that was left open is no place to guess at
         known = authenticate(self.request, username=self.account.username, password=typed.get("old", ""))
         if known is None or known.pk != self.account.pk:
-            raise ValidationError(_("This is not your password now."))
+            raise ValidationError(_("This is not your current password."))
         if typed.get("password", "") != typed.get("again", ""):
             raise ValidationError(_("The two new passwords differ."))
         return typed
@@ -311,9 +311,9 @@ def _kept(asker: Principal) -> list[Who]:
     return [
         terms.who(
             row.service,
-            _("you answer for it")
+            _("you are responsible for it")
             if row.keeper_id == asker.pk
-            else _("%(label)s answers for it") % {"label": row.keeper.label},
+            else _("%(label)s is responsible for it") % {"label": row.keeper.label},
             reverse("console:service", args=[row.service_id]),
         )
         for row in rows

@@ -57,7 +57,7 @@ def _add(request: Request) -> HttpResponse:
         return _show(request, problem, status=422)
     if first:
         proofs.show_codes(request)
-    say(request, _("The second factor is added; you are asked for it when you sign in by password"))
+    say(request, _("The second factor is added; you are asked for it when you sign in with a password"))
     return redirect("console:second_factor")
 
 
@@ -69,7 +69,7 @@ def _remove(request: Request) -> HttpResponse:
         )
     by = Actor(asker_of(request), "console")
     removed = number is not None and second_factors.remove(account, number, by=by)
-    say(request, _("Removed") if removed else _("That was removed before"))
+    say(request, _("Removed") if removed else _("That was already removed"))
     return redirect("console:second_factor")
 
 
@@ -87,7 +87,7 @@ def _show(request: Request, problem: str = "", *, status: int = 200) -> HttpResp
     shows = request.method == "GET" and bool(request.session.pop(proofs.CODES, False)) and bool(rows)
     context = {
         "heading": _("Second factor"),
-        "lead": _("Asked for after your password, so that the password alone lets nobody in."),
+        "lead": _("Required after your password, so that the password alone is not enough."),
         "held": [
             HeldFactor(
                 row.pk,

@@ -33,8 +33,8 @@ from policies.services import second_factors
 PENDING = "second_step"
 SECONDS = 600
 BACKEND = "django.contrib.auth.backends.ModelBackend"
-TOO_MANY = gettext_lazy("Too many wrong codes. Sign-in is closed for a while.")
-WRONG = gettext_lazy("This code is not right, or was used before. Wait for the next one.")
+TOO_MANY = gettext_lazy("Too many wrong codes. Sign-in is locked for a while.")
+WRONG = gettext_lazy("This code is wrong or was already used. Wait for the next one.")
 
 
 def after_password(request: Request, account: User, *, next_: str, kept: str = "") -> HttpResponse:

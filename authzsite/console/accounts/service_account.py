@@ -68,7 +68,9 @@ class ServiceAccess:
         number, locked = [self.service.pk], "" if self.runs_the_site else ADMIN
         told = [
             Action(_("Its access"), reverse("console:person", args=number), "plain"),
-            Action(_("Name who answers"), reverse("console:service_keeper", args=number), reason=locked),
+            Action(
+                _("Set who is responsible"), reverse("console:service_keeper", args=number), reason=locked
+            ),
         ]
         if self.enabled:
             url = reverse("console:service_disable", args=number)
@@ -78,11 +80,11 @@ class ServiceAccess:
     def facts(self) -> Facts:
         keeper = self.keeper
         url = reverse("console:person", args=[keeper.pk]) if keeper else ""
-        note = _("cannot sign in any more") if keeper and not self.answered else ""
+        note = _("can no longer sign in") if keeper and not self.answered else ""
         return Facts(
             (
                 Fact(_("State"), state=service_state(enabled=self.enabled, answered=self.answered)),
-                Fact(_("Answers for it"), keeper.label if keeper else _("Nobody"), url, note),
+                Fact(_("Responsible"), keeper.label if keeper else _("Nobody"), url, note),
                 Fact(_("Last used"), self.used),
             )
         )
@@ -118,7 +120,7 @@ def service_detail(request: Request, id: int) -> HttpResponse:
         form = TokenForm(request.POST)
         form.full_clean()
         if not kept.enabled:
-            form.add_error("scope", _("It is disabled: a token would open nothing."))
+            form.add_error("scope", _("It is disabled, so a token would not work."))
         made = form.make(kept.service, by=actor)
         return _show(request, kept, TokenForm(made=made) if made else form, 200 if made else 422)
     if do == "rotate":
@@ -133,7 +135,7 @@ def service_detail(request: Request, id: int) -> HttpResponse:
     if do == "enable" and kept.runs_the_site:
         account = accounts.of_service(kept.service)
         accounts.open_again(account, by=actor, authority=site_permissions.of_admin(actor))
-        say(request, _("%(label)s acts again; its tokens open what they did") % {"label": kept.service.label})
+        say(request, _("%(label)s is enabled; its tokens work again") % {"label": kept.service.label})
     return redirect("console:service", id=id)
 
 
@@ -181,7 +183,7 @@ class AnsweringView(AdminChangeView):
 
     template_name = "console/kit/planned.html"
     looks_first = True
-    empty = gettext_lazy("Name a person or a group. A group outlives the people in it.")
+    empty = gettext_lazy("Enter a person or a group. A group stays when people leave.")
 
     def plan(self, form: PrincipalForm) -> Plan:
         if not form["who"].chosen:
@@ -194,12 +196,15 @@ class AnsweringView(AdminChangeView):
 
     def _effects(self, new: Principal, name: str, before: Principal | None) -> Iterable[DiffLine]:
         if before == new:
-            yield DiffLine("same", new.label, _("answers for %(name)s already") % {"name": name})
+            yield DiffLine("same", new.label, _("is responsible for %(name)s already") % {"name": name})
             return
         if before is not None:
-            yield DiffLine("lose", before.label, _("no longer answers for %(name)s") % {"name": name})
+            yield DiffLine("lose", before.label, _("is no longer responsible for %(name)s") % {"name": name})
         yield DiffLine(
-            "gain", new.label, _("answers for %(name)s") % {"name": name}, _("Makes and revokes its tokens.")
+            "gain",
+            new.label,
+            _("is responsible for %(name)s") % {"name": name},
+            _("Creates and revokes its tokens."),
         )
 
 
@@ -208,7 +213,7 @@ class NewServiceForm(PrincipalForm):
 
     name = TextField(
         label=gettext_lazy("Name of the service account"),
-        error_messages={"required": gettext_lazy("Give it a name.")},
+        error_messages={"required": gettext_lazy("Enter a name.")},
     )
 
     field_order = ("name", "who", "reason")
@@ -217,10 +222,10 @@ class NewServiceForm(PrincipalForm):
 class NewServiceView(AnsweringView):
     """A name, and who answers for it."""
 
-    empty = gettext_lazy("Name who answers for it: a person, or a group whose people make its tokens.")
+    empty = gettext_lazy("Enter a person, or a group whose members create its tokens.")
 
     def make_form(self, data: Any) -> NewServiceForm:
-        nobody = _("Nobody of that name is known. Make the account first.")
+        nobody = _("No person has that name. Create the account first.")
         return NewServiceForm(data, kinds=KEEPERS, nobody=nobody)
 
     def service(self, form: PrincipalForm) -> tuple[str, Principal | None]:
@@ -232,7 +237,7 @@ class NewServiceView(AnsweringView):
         return accounts.make_service(name, keeper, by=actor, authority=authority, reason=reason)
 
     def success_message(self, form: NewServiceForm) -> str:
-        return _("Service account %(cleaned_data)s is made; it has no token yet") % {
+        return _("Service account %(cleaned_data)s is created; it has no token yet") % {
             "cleaned_data": form.cleaned_data["name"]
         }
 
@@ -240,14 +245,17 @@ class NewServiceView(AnsweringView):
         return reverse("console:service", args=[self.result.pk]) if self.result else self.back()
 
     def heading(self, form: NewServiceForm) -> str:
-        return _("Make a service account")
+        return _("Create a service account")
 
     def lead(self) -> str:
-        return _("A program that acts under its own name. Prefer a group as keeper: groups outlast people.")
+        return _(
+            "A program that acts under its own name. Prefer a group as keeper: a group stays when people "
+            "leave."
+        )
 
     def button(self, form: NewServiceForm) -> str:
         name = form.cleaned_data.get("name")
-        return _("Make %(name)s") % {"name": name} if name else _("Make it")
+        return _("Create %(name)s") % {"name": name} if name else _("Create it")
 
     def back(self) -> str:
         return reverse("console:accounts")
@@ -260,7 +268,7 @@ class KeeperView(AnsweringView):
         return _service(self.request, self.kwargs["id"])
 
     def make_form(self, data: Any) -> PrincipalForm:
-        return PrincipalForm(data, kinds=KEEPERS, nobody=_("Nobody of that name is known."))
+        return PrincipalForm(data, kinds=KEEPERS, nobody=_("No person has that name."))
 
     def service(self, form: PrincipalForm) -> tuple[str, Principal | None]:
         return self.object.service.label, self.object.keeper
@@ -271,23 +279,23 @@ class KeeperView(AnsweringView):
         accounts.set_keeper(self.object.service, keeper, by=actor, authority=authority, reason=reason)
 
     def success_message(self, form: PrincipalForm) -> str:
-        return _("%(label)s answers for %(label2)s") % {
+        return _("%(label)s is responsible for %(label2)s") % {
             "label": form.cleaned_data["who"][0].label,
             "label2": self.object.service.label,
         }
 
     def heading(self, form: PrincipalForm) -> str:
-        return _("Who answers for %(label)s") % {"label": self.object.service.label}
+        return _("Who is responsible for %(label)s") % {"label": self.object.service.label}
 
     def lead(self) -> str:
-        return _("Its keeper makes the tokens of a service account and answers for what it does.")
+        return _("Its keeper makes the tokens of a service account and is responsible for what it does.")
 
     def button(self, form: PrincipalForm) -> str:
         chosen = form["who"].chosen
         return (
-            _("Let %(chosen)s answer") % {"chosen": terms.principal_name(chosen[0])}
+            _("Make %(chosen)s responsible") % {"chosen": terms.principal_name(chosen[0])}
             if chosen
-            else _("Name who answers")
+            else _("Set who is responsible")
         )
 
     def back(self) -> str:
@@ -316,14 +324,14 @@ class DisableServiceView(AdminChangeView):
                     DiffLine(
                         "lose",
                         service.label,
-                        _("can ask nothing here while it is disabled; it has %(opened)s")
+                        _("cannot use this console while it is disabled; it has %(opened)s")
                         % {"opened": opened},
                         _("Never used.") if used == "Never" else _("Last used %(used)s.") % {"used": used},
                     ),
                     DiffLine(
                         "same",
                         service.label,
-                        _("keeps what it was given"),
+                        _("keeps its access"),
                         _("Backends in which it has a login still let it in, until an owner revokes that."),
                     ),
                 )
@@ -335,7 +343,7 @@ class DisableServiceView(AdminChangeView):
         accounts.close(account, by=actor, authority=authority, reason=form.cleaned_data["reason"])
 
     def success_message(self, form: ConfirmForm) -> str:
-        return _("%(label)s is disabled; its tokens open nothing") % {"label": self.object.service.label}
+        return _("%(label)s is disabled; its tokens no longer work") % {"label": self.object.service.label}
 
     def heading(self, form: ConfirmForm) -> str:
         return _("Disable %(name)s?") % {"name": self.object.service.label}

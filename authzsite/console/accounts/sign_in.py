@@ -39,7 +39,7 @@ def sign_in(request: Request) -> HttpResponse:
     form = SignInForm(request.POST)
     user = authenticate(request, **form.cleaned_data) if form.is_valid() else None
     if user is None:
-        problem = _("Name and password do not match. Check both and try again.")
+        problem = _("Enter and password do not match. Check both and try again.")
         return sign_in_page(
             request, form, next_=next_, packed=form_resume.earlier(request), problem=problem, status=200
         )
@@ -52,8 +52,8 @@ def locked_out(
     """Too many wrong passwords: say so, for how long, and keep the form."""
     minutes = round(float(settings.AXES_COOLOFF_TIME or 0) * 60)
     problem = _(
-        "Too many wrong passwords for this name or from this address. Sign-in is closed for "
-        "%(minutes)s minutes; what you began is kept."
+        "Too many wrong passwords for this name or from this address. Sign-in is locked for %(minutes)s "
+        "minutes; your work is kept."
     ) % {"minutes": minutes}
     return sign_in_page(
         request,

@@ -38,12 +38,12 @@ OVERLAPS = (
 )
 """Codes are hours."""
 TOLD = {
-    "check": gettext_lazy("ask what somebody may do"),
+    "check": gettext_lazy("check what someone may do"),
     "report": gettext_lazy("report what was used"),
     "request": gettext_lazy("ask for access"),
     "manage": gettext_lazy("change access, within the rights of the account"),
     "audit": gettext_lazy("read the history, within the rights of the account"),
-    "directory": gettext_lazy("keep people and groups for the company's directory"),
+    "directory": gettext_lazy("manage people and groups from the company's directory"),
 }
 SHOWN = 100
 
@@ -134,7 +134,7 @@ class RotateForm(ConsoleForm):
 
     token = forms.IntegerField(widget=forms.HiddenInput)
     lasts = SegmentsField(label=gettext_lazy("The new token lasts"), choices=DAYS, initial="90")
-    overlap = SegmentsField(label=gettext_lazy("The old token is good for"), choices=OVERLAPS, initial="24")
+    overlap = SegmentsField(label=gettext_lazy("The old token works for"), choices=OVERLAPS, initial="24")
 
     def __init__(self, data: Any = None, *, token: int | None, **kwargs: Any) -> None:
         super().__init__(data, initial={"token": token}, **kwargs)
@@ -172,7 +172,7 @@ def revoke(data: QueryDict, holder: Principal, *, by: Actor) -> str:
         ended = number is not None and tokens.revoke(holder, number, by=by)
     except NotFound as problem:
         return str(problem)
-    return _("The token is revoked; it opens nothing any more") if ended else _("It was revoked before")
+    return _("The token is revoked and no longer works") if ended else _("It was already revoked")
 
 
 def shown(
@@ -181,7 +181,7 @@ def shown(
     """What `tokens.html` draws; `who` names the principal a token acts as.  One query."""
     rows = Token.objects.filter(principal=holder, run="").select_related("successor")
     lines = [_line(row) for row in rows.order_by("revoked", "-created")[:SHOWN]]
-    note = Note("warn", _("Copy the token now."), _("It is shown this once and kept nowhere."))
+    note = Note("warn", _("Copy the token now."), _("It is shown only now and stored nowhere."))
     number = rotation.initial["token"] if rotation else None
     return {
         "token_rows": lines,

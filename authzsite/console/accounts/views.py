@@ -40,9 +40,9 @@ LISTED = 50
 KINDS = (
     ("", gettext_lazy("People")),
     ("disabled", gettext_lazy("Disabled")),
-    ("unbound", gettext_lazy("Bound to nobody")),
+    ("unbound", gettext_lazy("Not linked")),
     ("services", gettext_lazy("Service accounts")),
-    ("unkept", gettext_lazy("Nobody answers")),
+    ("unkept", gettext_lazy("Nobody is responsible")),
 )
 
 
@@ -86,8 +86,8 @@ def account_list(request: Request) -> HttpResponse:
         "heading": _("Accounts"),
         "lead": _("People who can sign in, and programs with their own accounts."),
         "actions": [
-            Action(_("Make a service account"), reverse("console:service_new")),
-            Action(_("Make an account"), reverse("console:account_new"), "primary"),
+            Action(_("Create a service account"), reverse("console:service_new")),
+            Action(_("Create an account"), reverse("console:account_new"), "primary"),
         ],
         "asked": text,
         "kind": kind,
@@ -206,7 +206,7 @@ def state_of(account: User) -> State:
     if not account.is_active:
         return State("paused", _("Disabled"))
     if account.principal_id is None:
-        return State("unknown", _("Bound to nobody"))
+        return State("unknown", _("Not linked"))
     return (
         State("ok", _("Enabled")) if account.has_usable_password() else State("unknown", _("No password yet"))
     )
@@ -254,7 +254,7 @@ def service_state(*, enabled: bool, answered: bool) -> State:
     """Whether a service account acts, and whether somebody answers for what it does."""
     if not enabled:
         return State("paused", _("Disabled"))
-    return State("ok", _("Enabled")) if answered else State("failed", _("Nobody answers for it"))
+    return State("ok", _("Enabled")) if answered else State("failed", _("Nobody is responsible for it"))
 
 
 def _admins() -> list[dict[str, Any]]:
@@ -305,7 +305,7 @@ class NewAccountForm(ConsoleForm):
         help_text=gettext_lazy(
             "It cannot be changed later. Access that realms gave to this user name will apply."
         ),
-        error_messages={"required": gettext_lazy("A name has 1 to 255 characters.")},
+        error_messages={"required": gettext_lazy("A name must have 1 to 255 characters.")},
     )
     display_name = TextField(
         label=gettext_lazy("Name that people know"),
@@ -319,7 +319,7 @@ class NewAccountView(AdminChangeView):
     """An account; then the link by which its owner sets a password."""
 
     form_class = NewAccountForm
-    not_saved = gettext_lazy("Not made.")
+    not_saved = gettext_lazy("Not created.")
 
     def save(self, form: NewAccountForm, actor: Actor) -> User:
         authority, typed = site_permissions.of_admin(actor), form.cleaned_data
@@ -328,7 +328,7 @@ class NewAccountView(AdminChangeView):
         )
 
     def success_message(self, form: NewAccountForm) -> str:
-        return _("Account %(cleaned_data)s is made; it has no password yet") % {
+        return _("Account %(cleaned_data)s is created; it has no password yet") % {
             "cleaned_data": form.cleaned_data["name"]
         }
 
@@ -336,10 +336,10 @@ class NewAccountView(AdminChangeView):
         return reverse("console:account", args=[self.result.pk]) if self.result else self.back()
 
     def heading(self, form: NewAccountForm) -> str:
-        return _("Make an account")
+        return _("Create an account")
 
     def button(self, form: NewAccountForm) -> str:
-        return _("Make the account")
+        return _("Create the account")
 
     def back(self) -> str:
         return reverse("console:accounts")

@@ -50,7 +50,7 @@ class PastHead(ObjectHeader):
         if self.ended is None:
             return str(HIDDEN)
         when = words.moment(self.ended.at, within=True)
-        return _("It is gone since %(when)s, revision %(revision)s. Its history stays.") % {
+        return _("Gone since %(when)s, revision %(revision)s. Its history stays.") % {
             "when": when,
             "revision": words.number(self.ended.revision),
         }

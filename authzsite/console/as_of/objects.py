@@ -103,12 +103,12 @@ def read(request: Request) -> AsOfQuery:
     at, to = (request.GET.get(name, "").strip()[:40] for name in ("at", "to"))
     then, until = moment_of(at), moment_of(to) if to else revisions.latest()
     problems = {
-        name: _("Write a day, a day with a time, or a revision that there was.")
+        name: _("Enter a day, a day with a time, or an existing revision.")
         for name, text, found in (("at", at, then), ("to", to, until))
         if text and found is None
     }
     if then and until and (until.revision, until.moment) < (then.revision, then.moment):
-        problems["to"] = _("The later moment must not lie before the earlier one.")
+        problems["to"] = _("The later moment must not be before the earlier one.")
     view, skipped = request.GET.get("show", ""), number_in(request.GET.get("after", "")) or 0
     usual = "changes" if at and to else STATE  # two dates ask for what is between them
     return AsOfQuery(at, to, view if view in dict(VIEWS) else usual, then, until, problems, skipped)
@@ -144,8 +144,7 @@ def object_as_of(request: Request, id: int) -> HttpResponse:
     if not place.may_look:
         hidden = Empty(
             _("Who had access to %(name)s is hidden from you") % {"name": head.node.name},
-            _("It is shown to those who may grant it: %(owner_words)s.")
-            % {"owner_words": head.owner_words()},
+            _("People who may grant it can see it: %(owner_words)s.") % {"owner_words": head.owner_words()},
         )
         return _page(request, head, {"hidden": hidden})
     asked = _with_a_first_date(read(request), place)
@@ -181,7 +180,7 @@ def _whom_to_ask(node: Node) -> str:
     found = {item.holder: None for item in duties.duties_along(node) if item.duty == EXPORT}
     if found:
         who = words.listed([terms.principal_name(item) for item in found], 3)
-        return _("Only people with the duty to export the history here can take evidence: %(who)s.") % {
+        return _("Only people with the duty to export the history here can export evidence: %(who)s.") % {
             "who": who
         }
     owner = owner_of(next(iter(node.above()), node))
@@ -247,7 +246,7 @@ def _state(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> di
             for person in found[asked.after : asked.after + SHOWN]
         ],
         "pager": _pager(asked, text, len(found)),
-        "empty": Empty(_("Nobody had access then"), _("No rule on it or a parent gave anybody access.")),
+        "empty": Empty(_("Nobody had access then"), _("No rule on it or a parent gave anyone access.")),
     }
 
 
@@ -279,7 +278,7 @@ def _changes(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> 
     return {
         "diff": Diff(lines) if lines else None,
         "pager": _pager(asked, f"{words.count(len(found), 'person differs', 'people differ')}.", len(found)),
-        "empty": Empty(_("Nobody’s access differs"), _("Somebody may have had it for a while in between.")),
+        "empty": Empty(_("No access differs"), _("Someone may have had it for a while in between.")),
     }
 
 
@@ -319,7 +318,7 @@ def _between(asked: AsOfQuery, then: Past, until: Past, place: ObjectAccess) -> 
         "times": times[asked.after : asked.after + SHOWN],
         "pager": _pager(asked, text, len(times)),
         "empty": Empty(
-            _("Nobody had access in that time"), _("No rule on it or a parent gave anybody access.")
+            _("Nobody had access in that time"), _("No rule on it or a parent gave anyone access.")
         ),
     }
 
@@ -372,13 +371,13 @@ class EvidenceForm(ConsoleForm):
         required=False,
         max_length=17,
         least=1,
-        wrong=gettext_lazy("A sample is a number of people."),
+        wrong=gettext_lazy("Enter the sample as a number of people."),
         widget=forms.TextInput(
             attrs={**PLAIN, "placeholder": gettext_lazy("all people"), "inputmode": "numeric"}
         ),
     )
     seed = TextField(
-        label=gettext_lazy("Drawn by the seed"),
+        label=gettext_lazy("Random seed"),
         required=False,
         widget=forms.TextInput(attrs={**PLAIN, "placeholder": "2026-Q1"}),
     )
@@ -436,13 +435,13 @@ def take_away(request: Request, id: int) -> HttpResponseBase:
 
 def _unknown(place: ObjectAccess, wrong: str) -> Empty:
     back = Action(_("Back"), reverse("console:object_then", args=[place.node.id]))
-    return Empty(wrong, _("Nothing was taken away."), drawn=False, actions=(back,))
+    return Empty(wrong, _("Nothing was exported."), drawn=False, actions=(back,))
 
 
 def _not_yours(place: ObjectAccess) -> Empty:
     owner = _("Ask the owner of %(realm)s for the duty to export the history.") % {"realm": place.node.realm}
     return Empty(
-        _("Exporting the history takes a duty of its own"),
+        _("Exporting the history needs its own duty"),
         _whom_to_ask(place.node) if place.may_look else owner,  # who has a duty is not for everybody
         actions=(Action(_("Back"), reverse("console:object_then", args=[place.node.id])),),
     )

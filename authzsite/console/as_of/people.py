@@ -108,7 +108,7 @@ def read(request: Request, circle: VisiblePrincipals) -> AsOfQuery:
     left, right = (as_of_objects.moment_of(text[:40]) if text else revisions.latest() for text in (at, to))
     meant = circle.meant(of) if of else []
     other = meant[0] if len(meant) == 1 else None
-    wrong = gettext("Write a day, a day with a time, or a revision that there was.")
+    wrong = gettext("Enter a day, a day with a time, or an existing revision.")
     problems = {name: wrong for name, found in (("at", left), ("to", right)) if found is None}
     if of and other is None:
         problems["of"] = unknown_words(of, meant)

@@ -29,7 +29,7 @@ from policies.record import access_log, history
 from policies.record.history import Sight
 from policies.record.revisions import Past
 
-WRONG = gettext_lazy("Write a day, a day with a time, or a revision that there was.")
+WRONG = gettext_lazy("Enter a day, a day with a time, or an existing revision.")
 
 
 @dataclass(frozen=True)

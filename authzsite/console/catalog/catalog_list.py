@@ -145,7 +145,7 @@ class CatalogList:
         last = self.page[SHOWN - 1] if len(self.page) > SHOWN else None
         start = self.url() if self.data.get("after") or self.data.get("from") else ""
         next_ = self.url(after=mark_of(last)) if last else ""
-        text = _("Nothing comes after this")
+        text = _("No more objects")
         if self.shown:
             text = _("%(name)s to %(name2)s, by name") % {
                 "name": self.shown[0].name,

@@ -240,7 +240,7 @@ class MatchCounts:
         if not self.now:
             return gettext("No such entity") if self.exact else gettext("Matches nothing")
         return (
-            gettext("%(number)s more than when given") % {"number": words.number(self.now - self.then)}
+            gettext("%(number)s more than when granted") % {"number": words.number(self.now - self.then)}
             if self.now > self.then
             else ""
         )

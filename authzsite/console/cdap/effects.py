@@ -37,14 +37,14 @@ class PatternEffects:
         many = self.foretold.many
         if not many:
             if not self.target.is_pattern:
-                return _("It is not there yet; what is made under this name will have these rights.")
+                return _("It does not exist yet. These rights will apply once it is created.")
             return _("No %(noun)s matches now. Later ones will.") % {"noun": self.noun}
         if not self.target.is_pattern:
-            return _("It is there.")
+            return _("It exists.")
         names = [text_of(entity).partition(":")[2] for entity in self.foretold.entities[:NAMED]]
         more = {"first": ", ".join(names), "more": words.number(many - len(names))}
         listed = _("%(first)s and %(more)s more") % more if many > len(names) else words.listed(names)
-        return _("%(many)s now: %(listed)s. Those made later too.") % {
+        return _("%(many)s now: %(listed)s. Also those created later.") % {
             "many": words.count(many, self.noun),
             "listed": listed,
         }
@@ -72,7 +72,7 @@ class PatternEffects:
         lines = [self._line(some) for some in ordered]
         if self.foretold.unseen:
             more = _("%(unseen)s more") % {"unseen": words.number(self.foretold.unseen)}
-            lines.append(DiffLine("change", more, _("are not worked out here")))
+            lines.append(DiffLine("change", more, _("are not calculated here")))
         return Diff(tuple(lines))
 
     def _line(self, effects: Sequence[Effect]) -> DiffLine:
@@ -97,7 +97,7 @@ class PatternEffects:
     def _outcome(self, effect: Effect, people: int) -> str:
         if effect.kind == "same":
             if not self.foretold.entities:
-                return _("loses nothing that is there") if self.removal else _("gains what is made later")
+                return _("loses nothing that exists") if self.removal else _("gains what is created later")
             return (
                 ngettext("keeps it by another name", "keep it by another name", people)
                 if self.removal

@@ -78,7 +78,7 @@ def entity_list(request: Request, id: int) -> HttpResponse:
         "heading": node.name if inside else _("Entities of %(name)s") % {"name": node.name},
         "kind": terms.kind_of(node.type) if inside else "",
         "crumbs": desk.crumbs(*_way(desk, node)),
-        "lead": _("Everything that is there.") if desk.looks else _("Lists show what you may see."),
+        "lead": _("All entities that exist.") if desk.looks else _("Lists show what you may see."),
         "actions": actions,
         "asked": text,
         "inside": inside,

@@ -47,8 +47,8 @@ from policies.services import patterns, realm_of
 from policies.simulation.changes import AddToRole, Change, GrantAccess, Target
 
 ROLES = 200
-NO_NAME = gettext_lazy("Write a name, and the preview shows what it matches, who gains and who loses.")
-NO_HOLDER = gettext_lazy("Name a person, a group or a role, and the preview shows who gains.")
+NO_NAME = gettext_lazy("Enter a name, and the preview shows what it matches, who gains and who loses.")
+NO_HOLDER = gettext_lazy("Enter a person, a group or a role, and the preview shows who gains.")
 
 
 class RecipientForm(ConsoleForm):
@@ -56,9 +56,9 @@ class RecipientForm(ConsoleForm):
 
     who = PrincipalField(
         required=False,
-        nobody=gettext_lazy("Nobody of that name is known here."),
+        nobody=gettext_lazy("No person here has that name."),
         help_text=gettext_lazy(
-            "Type a name and press Enter to choose. Person: for a short time. Group: for a lasting need."
+            "Type a name and press Enter. Choose a person for a short need, a group for a lasting one."
         ),
     )
 
@@ -81,7 +81,7 @@ class PatternGrantForm(RecipientForm):
     text = EntityNameField(
         label=gettext_lazy("On"),
         max_length=patterns.LONGEST + 1,
-        error_messages={"required": gettext_lazy("Write the name of an entity, or a pattern.")},
+        error_messages={"required": gettext_lazy("Enter the name of an entity, or a pattern.")},
     )
     role = TextField(label=gettext_lazy("Or a role"), required=False)
     may = ChoicesField(
@@ -138,7 +138,7 @@ class PatternGrantForm(RecipientForm):
 
     def clean(self) -> dict[str, Any]:
         if "who" in self.cleaned_data and not self.holders:
-            self.add_error("who", ValidationError(_("Name at least one person, group or role.")))
+            self.add_error("who", ValidationError(_("Enter at least one person, group or role.")))
         return self.cleaned_data
 
     @property
@@ -227,7 +227,7 @@ class PatternGrantView(ChangeView):
         }
 
     def heading(self, form: PatternGrantForm) -> str:
-        return _("Give access in %(name)s") % {"name": self.object.root.name}
+        return _("Grant access in %(name)s") % {"name": self.object.root.name}
 
     def button(self, form: PatternGrantForm) -> str:
         labels = [terms.lower(self.object.actions[code]) for code in form.privileges]

@@ -102,7 +102,7 @@ class Name:
         if not self.target.is_pattern:
             found.append(Fact(_("You may"), self.desk.labels(able) or _("Nothing")))
         if self.reach.warning and self.reach.now:
-            found.append(Fact(_("When given"), words.count(self.reach.then, noun_of(self.target))))
+            found.append(Fact(_("When granted"), words.count(self.reach.then, noun_of(self.target))))
         return Facts(tuple(found))
 
     def warning(self) -> Note | None:
@@ -110,7 +110,7 @@ class Name:
             return None
         if self.reach.now:
             more = words.count(self.reach.now - self.reach.then, noun_of(self.target))
-            said = _("%(more)s came since it was first given.") % {"more": more}
+            said = _("%(more)s added since it was first granted.") % {"more": more}
             return Note("warn", said, _("Rights on this name count on those too."))
         if self.target.is_pattern:
             return Note("warn", _("It matches nothing now."), _("Later names that match are covered."))
@@ -195,7 +195,7 @@ def _context(name: Name) -> dict[str, object]:
 
 def _actions(name: Name, reason: str) -> list[Action]:
     desk = name.desk
-    give = Action(_("Give access"), desk.url("cdap_grant", text=name.text), "primary", reason=reason)
+    give = Action(_("Grant access"), desk.url("cdap_grant", text=name.text), "primary", reason=reason)
     if name.target.is_pattern or not may_delete(desk, name.target):
         return [give]
     return [Action(_("Delete"), desk.url("cdap_delete", text=name.text)), give]

@@ -32,7 +32,7 @@ class RegisterForm(ConsoleForm):
     entity = TextField(
         max_length=patterns.LONGEST,
         help_text=gettext_lazy("Kind and name, such as namespace:ns1 or dataset:ns1.orders."),
-        error_messages={"required": gettext_lazy("Name the entity.")},
+        error_messages={"required": gettext_lazy("Enter the entity.")},
     )
     principal = TextField(
         required=False,
@@ -102,7 +102,7 @@ class RegisterEntityView(EntityChangeView):
 
     def lead(self) -> str:
         if self.desk.by_pattern:
-            return _("It takes rights on its name, which are given before it is there.")
+            return _("You need rights on its name; they can be granted before it exists.")
         return _("You need Write on the object that it is in, and get Everything on the new one.")
 
     def button(self, form: RegisterForm) -> str:
@@ -137,7 +137,7 @@ class DeleteEntityView(EntityChangeView):
 
     def plan(self, form: ConfirmForm) -> Plan:
         later = _("Rights on the name stay.") if self.desk.by_pattern else _("Rights on it go too.")
-        return Plan(diff=Diff((DiffLine("lose", str(self.entity), _("is no longer there"), later),)))
+        return Plan(diff=Diff((DiffLine("lose", str(self.entity), _("no longer exists"), later),)))
 
     def proposals(self, form: ConfirmForm) -> Iterable[Proposal]:
         there = entities.found(self.desk.root, self.entity)

@@ -98,7 +98,7 @@ class RevokePatternView(ChangeView):
             strong = gettext("There is nothing to revoke: %(spoken)s holds nothing on exactly this name.") % {
                 "spoken": self.object.spoken
             }
-            note = Note("", strong, gettext("It may have ended, or somebody revoked it before you."))
+            note = Note("", strong, gettext("It may have ended, or someone revoked it before you."))
             return Plan(nothing=True, notes=(note,))
         return Plan(tally=self.effects.tally(), diff=self.effects.diff())
 

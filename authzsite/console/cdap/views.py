@@ -120,7 +120,7 @@ def instance_detail(request: Request, id: int) -> HttpResponse:
         "actions": [
             *_making_roles(desk),
             Action(_("Entities"), desk.url("cdap_entities"), "", "schema"),
-            Action(_("Give access"), desk.url("cdap_grant"), "primary", reason=reason, key="a"),
+            Action(_("Grant access"), desk.url("cdap_grant"), "primary", reason=reason, key="a"),
         ],
         "no_grant": desk.no_grant(desk.root.name) if reason else None,
         "facts": _facts(desk),
@@ -144,7 +144,7 @@ def listed(request: Request, id: int) -> Names:
 def _making_roles(desk: InstanceContext) -> list[Action]:
     if not desk.administers:
         return []
-    return [Action(_("Make a role"), f"{reverse('console:role_new')}?in={desk.root.id}", "plain", "role")]
+    return [Action(_("Create a role"), f"{reverse('console:role_new')}?in={desk.root.id}", "plain", "role")]
 
 
 def _facts(desk: InstanceContext) -> Facts:
@@ -172,7 +172,7 @@ def _facts(desk: InstanceContext) -> Facts:
 def _empty(desk: InstanceContext, names: Names) -> Empty:
     if names.lost:
         return Empty(
-            _("Every name matches what it matched when it was given"),
+            _("Every name matches what it matched when it was granted"),
             _("Names that match nothing, or more than when they were given, are listed here."),
             drawn=False,
             actions=(Action(_("Show all"), desk.url()),),
@@ -183,11 +183,11 @@ def _empty(desk: InstanceContext, names: Names) -> Empty:
             _("Nothing is granted on “%(text)s”") % {"text": names.text}, drawn=False, actions=(everything,)
         )
     if desk.looks:
-        how = _("Rights are given on names, exact or with * and ?, before or after what they name is there.")
+        how = _("Rights are granted on names, exact or with * and ?, whether or not the entity exists yet.")
         return Empty(
-            _("Nothing is granted here yet"), how if desk.by_pattern else _("Rights are given on entities.")
+            _("Nothing is granted here yet"), how if desk.by_pattern else _("Rights are granted on entities.")
         )
     return Empty(
         _("You have no access here yet"),
-        _("Access is given by %(granting_words)s.") % {"granting_words": desk.granting_words()},
+        _("Access is granted by %(granting_words)s.") % {"granting_words": desk.granting_words()},
     )

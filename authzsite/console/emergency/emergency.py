@@ -43,8 +43,8 @@ class ReviewForm(ConsoleForm):
         label=gettext_lazy("What you found"),
         help_text=format_lazy(
             gettext_lazy(
-                "At least {number} characters. "
-                "The review stays open until then; the statement is kept for ever."
+                "At least {number} characters. The review stays open until then; the statement is kept "
+                "permanently."
             ),
             number=emergency_access.SHORTEST_VERDICT,
         ),

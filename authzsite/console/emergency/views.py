@@ -125,8 +125,8 @@ class EmergencyForm(ConsoleForm):
         label=gettext_lazy("What happened"),
         help_text=format_lazy(
             gettext_lazy(
-                "At least {number} characters. "
-                "The owners read it at once; it is kept in the history for ever."
+                "At least {number} characters. The owners read it at once; it is kept in the history "
+                "permanently."
             ),
             number=emergency_access.SHORTEST_REASON,
         ),
@@ -163,9 +163,7 @@ class EmergenciesView(ChangeView):
         typed = form.cleaned_data
         node = self.object.named(typed["what"])
         if node is None:
-            raise NotFound(
-                _("There is nothing called %(typed)s that you may open.") % {"typed": typed["what"]}
-            )
+            raise NotFound(_("You cannot open an object called %(typed)s.") % {"typed": typed["what"]})
         wanted = EmergencyRequest(
             node, typed["action"] or READ, typed["hours"], typed["reason"], actor.request_id
         )
@@ -218,7 +216,7 @@ class EmergenciesView(ChangeView):
             "no_duty": Note(
                 "plain",
                 _("You have no duty for emergencies."),
-                _("The owner of a realm gives it in advance, on an object and everything inside."),
+                _("The owner of a realm gives this duty in advance, on an object and everything inside."),
             ),
             "theirs": list(lines(theirs, places)),
             "mine": list(lines(mine, places)),

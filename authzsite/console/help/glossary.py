@@ -14,7 +14,7 @@ class Word:
 
 _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     (
-        "The world",
+        "The basics",
         (
             (
                 "realm",
@@ -23,23 +23,25 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
                 "Access in one does not apply in another.",
             ),
             ("metalake", "Metalake", "A realm of catalogs, schemas, tables, topics, filesets and models."),
-            ("herd", "Herd", "A realm of flat namespaces; data owners give permissions in each."),
+            ("herd", "Herd", "A realm of flat namespaces; data owners grant permissions in each."),
             (
                 "cdap",
                 "CDAP instance",
-                "A realm where privileges are given on the names of entities, also by wildcard, "
-                "before or after they exist.",
+                "A realm where privileges are granted on the names of entities, also by wildcard, before "
+                "or after they exist.",
             ),
             (
                 "authorization",
                 "Authorization on, off, pass-through",
-                "On: the rules decide. Off: members may do everything with the data, and the rules rest. "
-                "Pass-through: nothing is asked at all. Every page of a realm that is not on says so.",
+                "On: the rules decide. Off: the rules are kept but not applied, and members may do "
+                "everything with the data. Pass-through: no rules are checked. Pages show when a realm "
+                "is not on.",
             ),
             (
                 "member",
                 "Member",
-                "Somebody a realm has admitted. Membership opens nothing by itself; it lets things be given.",
+                "A person, group or service account that a realm has admitted. Membership gives no "
+                "access by itself; it makes grants possible.",
             ),
         ),
     ),
@@ -49,9 +51,9 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "owner",
                 "Owner",
-                "May do everything with an object and everything inside, and give access to it.",
+                "May do everything with an object and everything inside, and grant access to it.",
             ),
-            ("direct", "Direct", "Given to this person alone."),
+            ("direct", "Direct", "Granted to this person, not through a group or role."),
             (
                 "role",
                 "Role",
@@ -66,25 +68,25 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "can-count",
                 "Can read, can write, can use",
-                "How many people and service accounts can do it now, decided one by one: those in groups are "
-                "counted, and those who are denied are not. The same on every page.",
+                "How many people and service accounts can do it now. Members of groups are counted; "
+                "people who are denied are not. The same on every page.",
             ),
             (
                 "reads-count",
                 "Can read, of a person",
-                "How many tables, views and other objects with data they can read now, of those whose access "
-                "you may know. The overview counts the same for the whole realm.",
+                "How many tables, views and other objects with data they can read now, as far as you may "
+                "see their access. The overview counts the same for the whole realm.",
             ),
             (
                 "rights-on",
                 "Has rights on",
-                "The objects that a rule, a role or a group of theirs names, catalogs and schemas too. One "
-                "schema may let them read many tables, so it is less than what they can read.",
+                "The objects named by a rule, role or group of this person, including catalogs and "
+                "schemas. One schema can open many tables, so this is less than what they can read.",
             ),
             (
                 "denied",
                 "Denied",
-                "A rule says no. It wins over every grant, at every level; only its author can lift it.",
+                "A rule forbids it. It overrides every grant, at every level; only its author can lift it.",
             ),
             ("missing-right", "Missing", "Not granted yet. It can be granted; nothing denies it."),
             (
@@ -95,9 +97,8 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "how",
                 "How",
-                "The way from the person to the object, left to right: group, role, the object above that it "
-                "was given on. The nearest way comes first. Solid decides, dashed comes from above, barred "
-                "is denied.",
+                "The path from the person to the object, left to right: group, role, parent object. The "
+                "nearest path comes first. Solid decides, dashed is inherited, crossed out is denied.",
             ),
             (
                 "rule",
@@ -108,10 +109,10 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "why",
                 "Why",
-                "Whether somebody may do something, with every step of the answer. Jobs and backends get the "
-                "same answer.",
+                "Whether someone may do something, with every step of the answer. Jobs and backends get "
+                "the same answer.",
             ),
-            ("rests-on", "Rests on", "The facts that the access depends on: if one ends, the access ends."),
+            ("rests-on", "Depends on", "The facts that the access depends on: if one ends, the access ends."),
         ),
     ),
     (
@@ -120,7 +121,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "data-owner",
                 "Data owner",
-                "Holds the role DATA_OWNER, and Grant and Read on a namespace: decides access in it.",
+                "Has the role DATA_OWNER plus Grant and Read on a namespace, and decides access in it.",
             ),
             (
                 "administrator",
@@ -130,9 +131,9 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "wildcard",
                 "Wildcard user",
-                "A user id that begins with *: everybody whose user id ends with the rest, in any case.",
+                "A user id that begins with *: everyone whose user id ends with the rest, in any case.",
             ),
-            ("entry", "Entry", "What one user id was given on one namespace."),
+            ("entry", "Entry", "The permissions of one user id on one namespace."),
         ),
     ),
     (
@@ -140,20 +141,24 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
         (
             ("backend", "Backend", "The system behind a catalog, in which decisions are applied."),
             ("in-sync", "In sync", "The backend was read back and matches the decisions here."),
-            ("behind", "Behind", "A change is on its way. Nobody gains anything before it has arrived."),
+            (
+                "behind",
+                "Behind",
+                "A change is still on its way to the backend. It takes effect when it arrives there.",
+            ),
             (
                 "silent",
                 "Not answering",
-                "It accepts calls but does not answer. Decisions wait until it does.",
+                "The backend accepts calls but does not answer. Decisions wait until it does.",
             ),
-            ("missing", "Missing in a backend", "Decided here, not yet there."),
-            ("extra", "Extra", "There, but no longer decided here."),
+            ("missing", "Missing in a backend", "Decided here, not yet in the backend."),
+            ("extra", "Extra", "In the backend, but no longer decided here."),
             (
                 "foreign",
                 "Granted outside Lakewarden",
-                "Foreign for short: found in a backend, not granted here. Left alone until somebody decides.",
+                "Also called foreign: found in a backend, not granted here. It stays until an owner decides.",
             ),
-            ("unknown", "Unknown", "Not readable for our account, so unknown."),
+            ("unknown", "Unknown", "Lakewarden’s account cannot read it, so it is unknown."),
             ("bypass", "Bypass", "Rights that no grant here can limit, such as a superuser's."),
             ("report", "Only report", "Differences are shown, and nothing is changed in the backend."),
         ),
@@ -164,13 +169,13 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "request",
                 "Request",
-                "Somebody asks for access they lack. Its owner or another approver decides; a yes gives "
-                "just what was asked for, or less. Nobody decides about their own access alone.",
+                "Someone asks for access they lack. The owner or another approver decides and grants "
+                "exactly that, or less. Nobody decides alone about their own access.",
             ),
             (
                 "lapses",
                 "Lapses",
-                "A request that nobody decided ends by itself. Nothing is given, and it can be asked again.",
+                "A request without a decision ends by itself. Nothing is granted, and it can be made again.",
             ),
             (
                 "substitute",
@@ -179,7 +184,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ),
             (
                 "given",
-                "Given, applied, proved",
+                "Granted, applied, proved",
                 "Three steps: decided here; written into the backend; read back there and found equal.",
             ),
             (
@@ -190,7 +195,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ),
             (
                 "far",
-                "Reaches far",
+                "High risk",
                 "A row of a review with write, many objects, or an exception from a denial.",
             ),
             (
@@ -201,14 +206,15 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "emergency",
                 "Emergency access",
-                "Holders of this duty open data for themselves for some hours, with a reason. Its owners "
-                "are notified at once, and somebody else reviews it afterwards.",
+                "Holders of this duty open data for themselves for some hours, with a reason. The owners "
+                "are notified at once, and another person reviews it afterwards.",
             ),
             (
                 "separation",
                 "Separation of duties",
-                "Two duties that nobody may hold together, such as paying and packing. A change that would "
-                "give both is stopped; an exception has an end and somebody who answers for it.",
+                "Two duties that nobody may hold together, such as paying and packing. A change that "
+                "would give both is stopped; an exception has an end and someone who is responsible for "
+                "it.",
             ),
             (
                 "leaver",
@@ -224,7 +230,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
         ),
     ),
     (
-        "The record",
+        "The audit log",
         (
             (
                 "past",
@@ -233,14 +239,14 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             ),
             (
                 "integrity",
-                "Whole",
+                "Intact",
                 "Every change carries the digest of the one before, and the digests are signed. Changing "
                 "one line breaks all that follow.",
             ),
             (
                 "look",
-                "Refusals and looks",
-                "Who was refused, and who looked at the access of others. Kept beside the changes.",
+                "Refusals and views",
+                "Who was refused, and who viewed the access of others. Kept along with the changes.",
             ),
             (
                 "archive",
@@ -252,7 +258,11 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
     (
         "Running it",
         (
-            ("duty", "Duty", "A task of the console's own, such as reading the history. It opens no data."),
+            (
+                "duty",
+                "Duty",
+                "A task in the console, such as reading the history. It gives no access to data.",
+            ),
             (
                 "service-admin",
                 "Site admin",
@@ -261,7 +271,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "service",
                 "Service account",
-                "A program with its own account; a keeper answers for it.",
+                "A program with its own account; a keeper is responsible for it.",
             ),
             (
                 "token",
@@ -271,7 +281,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "pipeline",
                 "Pipeline",
-                "A job over a whole realm at one revision, run each night or when somebody starts it. "
+                "A job over a whole realm at one revision, run each night or when someone starts it. "
                 "When it fails, the last good result stays.",
             ),
             (
@@ -282,7 +292,7 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
             (
                 "hint",
                 "Hint",
-                "Access that may no longer be needed, with the reason. Nothing changes until somebody "
+                "Access that may no longer be needed, with the reason. Nothing changes until someone "
                 "acts, or dismisses it with a reason.",
             ),
             ("revision", "Revision", "The number of a change. The same everywhere, without gaps."),
@@ -293,32 +303,44 @@ _GROUPS: tuple[tuple[str, tuple[tuple[str, str, str], ...]], ...] = (
 _MORE: tuple[tuple[str, str, str], ...] = (
     ("principal", "Principal", "What access can be given to: a person, a group, a service account."),
     ("object", "Object", "What access is given on: a catalog, a schema, a table, a namespace, an entity."),
-    ("privilege", "Privilege", "One thing that the law of a realm lets be given, such as reading a table."),
+    (
+        "privilege",
+        "Privilege",
+        "A single right that the rules of a realm allow to be granted, such as reading a table.",
+    ),
     (
         "grant",
         "Grant",
         "One privilege on one object for one principal or role, from its beginning to its end.",
     ),
     ("revoke", "Revoke", "To end a grant. It stays in the history."),
-    ("access", "Access", "What somebody can do with an object, by all that gives or denies it."),
-    ("inherited", "Inherited", "Given on something above, and so in force on all below."),
-    ("entitlement", "Entitlement", "What somebody has: a grant, a role, a membership, a duty, an ownership."),
-    ("scheduled-grant", "Scheduled grant", "A grant that begins on a later date. Nothing is open before."),
+    ("access", "Access", "What a person can do with an object, after all grants and denials."),
+    ("inherited", "Inherited", "Granted on a parent object, so it applies to everything inside."),
+    (
+        "entitlement",
+        "Entitlement",
+        "Anything a person has: a grant, a role, a membership, a duty or ownership.",
+    ),
+    ("scheduled-grant", "Scheduled grant", "A grant that begins on a later date. It gives no access before."),
     ("expiration", "Expiration", "The date on which a grant ends by itself."),
-    ("approver", "Approver", "Who may decide a request: the owner, or who holds the duty for it."),
-    ("decision", "Decision", "A yes or no about a request, or about whether somebody may, with its reasons."),
-    ("reviewer", "Reviewer", "Who says in a review which access is still needed."),
+    ("approver", "Approver", "A person who may decide a request: the owner, or a holder of that duty."),
+    ("decision", "Decision", "A yes or no to a request or to a question about access, with its reasons."),
+    ("reviewer", "Reviewer", "A person who decides in a review which access is still needed."),
     (
         "usage",
         "Usage",
-        "What was read or written with an access, and when last, as jobs and backends report it.",
+        "What was read or written with this access and when last, as reported by jobs and backends.",
     ),
-    ("audit-log", "Audit log", "The changes and the looks, in order, as auditors take them away."),
-    ("verify", "Verify", "To read the record again and hold it against its digests, signatures and tables."),
-    ("sync", "Sync", "Making a backend equal to what was decided, and reading that it is."),
+    ("audit-log", "Audit log", "All changes and views in order, as auditors export them."),
+    (
+        "verify",
+        "Verify",
+        "To read the audit log again and compare it with its digests, signatures and tables.",
+    ),
+    ("sync", "Sync", "Makes a backend match the decisions, and reads it back to check."),
     ("drift", "Drift", "Where a backend differs from what was decided."),
-    ("adopt", "Adopt", "To make a grant that was found in a backend one of ours."),
-    ("joiner", "Joiner", "Somebody who comes, and is to have what a colleague has."),
+    ("adopt", "Adopt", "To turn a grant found in a backend into a Lakewarden grant."),
+    ("joiner", "Joiner", "A new person who needs the same access as a colleague."),
 )
 """Words that the page and the code share."""
 

@@ -153,7 +153,7 @@ class EntryEffects:
         rest = rows.filter(securable=self.desk.node.id, privilege="GRANT").exclude(holder__in=takes)
         if not rest.exists():
             name = self.desk.node.name
-            text = _("is left without a holder of Grant; only the administrator can give access then")
+            text = _("is left without a holder of Grant; only the administrator can grant access then")
             yield DiffLine("lack", name, text)
 
 
@@ -166,4 +166,4 @@ def _verbs(codes: Iterable[str]) -> str:
 
 
 def _through(outcome: Outcome) -> str:
-    return _("through %(ways)s") % {"ways": words.listed(outcome.ways)} if outcome.ways else _("all the same")
+    return _("through %(ways)s") % {"ways": words.listed(outcome.ways)} if outcome.ways else _("unchanged")

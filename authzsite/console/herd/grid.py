@@ -126,7 +126,7 @@ class Grid:
         try:
             # the holder of an entry under that name in any case; else the user, or the pattern, of that name
             if "/" in name or "\\" in name:
-                raise BadName(gettext("a user id has no slashes"))
+                raise BadName(gettext("a user id cannot contain slashes"))
             known = bearers(checked_name(name), KINDS)
             given = Grant.objects.open().filter(securable=self.desk.node.id, holder__in=known)
             entered = {pk for (pk,) in given.values_list("holder")}
@@ -276,7 +276,7 @@ def note_of(holder: Principal) -> str:
 def everybody_like(pattern: str) -> str:
     """everybody; everybody whose user id ends with @corp"""
     return (
-        gettext("everybody whose user id ends with %(pattern)s") % {"pattern": pattern[1:]}
+        gettext("everyone whose user id ends with %(pattern)s") % {"pattern": pattern[1:]}
         if pattern[1:]
         else "everybody"
     )

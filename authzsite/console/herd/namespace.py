@@ -62,7 +62,7 @@ from policies.services.entries import Turn
 from policies.simulation.changes import DropObject, GrantAccess, RevokeAccess, Target
 
 DROP = "Namespace.deleteNamespace"
-IN_USE = gettext_lazy("Somebody else still has an entry in it, or something lies below it.")
+IN_USE = gettext_lazy("Someone else still has an entry in it, or something lies below it.")
 
 
 class NamespaceView(HerdChangeView):
@@ -111,7 +111,7 @@ class NamespaceView(HerdChangeView):
 
     def form_valid(self, form: GridForm) -> HttpResponse:
         if not form.grid.turns and done_before(self.actor) is None:
-            self.notes.append(Note("", _("Nothing is different yet.")))
+            self.notes.append(Note("", _("Nothing has changed yet.")))
             return self.show(form, 422)
         return super().form_valid(form)
 
@@ -241,7 +241,7 @@ def _empty(grid: Grid) -> Empty:
         return Empty(_("No entry matches “%(text)s”") % {"text": grid.text}, drawn=False, actions=(every,))
     return Empty(
         _("Nobody has access to %(name)s yet") % {"name": node.name},
-        _("Name a user id, choose, look, then save."),
+        _("Enter a user id, choose permissions, preview, then save."),
     )
 
 
@@ -366,7 +366,7 @@ class DeleteNamespaceView(HerdChangeView):
             )
             return Plan(nothing=True, notes=(note,))
         later = _("A later namespace of this name starts empty.")
-        return Plan(diff=Diff((DiffLine("lose", name, _("is no longer there"), later),)))
+        return Plan(diff=Diff((DiffLine("lose", name, _("no longer exists"), later),)))
 
     def proposals(self, form: ConfirmForm) -> Iterable[Proposal]:
         yield self.desk.herd, [DropObject(self.desk.node)]

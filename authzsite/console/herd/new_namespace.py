@@ -24,21 +24,21 @@ class NewNamespaceForm(ConsoleForm):
     """A name, and who is charged for it."""
 
     name = TextField(
-        help_text=gettext_lazy("Such as NEW_APP. The same in any case of its letters."),
-        error_messages={"required": gettext_lazy("Give it a name.")},
+        help_text=gettext_lazy("Such as NEW_APP. Upper and lower case are the same."),
+        error_messages={"required": gettext_lazy("Enter a name.")},
     )
     charge_code = TextField(required=False, help_text=gettext_lazy("May be left empty."))
 
     def clean_name(self) -> str:
         name: str = self.cleaned_data["name"]
         if "/" in name or "\\" in name:
-            raise ValidationError(_("A namespace has no slashes."))
+            raise ValidationError(_("A namespace cannot contain slashes."))
         return name
 
     def clean_charge_code(self) -> str:
         code: str = self.cleaned_data["charge_code"]
         if not code.isprintable():
-            raise ValidationError(_("A charge code is printable text."))
+            raise ValidationError(_("A charge code must be printable text."))
         return code
 
 
@@ -46,7 +46,7 @@ class NewNamespaceView(HerdChangeView):
     """Who makes it gets no access to it."""
 
     form_class = NewNamespaceForm
-    not_saved = gettext_lazy("Not made.")
+    not_saved = gettext_lazy("Not created.")
 
     def save(self, form: NewNamespaceForm, actor: Actor) -> Node:
         herd, name, charge = self.desk.herd, form.cleaned_data["name"], form.cleaned_data["charge_code"]
@@ -58,26 +58,26 @@ class NewNamespaceView(HerdChangeView):
     def success_message(self, form: NewNamespaceForm) -> str:
         if self.result is None:
             return ""
-        return _("Namespace %(name)s is made; nobody has access to it yet") % {"name": self.result.name}
+        return _("Namespace %(name)s is created; nobody has access to it yet") % {"name": self.result.name}
 
     def get_success_url(self) -> str:
         return reverse("console:namespace", args=[self.result.id]) if self.result else self.back()
 
     def heading(self, form: NewNamespaceForm) -> str:
-        return _("Make a namespace in %(name)s") % {"name": self.desk.herd.name}
+        return _("Create a namespace in %(name)s") % {"name": self.desk.herd.name}
 
     def lead(self) -> str:
         who = self.desk.administrator
         name = who.label if who else _("The administrator")
-        return _("You get no access to it by making it. %(name)s then says who looks after it.") % {
+        return _("Creating it gives you no access. %(name)s then decides who looks after it.") % {
             "name": name
         }
 
     def button(self, form: NewNamespaceForm) -> str:
-        return _("Make the namespace")
+        return _("Create the namespace")
 
     def back(self) -> str:
         return reverse("console:herd", args=[self.desk.herd.id])
 
     def page_context(self, form: NewNamespaceForm) -> dict[str, Any]:
-        return {"title": _("Make a namespace")}
+        return {"title": _("Create a namespace")}

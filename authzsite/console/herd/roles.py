@@ -68,7 +68,7 @@ class Role:
 class AssignForm(ConsoleForm):
     """Who is to hold a role, and why; `next` is the namespace whose steps led here."""
 
-    who = TextField(error_messages={"required": gettext_lazy("Name a user id.")})
+    who = TextField(error_messages={"required": gettext_lazy("Enter a user id.")})
     reason = ReasonField()
     next = TextField(required=False)
 
@@ -151,7 +151,7 @@ def _holder(typed: str) -> Principal:
     if typed.startswith("*"):
         raise BadName(_("a role is held by a user, not by a wildcard"))
     if "/" in typed or "\\" in typed:
-        raise BadName(_("a user id has no slashes"))
+        raise BadName(_("a user id cannot contain slashes"))
     known = bearers(typed, ("user", "service")) if "\0" not in typed else []
     exact = sorted(known, key=lambda one: (one.name != typed, one.kind != "user"))
     return exact[0] if exact else people.ensure("user", typed)
@@ -183,7 +183,7 @@ def _holders(desk: HerdContext, name: str) -> Iterable[Holder]:
         url += urlencode({"role": name, "who": str(item)})
         take = (
             Action(
-                _("Take back"),
+                _("Revoke"),
                 url,
                 "mini",
                 more=_("%(name)s from %(label)s") % {"name": name, "label": item.label},
@@ -220,7 +220,7 @@ class TakeRoleView(HerdChangeView):
 
     form_class = ConfirmForm
     template_name = "console/kit/confirm.html"
-    not_saved = gettext_lazy("Not taken back.")
+    not_saved = gettext_lazy("Not revoked.")
 
     def refusal(self) -> HttpResponse | None:
         if not self.desk.administers:
@@ -246,10 +246,10 @@ class TakeRoleView(HerdChangeView):
             roles.unassign(self.role, self.holder, by=actor, authority=authority)
 
     def success_message(self, form: ConfirmForm) -> str:
-        return _("%(name)s taken back from %(label)s") % {"name": self.role.name, "label": self.holder.label}
+        return _("%(name)s revoked from %(label)s") % {"name": self.role.name, "label": self.holder.label}
 
     def heading(self, form: ConfirmForm) -> str:
-        return _("Take %(role)s back from %(holder)s?") % {
+        return _("Revoke %(role)s from %(holder)s?") % {
             "role": self.role.name,
             "holder": terms.principal_name(self.holder),
         }
@@ -258,7 +258,7 @@ class TakeRoleView(HerdChangeView):
         return _("Entries on namespaces stay; without the role, Grant cannot be used.")
 
     def button(self, form: ConfirmForm) -> str:
-        return _("Take %(name)s back from %(label)s") % {"name": self.role.name, "label": self.holder.label}
+        return _("Revoke %(name)s from %(label)s") % {"name": self.role.name, "label": self.holder.label}
 
     def back(self) -> str:
         return reverse("console:herd_roles", args=[self.desk.herd.id])
@@ -274,7 +274,7 @@ def _losses(desk: HerdContext, role: Node, holder: Principal) -> Iterable[DiffLi
     told = (
         _("can no longer decide access in %(mine)s") % {"mine": words.listed(mine, 12)}
         if mine
-        else _("is no data owner")
+        else _("is not a data owner")
     )
     yield DiffLine("lose", holder.label, told)
     alone = [place.name for place in places if [who.pk for who in known[place.id]] == [holder.pk]]

@@ -97,14 +97,14 @@ class Steps:
             states[states.index(OPEN)] = NEXT
         told = self._told("object.registered", self.desk.node.id)
         made = Step(
-            _("Make namespace %(name)s") % {"name": self.desk.node.name}, DONE, told or _("It is there.")
+            _("Create namespace %(name)s") % {"name": self.desk.node.name}, DONE, told or _("It exists.")
         )
         return [made, self._role(states[1]), self._first(states[2]), self._on(states[3])]
 
     # Each step
 
     def _role(self, state: str) -> Step:
-        title, holders = _("Make somebody a data owner: assign the role DATA_OWNER"), self.role_holders
+        title, holders = _("Make someone a data owner: assign the role DATA_OWNER"), self.role_holders
         shown = self.owners or holders
         if state == DONE and shown:
             role = self.desk.roles[DATA_OWNER]
@@ -136,7 +136,7 @@ class Steps:
         asked += [("add", holder.name) for holder in self.role_holders[:1]]
         url = f"{reverse('console:namespace', args=[self.desk.node.id])}?{urlencode(asked)}#grid"
         return self._offered(
-            title, state, _("Grant to give access, Read to review it."), Action(_("Give it"), url)
+            title, state, _("Grant is needed to grant access, Read to review it."), Action(_("Grant it"), url)
         )
 
     def _on(self, state: str) -> Step:
@@ -145,12 +145,12 @@ class Steps:
             return Step(title, state, self._by(self.granted_on))
         names = words.listed([owner.label for owner in self.owners], 3)
         text = (
-            _("%(names)s may do so now, here or by API.") % {"names": names}
+            _("%(names)s can now do so, here or by API.") % {"names": names}
             if names
             else _("Here in the grid, or by API.")
         )
         if state == NEXT and self.desk.place.asker in self.owners:
-            return Step(title, state, text, Action(_("Give somebody access"), "#grid"))
+            return Step(title, state, text, Action(_("Grant someone access"), "#grid"))
         return Step(title, state, text)
 
     def _offered(self, title: str, state: str, text: str, action: Action) -> Step:
@@ -184,11 +184,9 @@ class Steps:
     def _by(self, event: Event, person: Principal | None = None) -> str:
         row = Principal.objects.filter(pseudonym=event.change.actor).first()
         actor = (
-            row.label
-            if row
-            else {"operator": _("the site's operator")}.get(event.change.actor, _("somebody"))
+            row.label if row else {"operator": _("the site's operator")}.get(event.change.actor, _("someone"))
         )
-        text = _("Done by %(actor)s to %(label)s, %(at)s.") if person else _("Done by %(actor)s, %(at)s.")
+        text = _("Done by %(actor)s for %(label)s, %(at)s.") if person else _("Done by %(actor)s, %(at)s.")
         return text % {
             "actor": actor,
             "label": person.label if person else "",

@@ -135,7 +135,7 @@ def user_entries(request: Request, id: int) -> HttpResponse:
         "empty": Empty(
             _("No entry of %(name)s that you can see") % {"name": user.name}
             if user.name
-            else _("Name a user id"),
+            else _("Enter a user id"),
             _("You see entries on namespaces that you may read as their data owner."),
             drawn=False,
         ),

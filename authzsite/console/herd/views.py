@@ -164,7 +164,7 @@ def namespace_list(request: Request, id: int) -> HttpResponse:
             Action(gettext("Settings"), reverse("console:realm", args=[id]), "plain"),
             Action(gettext("Your permissions"), reverse("console:herd_mine", args=[id]), "plain", "key"),
             Action(gettext("Data owners"), reverse("console:herd_roles", args=[id])),
-            Action(gettext("Make a namespace"), reverse("console:namespace_new", args=[id]), "primary"),
+            Action(gettext("Create a namespace"), reverse("console:namespace_new", args=[id]), "primary"),
         ],
         "facts": herd.facts(),
         "asked": herd.text,
@@ -195,7 +195,7 @@ def _empty(herd: Herd) -> Empty:
         )
     return Empty(
         gettext("There is no namespace yet"),
-        gettext("Anybody signed in may make one. The administrator then assigns its data owner."),
+        gettext("Anyone signed in may create one. The administrator then assigns its data owner."),
     )
 
 
@@ -254,7 +254,7 @@ def mine(request: Request, id: int) -> HttpResponse:
         "csv": reverse("console:herd_mine_csv", args=[id]),
         "empty": Empty(
             gettext("You have no access to any namespace yet"),
-            gettext("Its data owners give access; each namespace names them."),
+            gettext("Its data owners grant access; each namespace names them."),
             actions=(Action(gettext("See the namespaces"), reverse("console:herd", args=[id])),),
             level=2,
         ),

@@ -65,7 +65,7 @@ SAID = {
     "conflicts with rules of separation": noop("who holds both sides of a separation rule"),
     "all access as a policy file": noop("all access, as a policy file"),
     "names as a file": noop("who has access by which name, as a file"),
-    "what is gone as a file": noop("what is gone, as a file"),
+    "what is gone as a file": noop("vanished objects, as a file"),
     # what somebody was refused
     "realm_office": noop("the settings of the realm"),
     "realm_switch": noop("switching authorization"),
@@ -84,15 +84,15 @@ WITH_A_NAME = {
     "export of the history as ": noop("the history, as %(name)s"),
 }
 WHY = re.compile(r"why [\w.]+")
-THE_DUTY = noop("what takes the duty %(duty)s")
-SOMEBODY = noop("why somebody can or cannot use it")
+THE_DUTY = noop("something that needs the duty %(duty)s")
+SOMEBODY = noop("why someone can or cannot use it")
 KINDS = (
-    ("", gettext_lazy("Refusals and looks")),
+    ("", gettext_lazy("Refusals and views")),
     ("refused", gettext_lazy("Refusals")),
-    ("looked", gettext_lazy("Looks at others’ access")),
+    ("looked", gettext_lazy("Views of others’ access")),
 )
 LEAD = gettext_lazy(
-    "Who was refused, and who looked at other people’s access. Repeats within an hour are one entry."
+    "Who was refused, and who viewed other people’s access. Repeats within an hour are one entry."
 )
 
 
@@ -141,7 +141,8 @@ def access_log_page(request: Request) -> HttpResponse:
         "rows": _rows(found.records, found.opens),
         "pager": _pager(asked, found, export=bool(duties.held(asker, EXPORT_HISTORY))),
         "empty": Empty(
-            gettext("Nothing is on record"), gettext("You see records about objects you own or look after.")
+            gettext("Nothing is recorded yet"),
+            gettext("You see records about objects you own or look after."),
         ),
     }
     return page(
@@ -267,7 +268,7 @@ def _row(record: AccessRecord, names: Names, open_: Collection[int]) -> AccessLo
         sign="⊘" if refused else "○",
         sentence=gettext("%(who)s was refused %(what)s") % values
         if refused
-        else gettext("%(who)s looked at %(what)s") % values,
+        else gettext("%(who)s viewed %(what)s") % values,
         object=record.object_name,
         url=terms.page_of(key, record.object_type) if key in open_ else "",
         via={"console": gettext("in the console"), "api": gettext("by a program")}.get(

@@ -30,7 +30,7 @@ from policies.record.history import Names, Sight
 from policies.services.grants import revision_now
 
 SHOWN = 100
-SLOW = gettext_lazy("Its files are read from the newest back, only where something may match.")
+SLOW = gettext_lazy("Files are read from the newest backwards, only where something may match.")
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,7 @@ def _found(asked: Question, seen: Sight, root: Node, before: str) -> dict[str, o
     except ArchiveBroken as broken:
         return {
             "broken": Note(
-                "bad", _("The archive cannot be read."), _("It says: %(broken)s.") % {"broken": broken}
+                "bad", _("The archive cannot be read."), _("The error: %(broken)s.") % {"broken": broken}
             )
         }
     next_ = asked.url(before=f"{found.next[0]}.{found.next[1]}") if found.next else ""

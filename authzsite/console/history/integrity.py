@@ -137,42 +137,45 @@ def _reading(row: Verification | None) -> Reading | None:
             "total": words.number(row.total),
         }
         return Reading(
-            Note("plain", _("Reading the whole record"), text), True, row.changes, max(row.total, 1), text
+            Note("plain", _("Reading the whole audit log"), text), True, row.changes, max(row.total, 1), text
         )
     when = words.moment(row.finished)
     if row.broken:
         return Reading(
             Note(
                 "bad",
-                _("The record is broken"),
+                _("The audit log is damaged"),
                 _("%(broken)s. Found %(when)s.") % {"broken": row.broken, "when": when},
             ),
             lines=tuple(row.lost),
         )
     if row.differences:
         rows = _("row is") if row.differences == 1 else _("rows are")
-        text = _("%(differences)s %(rows)s not as the record says. Found %(when)s.") % {
+        text = _("%(differences)s %(rows)s not as the audit log says. Found %(when)s.") % {
             "differences": words.number(row.differences),
             "rows": rows,
             "when": when,
         }
-        note = Note("bad", _("Something was written past the console"), text)
+        note = Note("bad", _("Something was written outside the console"), text)
         return Reading(note, lines=(*row.differing, *row.lost))
-    return Reading(Note("plain", _("The record is whole"), f"{_fitting(row)} {when}."), lines=tuple(row.lost))
+    return Reading(
+        Note("plain", _("The audit log is intact"), f"{_fitting(row)} {when}."), lines=tuple(row.lost)
+    )
 
 
 def _fitting(row: Verification) -> str:
     signed, facts = words.count(row.signed, "signed checkpoint"), words.count(row.facts, "fact")
     if row.whole:
         counted = f"{words.count(row.changes, 'change')}, {words.count(row.looks, 'access record')}"
-        return _("%(counted)s, %(signed)s and %(facts)s were read and fit.") % {
+        return _("%(counted)s, %(signed)s and %(facts)s were read and match.") % {
             "counted": counted,
             "signed": signed,
             "facts": facts,
         }
     changes = words.count(row.changes, "change")
     return _(
-        "%(changes)s and %(signed)s follow from one another; %(facts)s, with all new ones, were read and fit."
+        "%(changes)s and %(signed)s follow from one another; %(facts)s, with all new ones, were read and "
+        "match."
     ) % {"changes": changes, "signed": signed, "facts": facts}
 
 

@@ -70,7 +70,7 @@ KINDS: tuple[tuple[str, StrOrPromise, tuple[str, ...]], ...] = (
     ),
     (
         "backends",
-        gettext_lazy("Backends and what they differ in"),
+        gettext_lazy("Backends and drift"),
         (
             *("backend.connected", "backend.paused", "backend.resumed", "backend.policy", "backend.rate"),
             *("backend.found", "backend.moved", "backend.shared", "backend.agreed", "backend.done"),
@@ -103,7 +103,7 @@ KINDS: tuple[tuple[str, StrOrPromise, tuple[str, ...]], ...] = (
     ),
     (
         "site",
-        gettext_lazy("Realms and the record"),
+        gettext_lazy("Realms and the audit log"),
         (
             "realm.created",
             "realm.set",

@@ -166,7 +166,7 @@ def _options(sought: Sought, code: str) -> Iterator[dict[str, object]]:
             shown = {"name": row.label, "face": face}
             if row.kind != Principal.Kind.GROUP:
                 yield {**shown, "filter": "by", "note": _("did it"), "code": f"by:{row.name}"}
-            yield {**shown, "filter": "person", "note": _("it is about them"), "code": f"person:{row.name}"}
+            yield {**shown, "filter": "person", "note": _("concerns them"), "code": f"person:{row.name}"}
     if code in ("", "on") and text:
         for node, _after in sought.objects(SUGGESTED):
             name = node.ref.full_name or node.name

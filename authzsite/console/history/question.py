@@ -122,7 +122,7 @@ def _with_times(asked: Question) -> Question:
     """From the beginning of a day, or a minute, to the end of another."""
     since, until = moment_in(asked.since), moment_in(asked.until, whole=True)
     problems = {
-        name: gettext("Write a day, or a day with a time.")
+        name: gettext("Enter a day, or a day with a time.")
         for name, text, found in (("since", asked.since, since), ("until", asked.until, until))
         if text and found is None
     }

@@ -62,7 +62,7 @@ LINES, ALONE = 40, 80
 """So many lines of one change stand among others, and so many when it is looked at alone."""
 BY_THEMSELVES = {
     "request.asked": noop("{actor} requested access: {what} (request {request})"),
-    "request.answered": noop("{actor} answered about request {request}: {what}"),
+    "request.answered": noop("{actor} answered a question about request {request}: {what}"),
     "request.withdrawn": noop("{actor} withdrew request {request}: {what}"),
     "grant.added": noop("{actor} granted themselves {privilege} on {object}"),
     "grant.removed": noop("{actor} gave up {privilege} on {object}"),

@@ -35,12 +35,12 @@ def note() -> Note | None:
     return Note(
         "bad",
         ngettext(
-            "%(many)s fact was written into the database past the console.",
-            "%(many)s facts were written into the database past the console.",
+            "%(many)s fact was written into the database outside the console.",
+            "%(many)s facts were written into the database outside the console.",
             many,
         )
         % {"many": words.number(many)},
-        _("Nothing is decided on them."),
+        _("They are not used for decisions."),
         reverse("console:integrity"),
         _("See which"),
     )

@@ -40,7 +40,9 @@ SHOWN = 50
 CHARTED = 60
 """So many days are drawn."""
 EXPORT_HISTORY = "export_history"
-NO_EXPORT = gettext_lazy("Only people with the duty to export the history can take it. Nothing was changed.")
+NO_EXPORT = gettext_lazy(
+    "Only people with the duty to export the history can export it. Nothing was changed."
+)
 
 
 def shown(
@@ -104,7 +106,7 @@ def _nothing(asked: Question) -> Empty:
         )
     return Empty(
         gettext("Nothing has changed yet"),
-        gettext("Every change of grants, roles, groups and owners will be listed here, for ever."),
+        gettext("Every change of grants, roles, groups and owners will be listed here, permanently."),
     )
 
 

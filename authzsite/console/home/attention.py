@@ -24,11 +24,11 @@ from policies.models import Backend, BackendFinding
 from policies.record import verifications
 
 LATE = {
-    Backend.State.FAILED: gettext_lazy("is not reached"),
+    Backend.State.FAILED: gettext_lazy("cannot be reached"),
     Backend.State.SILENT: gettext_lazy("does not answer"),
-    RESTORED: gettext_lazy("changes nothing until somebody looks at its plan"),
-    STUCK: gettext_lazy("refuses changes and needs somebody"),
-    Backend.State.HELD: gettext_lazy("holds a plan that takes much until somebody looks at it"),
+    RESTORED: gettext_lazy("changes nothing until its plan is reviewed"),
+    STUCK: gettext_lazy("refuses changes and needs attention"),
+    Backend.State.HELD: gettext_lazy("holds a plan with many removals until it is reviewed"),
     Backend.State.PAUSED: gettext_lazy("is paused"),
 }
 """By the code of a backend's state."""
@@ -48,9 +48,9 @@ class Attention:
         found = verifications.trouble() if is_service_admin(self.desk.asker) else None
         if found is not None:
             text = verifications.in_words(found.broken, found.differences)
-            look = Action(_("Look at it"), reverse("console:integrity"), "mini", more=_("the record"))
-            note = _("Until the cause is known, nothing that this site says about access is certain")
-            yield Item(Face("thing", "warn"), _("The record:"), text, note, look)
+            look = Action(_("Look at it"), reverse("console:integrity"), "mini", more=_("the audit log"))
+            note = _("Until the cause is known, do not rely on what this site says about access")
+            yield Item(Face("thing", "warn"), _("The audit log:"), text, note, look)
 
     def _ownerless(self) -> Iterable[Item]:
         """What lies in the viewer's objects and belongs to somebody who cannot sign in any more."""
@@ -111,7 +111,7 @@ class Attention:
             yield Item(
                 Face("thing", "alien"),
                 "",
-                _("%(system)s has %(grants)s from outside Lakewarden on")
+                _("%(system)s has %(grants)s made outside Lakewarden on")
                 % {"system": system, "grants": grants},
                 note,
                 look,

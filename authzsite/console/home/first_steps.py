@@ -89,23 +89,23 @@ class First:
             "%(names)s run it.",
             len(self.admins),
         )
-        return Step(_("Somebody runs the site"), state, text % {"names": names})
+        return Step(_("Site admins are set up"), state, text % {"names": names})
 
     def _realm(self, state: str) -> Step:
-        title = _("Make the first realm")
+        title = _("Create the first realm")
         if state == DONE:
             return Step(title, state, f"{words.listed([root.name for root in self.roots], 3)}.")
-        text = _("A metalake, a Herd or a CDAP instance: one governed world, with an owner.")
-        return Step(title, state, text, Action(_("Make a realm"), reverse("console:realm_new"), "primary"))
+        text = _("A metalake, a Herd or a CDAP instance: one governed area, with an owner.")
+        return Step(title, state, text, Action(_("Create a realm"), reverse("console:realm_new"), "primary"))
 
     def _owner(self, state: str) -> Step:
-        title, orphan = _("Let its owner in"), self.orphan
+        title, orphan = _("Give its owner an account"), self.orphan
         if state == DONE:
             names = dict.fromkeys(terms.principal_name(owner) for owner in self.owners.values())
             return Step(title, state, _("%(names)s can sign in.") % {"names": words.listed(list(names), 3)})
         if orphan is None:
             return Step(
-                title, state, _("The owner decides everything in the realm; make an account for them.")
+                title, state, _("The owner decides everything in the realm; create an account for them.")
             )
         who = self.owners.get(orphan.id)
         name = who.name if who else _("Nobody")
@@ -113,12 +113,12 @@ class First:
         text = _("%(name)s owns %(name2)s and cannot sign in yet.") % {"name": name, "name2": orphan.name}
         new = f"{reverse('console:account_new')}?{urlencode({'name': who.name})}" if who else ""
         url = reverse("console:account", args=[known.pk]) if known else new or reverse("console:account_new")
-        return Step(title, state, text, Action(_("Make an account"), url, "primary"))
+        return Step(title, state, text, Action(_("Create an account"), url, "primary"))
 
     def _connection(self, state: str) -> Step:
         title = _("Connect the first catalog")
         if state == DONE:
-            text = _("Done.") if self.connected else _("Nothing here has catalogs to connect.")
+            text = _("Done.") if self.connected else _("There are no catalogs to connect here.")
             return Step(title, state, text)
         text = _("A database whose rights follow the decisions here; it is tested before it is saved.")
         root = next((item for item in self.roots if item.type == "metalake"), None)
@@ -152,7 +152,7 @@ def first_steps_page(request: Request) -> HttpResponse:
     """The four steps, for who runs the site."""
     if not site_admins.may(request):
         back = reverse("console:home")
-        return site_admins.refused(request, _("You do not set up this site"), back=back, back_words=_("Home"))
+        return site_admins.refused(request, _("You cannot set up this site"), back=back, back_words=_("Home"))
     first = First(asker_of(request))
     context = {
         "heading": _("First steps"),

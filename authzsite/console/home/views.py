@@ -75,7 +75,7 @@ class Waiting:
             return " ".join(leads)
         desk = self.desk
         if not desk.realms:
-            return _("No realm has admitted you yet. The owner of a realm, or the site's operator, can.")
+            return _("No realm has admitted you yet. Ask the owner of a realm or the site's operator.")
         names = words.listed([realm.name for realm in desk.realms])
         owned = (
             _("You own %(owned)s") % {"owned": words.count(len(desk.owned), "object")}
@@ -100,7 +100,7 @@ def home_page(request: Request) -> HttpResponse:
         "tiles": Numbers(desk).tiles(),
         "waiting": waits.items,
         "nothing_waits": Empty(
-            _("All is done"),
+            _("All done"),
             _("Requests, reviews, grants that end soon and late backends will be listed here."),
         ),
         "ending": has.ending(),

@@ -24,7 +24,7 @@ from policies.models.notices import How
 from policies.notices import inbox
 from policies.notices.mail import DIGEST_AT
 
-NO_ADDRESS = gettext_lazy("This is not an address that mail can go to.")
+NO_ADDRESS = gettext_lazy("This is not a valid mail address.")
 
 
 class NoticeSettingsForm(ConsoleForm):
@@ -51,7 +51,7 @@ class NoticeSettingsForm(ConsoleForm):
                 required=False,
                 choices=How.choices,
                 initial=how,
-                error_messages={"invalid_choice": _("There is no such choice.")},
+                error_messages={"invalid_choice": _("That choice does not exist.")},
                 widget=forms.Select(
                     attrs={
                         "class": "input fit",

@@ -23,7 +23,7 @@ from policies.record import access_log
 from policies.sync.actions import operations
 
 STARTERS = gettext_lazy(
-    "A pipeline over a realm is started by its owner, who operates its sync, and site admins."
+    "The realm's owner, the operators of its sync and site admins can start a pipeline over it."
 )
 
 

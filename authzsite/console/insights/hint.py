@@ -61,7 +61,7 @@ def _locked(request: Request, told: HintView, cannot: StrOrPromise) -> HttpRespo
     if ask.ask(asker, GRANT, node):
         return None
     access_log.refused(asker, ask.operation_for(node, GRANT), node, via="console")
-    text = _("Only people who may give access to its object can do that.")
+    text = _("Only people who may grant access to its object can do that.")
     verdict = Verdict("no", str(cannot) % {"name": node.name}, text, level=1)
     context = {"verdict": verdict, "actions": (Action(_("Back"), _origin(request)),)}
     return page(request, "errors/refused.html", context, section="hints", realm=node.realm, status=403)
@@ -105,7 +105,7 @@ class MendHintView(HintChangeView):
 
     form_class = ConfirmForm
     template_name = "console/kit/confirm.html"
-    cannot = gettext_lazy("You cannot mend hints about %(name)s")
+    cannot = gettext_lazy("You cannot act on hints about %(name)s")
 
     def site_refusal(self) -> HttpResponse | None:
         if self.request.method != "POST":
@@ -181,7 +181,7 @@ class DismissForm(ConsoleForm):
     reason = ReasonField(
         required=True,
         label=gettext_lazy("Why it stays"),
-        help_text=gettext_lazy("Kept in the history for ever."),
+        help_text=gettext_lazy("Kept in the history permanently."),
         error_messages={"required": hints.NO_REASON},
     )
 

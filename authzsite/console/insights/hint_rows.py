@@ -26,7 +26,7 @@ from policies.decisions.personal_role_names import is_personal
 REASON = "why-not-mend"
 BUTTONS = {
     REMOVE: gettext_lazy("Revoke it"),
-    OWN: gettext_lazy("Name an owner"),
+    OWN: gettext_lazy("Set an owner"),
     LEAVE: gettext_lazy("Revoke the access"),
     MERGE: gettext_lazy("Compare the two"),
     NARROW: gettext_lazy("Give less"),
@@ -102,7 +102,7 @@ class Drawing:
 def reasons(lines: Sequence[HintRow]) -> list[Reason]:
     """Why some buttons are locked, each reason once."""
     locked = any(line.mend.reason for line in lines)
-    text = _("Only people who may give access to its object can act on a hint or dismiss it.")
+    text = _("Only people who may grant access to its object can act on a hint or dismiss it.")
     return [Reason(REASON, text)] if locked else []
 
 

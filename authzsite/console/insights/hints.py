@@ -204,13 +204,13 @@ def _nothing(
     if asked.dismissed:
         return Empty(
             _("Nothing was dismissed"),
-            _("Hints that somebody dismissed stand here, with their reasons."),
+            _("Dismissed hints are listed here with their reasons."),
             level=2,
         )
     if looked:
         text = _("No unused, duplicate or ownerless access that you may change.")
         return Empty(_("Nothing to tighten"), text, level=2)
-    text = _("The pipeline Least privilege checks each night, or when somebody starts it.")
+    text = _("The pipeline Least privilege checks each night, or when someone starts it.")
     by = actor(asker)
     starts = any(control.may_run(by, realm) for realm in realms)
     way = (Action(_("Open the pipelines"), reverse("console:pipelines"), "primary"),) if starts else ()

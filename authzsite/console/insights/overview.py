@@ -50,7 +50,7 @@ def site(request: Request) -> HttpResponse:
         "heads": (_("Objects"), _("Members"), _("Can read something"), _("Grants")),
         "empty": Empty(
             _("You can’t see reports for any realm"),
-            _("A realm's owner, its reviewers and site admins can."),
+            _("The realm's owner, its reviewers and site admins can see them."),
         ),
     }
     return page(request, "console/insights/site.html", context, section="overview", revision=revision_now())
@@ -84,7 +84,9 @@ def realm_overview(request: Request, id: int) -> HttpResponse:
     by = actor(ward.asker)
     if not may_look(by, ward.root):
         heading = _("You cannot see the figures of %(name)s") % {"name": ward.root.name}
-        text = _("They are shown to %(owner_words)s and its reviewers.") % {"owner_words": ward.owner_words()}
+        text = _("They are visible to %(owner_words)s and its reviewers.") % {
+            "owner_words": ward.owner_words()
+        }
         return refused(request, ward, heading, text)
     found = overview(ward.root, by)
     starts = control.may_run(by, ward.root)
@@ -109,7 +111,7 @@ def realm_overview(request: Request, id: int) -> HttpResponse:
 
 
 def _none(ward: RealmAccess) -> dict[str, Any]:
-    text = _("The pipeline Effective access counts them, each night or when somebody starts it.")
+    text = _("The pipeline Effective access counts them, each night or when someone starts it.")
     return {
         "empty": Empty(_("Nothing was counted in %(name)s yet") % {"name": ward.root.name}, text, level=2)
     }

@@ -46,14 +46,14 @@ def pipeline_list(request: Request) -> HttpResponse:
     shown, pager = _page_of(mine, number_in(request.GET.get("before", "")))
     context: dict[str, Any] = {
         "heading": _("Pipelines"),
-        "lead": _("Jobs over whole realms: how much each person can access, and what nobody needs."),
+        "lead": _("Jobs over whole realms: how much each person can access, and which access is not needed."),
         **runs.watching(current, by_realm),
         "realms": runs.offered(places),
         "reason": _no_start(places),
         "runs": runs.lines(shown, by_realm),
         "runs_pager": replace(pager, csv=reverse("console:pipeline_runs_csv")),
         "no_runs": Empty(
-            _("Nothing has run yet"), _("They run each night, and when somebody starts one."), drawn=False
+            _("Nothing has run yet"), _("They run each night, and when someone starts one."), drawn=False
         ),
         "nothing": Empty(
             _("You don’t have access to scheduled jobs"),
@@ -183,12 +183,12 @@ def start(request: Request) -> HttpResponse:
 def _said(row: PipelineRun) -> str:
     label = _(known.get(row.name).label)
     if row.state == "done":
-        return _("%(label)s was worked out %(ago)s; nothing has changed since") % {
+        return _("%(label)s was calculated %(ago)s; nothing has changed since") % {
             "label": label,
             "ago": words.ago(row.ended or row.asked),
         }
     return (
-        _("%(label)s is asked for") % {"label": label}
+        _("%(label)s is requested") % {"label": label}
         if row.state == "waiting"
         else _("%(label)s is under way") % {"label": label}
     )

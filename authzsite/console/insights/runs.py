@@ -139,7 +139,7 @@ def watching(rows: Iterable[PipelineRun], places: Mapping[int | None, Watched]) 
 
 def _text(row: PipelineRun) -> str:
     if row.state == "waiting":
-        return _("A worker takes it when the realm is free; asked %(asked)s") % {
+        return _("A worker starts it when the realm is free; requested %(asked)s") % {
             "asked": words.ago(row.asked)
         }
     step = step_words.in_readers_language(row.step)
@@ -177,7 +177,7 @@ def askers(rows: Iterable[PipelineRun]) -> dict[str, str]:
     names = {item.pseudonym: item.label for item in found}
     return {
         **names,
-        SYSTEM.pseudonym: _("the clock, each night"),
+        SYSTEM.pseudonym: _("schedule, each night"),
         OPERATOR.pseudonym: _("an operator’s shell"),
     }
 
@@ -234,7 +234,7 @@ def facts(row: PipelineRun) -> Facts:
     took = row.ended - row.started if row.ended and row.started else None
     by = askers([row]).get(row.by, "")
     where = row.master or (
-        _("The console’s own database") if row.state == "done" else _("Said when it starts")
+        _("The console’s own database") if row.state == "done" else _("Known when it starts")
     )
     told = [
         *([] if row.state in GOING else [Fact(_("State"), state=state_of(row))]),

@@ -37,7 +37,7 @@ else:
 RESUMED = Note(
     "warn",
     gettext_lazy("Your form is kept, and nothing was saved."),
-    gettext_lazy("Look at it again, then save."),
+    gettext_lazy("Check it again, then save."),
 )
 
 

@@ -32,11 +32,11 @@ def changed_meanwhile(node: Node, seen: int) -> Note:
     if last is None:
         return Note(
             "bad",
-            _("Not saved: somebody changed these grants meanwhile."),
-            _("Your form is kept. Look at it again, then save."),
+            _("Not saved: someone changed these grants meanwhile."),
+            _("Your form is kept. Check it again, then save."),
         )
     row = Principal.objects.filter(pseudonym=last.change.actor).first()
-    name = row.label if row else _("Somebody")
+    name = row.label if row else _("Someone")
     url = f"{reverse('console:history')}?revision={last.change_id}"
     strong = _("Not saved: %(name)s changed these grants %(at)s.") % {
         "name": name,
@@ -45,7 +45,7 @@ def changed_meanwhile(node: Node, seen: int) -> Note:
     return Note(
         "bad",
         strong,
-        _("Your form is kept. Look at what it does now, then save again."),
+        _("Your form is kept. Check what it does now, then save again."),
         url,
         _("See that change"),
     )

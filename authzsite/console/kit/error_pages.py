@@ -18,7 +18,7 @@ from authzsite.console.kit.page import note, surroundings
 from authzsite.console.kit.sign_in import SignInForm, sign_in_page
 
 NOT_FOUND = (
-    noop("There is nothing here"),
+    noop("Page not found"),
     noop("This page does not exist, or you may not see it. Nothing was changed."),
 )
 WORDS = {
@@ -29,12 +29,12 @@ WORDS = {
     403: (noop("You cannot do this"), noop("Nothing was changed.")),
     404: NOT_FOUND,
     405: (
-        noop("This address does not take that"),
+        noop("This address does not accept that"),
         noop("Nothing was changed. Open the page first, then use its form."),
     ),
     500: (
-        noop("Something broke on our side"),
-        noop("If you were saving, it was done as a whole or not at all; History shows which."),
+        noop("Something went wrong on our side"),
+        noop("If you were saving, either everything or nothing was saved. History shows which."),
     ),
 }
 
@@ -78,7 +78,7 @@ def out_of_order(request: Request) -> HttpResponse:
     """The database does not answer, so the page is made without asking it anything."""
     heading = _("The console cannot answer now")
     text = _(
-        "Its database does not answer. Try again in a moment. If you were saving, look whether it was done."
+        "The database does not answer. Try again in a moment. If you were saving, check whether it was saved."
     )
     context = {
         "heading": heading,
@@ -98,7 +98,7 @@ def csrf_failure(request: Request, reason: str = "") -> HttpResponse:
     own = request.path != reverse("console:sign_in")
     packed = form_resume.pack(request) if own else form_resume.earlier(request)
     if isinstance(request.user, AnonymousUser):
-        problem = "" if own else _("This page had grown too old to sign in with. Try again now.")
+        problem = "" if own else _("This page was open too long to sign in. Try again.")
         return sign_in_page(
             request,
             SignInForm(),

@@ -29,15 +29,15 @@ from authzsite.console.kit.http import nonce_in, number_in, numbers_in
 from policies.services.grants import revision_now
 
 LONGEST_REASON = 2000
-TOO_LONG = gettext_lazy("Write at most {number} characters.")
+TOO_LONG = gettext_lazy("Enter at most {number} characters.")
 OUT_OF_RANGE = gettext_lazy("A number from {least} to {most}.")
-REASON_HELP = gettext_lazy("Optional. Name the purpose or a ticket; kept in the history for ever.")
+REASON_HELP = gettext_lazy("Optional. Name the purpose or a ticket; kept in the history permanently.")
 OFFERED = 8
 MANY = 10
 """From more people than this something is only taken after its name was typed."""
-MAY_BE_EMPTY = gettext_lazy("Optional. Kept in the history for ever.")
-NOBODY_HERE = gettext_lazy("Nobody of that name is here.")
-NOT_KEPT = gettext_lazy("It has a character that cannot be kept.")
+MAY_BE_EMPTY = gettext_lazy("Optional. Kept in the history permanently.")
+NOBODY_HERE = gettext_lazy("No person here has that name.")
+NOT_KEPT = gettext_lazy("It contains a character that cannot be stored.")
 LABELS = (
     *(noop("Charge code"), noop("Date"), noop("Days"), noop("Duty"), noop("Every"), noop("May")),
     *(noop("Message"), noop("Mode"), noop("Name"), noop("Note"), noop("Owner"), noop("Purpose")),
@@ -231,7 +231,7 @@ class ChoicesField(forms.MultipleChoiceField):
     """Some of many, each once; a code that is not offered is passed over, or refused by a `strict` one."""
 
     def __init__(self, *, strict: bool = False, **kwargs: Any) -> None:
-        messages = {"invalid_choice": gettext_lazy("Choose of these."), **kwargs.pop("error_messages", {})}
+        messages = {"invalid_choice": gettext_lazy("Choose from these."), **kwargs.pop("error_messages", {})}
         super().__init__(widget=Choices(), error_messages=messages, **kwargs)
         self.strict = strict
 
@@ -365,7 +365,7 @@ class PrincipalField(forms.Field):
     def among(self, search: Callable[[str], QuerySet[Principal]], realm: str) -> None:
         """Search those whom a realm knows, and say who can add anybody else."""
         self.search = search
-        self.nobody = _("Nobody of that name is in %(realm)s. Its owner can add them first.") % {
+        self.nobody = _("No person in %(realm)s has that name. Its owner can add them first.") % {
             "realm": realm
         }
 
@@ -380,7 +380,7 @@ class PrincipalField(forms.Field):
                 known if choice.matches else str(self.nobody), code="half" if choice.matches else AT_ONCE
             )
         if self.required and not choice.chosen:
-            raise ValidationError(_("Name at least one person or group."), code="required")
+            raise ValidationError(_("Enter at least one person or group."), code="required")
         return list(choice.chosen)
 
     def choose(self, typed: TypedPrincipals) -> ChosenPrincipals:
@@ -425,7 +425,7 @@ class ConfirmForm(ConsoleForm):
         super().__init__(data, **kwargs)
         self.typed = typed
         if typed:
-            label = format_html(_("Type <code>{}</code> to go on"), typed)
+            label = format_html(_("Type <code>{}</code> to continue"), typed)
             self.fields["name"] = TextField(label=label, required=False, max_length=1000, strip=False)
 
     def clean_name(self) -> str:

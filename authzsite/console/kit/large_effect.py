@@ -41,7 +41,7 @@ def ask(effects: Effects, asker: Principal) -> EffectSection:
     try:
         return _section(effects.ask(by=asker))
     except PolicyError as problem:
-        return EffectSection(Note("warn", _("What it does to people is not worked out."), str(problem)))
+        return EffectSection(Note("warn", _("The effect on people is not calculated."), str(problem)))
 
 
 @reads
@@ -63,15 +63,15 @@ def _section(row: Calculation) -> EffectSection:
         replay = section_of([found.replay]) if found.replay is not None else None
         return EffectSection(number=row.pk, tally=_tally(found.totals), replay=replay)
     if row.state == "failed":
-        note = Note("bad", _("What it does to people is not worked out."), _(row.trouble))
+        note = Note("bad", _("The effect on people is not calculated."), _(row.trouble))
         return EffectSection(note, row.pk)
     return EffectSection(_waiting_note(row), row.pk, row.percent, _progress_text(row), going=True)
 
 
 def _waiting_note(row: Calculation) -> Note:
-    strong = _("This is a large effect. It is worked out in the background, exactly.")
+    strong = _("This change affects many people or objects. Its effect is calculated in the background.")
     if not asking.is_somebody_there():
-        text = _("No worker was heard of for a minute. It begins as soon as one runs.")
+        text = _("No worker has reported for a minute. The calculation begins as soon as one runs.")
         return Note("warn", strong, text)
     return Note("", strong, _("You can leave this page. The result stays until the realm changes."))
 

@@ -28,7 +28,7 @@ class MomentField(TextField):
     Of a time that the clock shows twice the earlier is meant, or the `later`.
     """
 
-    wrong = gettext_lazy("Give a date and a time.")
+    wrong = gettext_lazy("Enter a date and a time.")
 
     def __init__(self, *, later: bool = False, **kwargs: Any) -> None:
         kwargs.setdefault("widget", MomentInput(attrs={"class": "input fit"}))
@@ -52,7 +52,7 @@ class MomentField(TextField):
 class ExpirationField(MomentField):
     """When something ends: a moment that is still to come."""
 
-    wrong = gettext_lazy("Give a date and a time that are still to come.")
+    wrong = gettext_lazy("Enter a date and a time in the future.")
 
     def clean(self, value: Any) -> datetime | None:
         moment = super().clean(value)
@@ -101,7 +101,7 @@ class DayField(TextField):
 
     def __init__(self, **kwargs: Any) -> None:
         kwargs.setdefault("widget", forms.DateInput(attrs={"class": "input fit", "type": "date"}))
-        kwargs.setdefault("error_messages", {"invalid": gettext_lazy("Give a day.")})
+        kwargs.setdefault("error_messages", {"invalid": gettext_lazy("Enter a day.")})
         super().__init__(max_length=40, **kwargs)
 
     def clean(self, value: Any) -> date | None:

@@ -78,7 +78,7 @@ PLACES = (
         "t",
         (
             ("history", noop("Changes")),
-            ("looks", noop("Refusals and looks")),
+            ("looks", noop("Refusals and views")),
             ("history_archive", noop("Archive")),
             ("integrity", noop("Integrity")),
             ("emergencies", noop("Emergency access")),

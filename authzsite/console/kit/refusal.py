@@ -26,9 +26,9 @@ CANNOT = {
     "read": gettext_lazy("You cannot read %(name)s"),
     "write": gettext_lazy("You cannot write %(name)s"),
     "use": gettext_lazy("You cannot use %(name)s"),
-    "grant": gettext_lazy("You cannot give access to %(name)s"),
+    "grant": gettext_lazy("You cannot grant access to %(name)s"),
     "set_owner": gettext_lazy("You cannot set the owner of %(name)s"),
-    "create_role": gettext_lazy("You cannot make roles in %(name)s"),
+    "create_role": gettext_lazy("You cannot create roles in %(name)s"),
     "create_user": gettext_lazy("You cannot change the members of %(name)s"),
     "drop": gettext_lazy("You cannot delete %(name)s"),
     "account_permissions_mapping": gettext_lazy("You cannot see what others may do in %(name)s"),
@@ -54,7 +54,7 @@ def refused(request: Request, place: ObjectAccess, action: str) -> HttpResponse:
     explanation, speak = answer.explained(now=place.now), Words(place.asker, node, owners_along(node))
     heading = str(CANNOT.get(action, OTHERWISE)) % {"name": node.ref.full_name or node.name}
     givers = words.listed([terms.principal_name(giver) for giver in speak.givers(explanation.missing)])
-    given = _("%(who)s can give it.") % {"who": givers} if givers else ""
+    given = _("%(who)s can grant it.") % {"who": givers} if givers else ""
     text = f"{verdict_text(explanation, speak)} {given}".strip()
     if request.htmx:
         return render(request, "errors/part.html", {"heading": heading, "text": text}, status=403)

@@ -69,7 +69,7 @@ def section_of(outcomes: Sequence[ReplayOutcome]) -> ReplaySection | None:
     if not objects and not refused.count and not allowed.count and not gone.count:
         return None
     which = words.count(objects, "object")
-    coverage = _("Jobs report their use of %(reported)s of %(which)s with data that this is about.") % {
+    coverage = _("Usage is reported for %(reported)s of the %(which)s with data.") % {
         "reported": words.number(reported),
         "which": which,
     }
@@ -109,11 +109,13 @@ def _lines(refused: Uses, allowed: Uses) -> Iterator[DiffLine]:
 def _gone(gone: Uses) -> Iterator[DiffLine]:
     """Uses of what is gone are named, as nothing can be decided on them."""
     for use in gone.latest[:LINES]:
-        text = _("used %(name)s, which is gone by now") % {"name": use.node.ref.full_name or use.node.name}
+        text = _("used %(name)s, which no longer exists") % {"name": use.node.ref.full_name or use.node.name}
         when = words.count(use.times, "run")
         yield DiffLine("same", use.person.label, text, f"{when}, {words.ago(use.last)}")
     if gone.count > LINES:
-        yield DiffLine("same", words.number(gone.count - LINES), _("more uses were of what is gone by now"))
+        yield DiffLine(
+            "same", words.number(gone.count - LINES), _("more uses concerned objects that no longer exist")
+        )
 
 
 def _text(texts: Mapping[str, StrOrPromise], use: ReplayedUse) -> str:

@@ -58,7 +58,7 @@ def changes_made(request: Request, nonce: str) -> HttpResponse:
         "crumbs": Crumbs(((_("People"), reverse("console:people")),)),
         "heading": ngettext("%(done)s change is saved", "%(done)s changes are saved", len(done))
         % {"done": words.spelled(len(done))},
-        "lead": _("Each can be taken back by itself, as long as nobody changed the same since."),
+        "lead": _("Each can be undone on its own, as long as nobody has changed the same thing since."),
         "done": done,
         "whom": about,
     }
@@ -71,17 +71,17 @@ def _kind(code: str) -> str:
 
 
 WORDS = {
-    "owner.set": gettext_lazy("Handed over what is owned"),
-    "grant.added": gettext_lazy("Handed over what was given directly"),
-    "grant.removed": gettext_lazy("Took back what was given directly"),
+    "owner.set": gettext_lazy("Handed over ownership"),
+    "grant.added": gettext_lazy("Handed over direct grants"),
+    "grant.removed": gettext_lazy("Revoked direct grants"),
     "role.assigned": gettext_lazy("Gave roles"),
-    "role.unassigned": gettext_lazy("Took roles back"),
+    "role.unassigned": gettext_lazy("Revoked roles"),
     "duty.given": gettext_lazy("Handed duties over"),
-    "duty.taken": gettext_lazy("Took duties back"),
-    "group.joined": gettext_lazy("Put somebody into a group"),
-    "group.left": gettext_lazy("Took them out of groups"),
-    "keeper.set": gettext_lazy("Named who answers for service accounts"),
-    "token.revoked": gettext_lazy("Took tokens back"),
+    "duty.taken": gettext_lazy("Revoked duties"),
+    "group.joined": gettext_lazy("Added someone to a group"),
+    "group.left": gettext_lazy("Removed them from groups"),
+    "keeper.set": gettext_lazy("Named who is responsible for service accounts"),
+    "token.revoked": gettext_lazy("Revoked tokens"),
     "member.removed": gettext_lazy("Removed them from a realm"),
     "member.added": gettext_lazy("Admitted them to a realm"),
     "account.closed": gettext_lazy("Disabled the account"),

@@ -26,12 +26,12 @@ NAMES = 8
 SAID = ("use", "read", "write", "grant", "drop")
 TITLES = {
     "own": gettext_lazy("Owned"),
-    "give": gettext_lazy("Given directly"),
-    "text": gettext_lazy("Given on names"),
+    "give": gettext_lazy("Granted directly"),
+    "text": gettext_lazy("Granted on names"),
     "role": gettext_lazy("Roles"),
     "duty": gettext_lazy("Duties"),
     "group": gettext_lazy("Groups"),
-    "keep": gettext_lazy("Service accounts answered for"),
+    "keep": gettext_lazy("Responsible for service accounts"),
     "request": gettext_lazy("Open requests"),
     "seat": gettext_lazy("Reviews that wait"),
     "token": gettext_lazy("Tokens"),
@@ -81,7 +81,7 @@ MAY = {
     "approve_requests": gettext_lazy("May decide requests for it"),
     "operate_sync": gettext_lazy("May run and pause the sync of it"),
     "connect_backend": gettext_lazy("May connect a backend to it"),
-    "break_glass": gettext_lazy("May take access in an emergency to it"),
+    "break_glass": gettext_lazy("May open it in an emergency"),
 }
 """What a duty lets somebody do with the object that it is held on."""
 
@@ -99,13 +99,13 @@ def gives(entitlement: Entitlement) -> str:
         "own": _("Everything"),
         "role": _("What the role gives"),
         "group": _("What the group has"),
-        "keep": _("Makes its tokens"),
+        "keep": _("Creates its tokens"),
         "token": _("Last used %(since)s") % {"since": words.ago(entitlement.since)}
         if entitlement.since
         else _("Never used"),
         "request": _("Waits for a decision"),
         "seat": _("Rows wait for a decision"),
-        "member": _("Can be given something there"),
+        "member": _("Can be granted access there"),
         "account": _("Signs in"),
     }[entitlement.kind]
 
@@ -216,15 +216,21 @@ def _named(entitlement: Entitlement) -> str:
 
 _SAID: dict[str, tuple[StrOrPromise, StrOrPromise]] = {
     "own": (gettext_lazy("no longer owns %(many)s"), gettext_lazy("becomes the owner of %(many)s")),
-    "text": (gettext_lazy("loses what was given on %(many)s"), gettext_lazy("is given the same on %(many)s")),
+    "text": (
+        gettext_lazy("loses what was granted on %(many)s"),
+        gettext_lazy("is granted the same on %(many)s"),
+    ),
     "duty": (gettext_lazy("gives up %(many)s"), gettext_lazy("takes on %(many)s")),
-    "group": (gettext_lazy("is taken out of %(many)s"), gettext_lazy("is put into %(many)s")),
-    "keep": (gettext_lazy("no longer answers for %(many)s"), gettext_lazy("answers for %(many)s")),
-    "request": (gettext_lazy("has %(many)s taken back or refused"), ""),
+    "group": (gettext_lazy("is removed from %(many)s"), gettext_lazy("is added to %(many)s")),
+    "keep": (
+        gettext_lazy("is no longer responsible for %(many)s"),
+        gettext_lazy("is responsible for %(many)s"),
+    ),
+    "request": (gettext_lazy("has %(many)s withdrawn or refused"), ""),
     "seat": (gettext_lazy("is no longer asked in %(many)s"), gettext_lazy("is asked in %(many)s instead")),
-    "token": (gettext_lazy("has %(many)s that open nothing any more"), ""),
+    "token": (gettext_lazy("has %(many)s that no longer work"), ""),
     "member": (gettext_lazy("is no longer admitted to %(many)s"), gettext_lazy("is admitted to %(many)s")),
-    "account": (gettext_lazy("cannot sign in any more, and no token opens anything"), ""),
+    "account": (gettext_lazy("can no longer sign in, and tokens no longer work"), ""),
 }
 """What becomes of the person who leaves, and of the one who takes it over."""
 

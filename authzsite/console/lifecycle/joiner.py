@@ -172,7 +172,7 @@ class Comparison:
         if entitlement.kind in SITE:
             return _("Ask a site admin. %(admin_names)s") % {"admin_names": site_admins.admin_names()}
         if entitlement.may_give:
-            return _("%(label)s is no member there yet. Ask the realm's owner.") % {
+            return _("%(label)s is not a member there yet. Ask the realm's owner.") % {
                 "label": self.person.label
             }
         owner = self._askable.get(entitlement.code)
@@ -196,7 +196,7 @@ class JoinerForm(ConsoleForm):
         label=gettext_lazy("The same as"),
         required=False,
         at_most=1,
-        nobody=gettext_lazy("You know nobody of that name."),
+        nobody=gettext_lazy("No person with that name is visible to you."),
     )
     reason = ReasonField(help_text=REASON_HELP)
     outcomes: Sequence[Outcome] = ()
@@ -213,7 +213,7 @@ class JoinerForm(ConsoleForm):
 
     def clean(self) -> dict[str, Any]:
         if self.cleaned_data.get("who") == []:
-            self.add_error("who", _("Name the colleague to copy from."))
+            self.add_error("who", _("Enter the colleague to copy from."))
         return self.cleaned_data
 
     @property
@@ -225,7 +225,7 @@ class JoinerView(LifecycleView):
     """As whom; what differs; what it changes; then it is given, each realm as one change."""
 
     template_name = "console/lifecycle/joiner.html"
-    nothing = Note("", gettext_lazy("Nothing is picked."), gettext_lazy("Mark what is to be given."))
+    nothing = Note("", gettext_lazy("Nothing is selected."), gettext_lazy("Select what to grant."))
 
     def make_form(self, data: Any) -> JoinerForm:
         return JoinerForm(data, circle=self.circle, person=self.object)
@@ -238,7 +238,7 @@ class JoinerView(LifecycleView):
     def plan(self, form: JoinerForm) -> Plan:
         foretold = form.comparison.effects
         if foretold is None:
-            return Plan(empty=_("Name a colleague: the preview shows what it allows, object by object."))
+            return Plan(empty=_("Enter a colleague: the preview shows what it allows, object by object."))
         return Plan(tally=foretold.tally(), diff=foretold.diff(), sum=foretold.sum())
 
     def proposals(self, form: JoinerForm) -> Iterable[Proposal]:
@@ -249,7 +249,7 @@ class JoinerView(LifecycleView):
         return copy_all(self.object, form.deeds, by=actor, reason=form.cleaned_data["reason"])
 
     def note_of_failed(self, outcomes: Sequence[Outcome], failed: Sequence[Outcome]) -> Note:
-        strong = _("%(failed)s not given.") % {"failed": words.count(len(failed), "line")}
+        strong = _("%(failed)s not granted.") % {"failed": words.count(len(failed), "line")}
         why = _("%(trouble)s The rest of that realm was left out with it. Your form is kept.") % {
             "trouble": failed[0].trouble
         }
@@ -258,7 +258,7 @@ class JoinerView(LifecycleView):
     def success_message(self, form: JoinerForm) -> str:
         like, many = form.comparison.like, words.count(len(self.result or form.deeds), "line")
         if self.result is None or like is None:
-            return _("%(label)s was given it already") % {"label": self.object.label}
+            return _("%(label)s already has it") % {"label": self.object.label}
         return _("%(label)s has %(many)s more of what %(label2)s has") % {
             "label": self.object.label,
             "many": many,
@@ -267,7 +267,7 @@ class JoinerView(LifecycleView):
 
     def heading(self, form: JoinerForm) -> str:
         like = form.comparison.like
-        return _("Give %(label)s the same as %(label2)s") % {
+        return _("Grant %(label)s the same as %(label2)s") % {
             "label": self.object.label,
             "label2": like.label if like else _("a colleague"),
         }
@@ -277,8 +277,8 @@ class JoinerView(LifecycleView):
 
     def button(self, form: JoinerForm) -> str:
         if not form.deeds:
-            return _("Give it")
-        return _("Give %(deeds)s to %(label)s") % {
+            return _("Grant it")
+        return _("Grant %(deeds)s to %(label)s") % {
             "deeds": words.count(len(form.deeds), "line"),
             "label": self.object.label,
         }
@@ -303,15 +303,13 @@ LEAD = gettext_lazy(
 
 
 def _facts(comparison: Comparison) -> Iterable[Fact]:
-    yield Fact(
-        _("Has already"), words.count(comparison.same, "line") if comparison.same else _("Nothing of it")
-    )
+    yield Fact(_("Has already"), words.count(comparison.same, "line") if comparison.same else _("None of it"))
     yield Fact(
         _("Lacks"), words.count(len(comparison.lacking), "line") if comparison.lacking else _("Nothing")
     )
     waits = len(comparison.lacking) - len(comparison.may)
     if waits:
-        yield Fact(_("You cannot give this"), words.count(waits, "line"))
+        yield Fact(_("You cannot grant this"), words.count(waits, "line"))
     if comparison.owned:
         yield Fact(_("Owned by the colleague"), words.count(comparison.owned, "object"), note=_("stays so"))
 

@@ -191,7 +191,7 @@ class LeaverPlan:
 
 TAKES = {
     "request": gettext_lazy("End it"),
-    "token": gettext_lazy("Take back"),
+    "token": gettext_lazy("Revoke"),
     "account": gettext_lazy("Disable"),
     "group": gettext_lazy("Take out"),
     "member": gettext_lazy("Remove from it"),
@@ -204,10 +204,10 @@ class LeaverForm(ConsoleForm):
     who = PrincipalField(
         label=gettext_lazy("Hand over to"),
         required=False,
-        nobody=gettext_lazy("Nobody of that name can be named here."),
+        nobody=gettext_lazy("No person with that name can be chosen here."),
     )
     reason = ReasonField(
-        help_text=gettext_lazy("Kept in the history for ever. Name the ticket or the last day.")
+        help_text=gettext_lazy("Kept in the history permanently. Name the ticket or the last day.")
     )
     outcomes: Sequence[Outcome] = ()
 
@@ -227,7 +227,7 @@ class LeaverForm(ConsoleForm):
     def clean(self) -> dict[str, Any]:
         if "who" in self.cleaned_data and self.plan.unnamed:
             many = words.count(len(self.plan.unnamed), "line")
-            self.add_error("who", gettext("Name the new holder: %(many)s say so.") % {"many": many})
+            self.add_error("who", gettext("Enter the new holder; needed for %(many)s.") % {"many": many})
         return self.cleaned_data
 
     @property
@@ -256,14 +256,19 @@ class LeaverView(LifecycleView):
     def plan(self, form: LeaverForm) -> Plan:
         if not form.looked:
             return Plan(
-                empty=gettext("Name who gets it, choose, then look: the preview shows who loses what.")
+                empty=gettext(
+                    "Enter the new holder and choose an action for each line. The preview shows who loses "
+                    "what."
+                )
             )
         foretold = form.plan.effects
         return Plan(
             tally=foretold.tally(),
             diff=foretold.diff() if form.deeds else None,
             sum=foretold.sum(),
-            empty=gettext("Name who gets it, choose, then look: the preview shows who loses what."),
+            empty=gettext(
+                "Enter the new holder and choose an action for each line. The preview shows who loses what."
+            ),
         )
 
     def proposals(self, form: LeaverForm) -> Iterable[Proposal]:

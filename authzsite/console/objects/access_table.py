@@ -365,7 +365,7 @@ class AccessTable:
         }
         self.locked[depth] = Reason(
             f"why-{key}",
-            gettext("Access on %(type)s %(name)s is changed by %(self)s.")
+            gettext("Only %(self)s can change access on %(type)s %(name)s.")
             % {"type": terms.type_of(type_), "name": name, "self": owner_words(self, depth)},
             f"{reverse('console:why')}?{urlencode({'who': str(self.place.asker), **asked})}",
             gettext("See what you lack"),

@@ -195,7 +195,7 @@ class ObjectHeader:
         url = f"{reverse('console:why')}?{urlencode(asked)}"
         return Reason(
             "why-not-grant",
-            _("Access to %(name)s is given by %(owner_words)s.")
+            _("Access to %(name)s is granted by %(owner_words)s.")
             % {"name": self.node.name, "owner_words": self.owner_words()},
             url,
             _("See what you lack"),
@@ -204,7 +204,7 @@ class ObjectHeader:
     def owner_words(self) -> str:
         key, owner = self.nearest_owner()
         if owner is None:
-            return _("nobody: it has no owner, and nothing above it has one")
+            return _("nobody: neither it nor its parents have an owner")
         what = (
             _("its owner")
             if key == self.node.id

@@ -26,7 +26,7 @@ CANNOT = {
     "read": gettext_lazy("%(label)s cannot read %(name)s"),
     "write": gettext_lazy("%(label)s cannot write %(name)s"),
     "use": gettext_lazy("%(label)s cannot use %(name)s"),
-    "grant": gettext_lazy("%(label)s cannot give access to %(name)s"),
+    "grant": gettext_lazy("%(label)s cannot grant access to %(name)s"),
     "": gettext_lazy("%(label)s cannot do %(action)s on %(name)s"),
 }
 """The heading for an action; without one, for any other."""
@@ -49,9 +49,9 @@ def answer(asker: Principal, action: str, what: str, type_: str, request: Reques
     heading = str(CANNOT.get(action, CANNOT[""])) % values
     many = len(lacks)
     count = (
-        gettext("One thing is lacking.")
+        gettext("One thing is missing.")
         if many == 1
-        else gettext("%(many)s things are lacking.") % {"many": words.spelled(many)}
+        else gettext("%(many)s things are missing.") % {"many": words.spelled(many)}
     )
     text = gettext("%(lacks)s If you cannot see an object, we do not say whether it exists. %(when)s") % {
         "lacks": count,
@@ -69,13 +69,13 @@ def _case(lacks: list[dict[str, Any]], url: str) -> Case:
     given = words.listed([terms.principal_name(owner) for owner in owners])
     given = given[:1].upper() + given[1:]
     text = (
-        gettext("The narrowest way. %(given)s can give it.") % {"given": given}
+        gettext("The smallest sufficient access. %(given)s can grant it.") % {"given": given}
         if owners
-        else gettext("The narrowest way.")
+        else gettext("The smallest sufficient access.")
     )
     return Case(
         id="way-0",
-        heading=gettext("This is lacking"),
+        heading=gettext("This is missing"),
         lines=tuple(map(_line, lacks)),
         text=text,
         best=True,

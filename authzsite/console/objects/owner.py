@@ -65,7 +65,7 @@ class OwnerView(PlannedObjectView):
     def plan(self, form: OwnerForm) -> Plan:
         chosen = form["who"].chosen
         if not chosen:
-            return Plan(empty=_("Name a person or a group. A group outlives the people in it."))
+            return Plan(empty=_("Enter a person or a group. A group stays when people leave."))
         return Plan(diff=Diff(tuple(self._effects(chosen[0]))))
 
     def _effects(self, new: Principal) -> list[DiffLine]:
@@ -76,11 +76,11 @@ class OwnerView(PlannedObjectView):
             "gain",
             new.label,
             _("becomes the owner of %(name)s") % {"name": name},
-            _("May do everything with it and all below it, give access to it, and hand it on."),
+            _("May do everything with it and everything inside, grant access to it, and hand it over."),
         )
         if before is None:
             return [gain]
-        keeps = _("Keeps what other rules give, and what ownership of something above it gives.")
+        keeps = _("Keeps access from other rules and from owning a parent object.")
         return [
             DiffLine("lose", before.label, _("is no longer the owner of %(name)s") % {"name": name}, keeps),
             gain,

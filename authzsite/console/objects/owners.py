@@ -44,7 +44,7 @@ LISTED, BATCH, LOOKED = 100, 200, 5000
 TYPES = ("catalog", "schema", "table", "view", "topic", "fileset", "model", "function", "role")
 HOWS = (
     ("", gettext_lazy("All with an owner")),
-    (NOBODY, gettext_lazy("Nobody's")),
+    (NOBODY, gettext_lazy("Without an owner")),
     (GONE, gettext_lazy("Owner cannot sign in")),
 )
 
@@ -185,12 +185,14 @@ def owner_list(request: Request) -> HttpResponse:
     context = {
         "heading": _("Owners"),
         "lead": _(
-            "Owners give access to their objects and everything inside. Each object needs an active one."
+            "Owners grant access to their objects and everything inside. Each object needs an active one."
         ),
         "actions": [],
         "asked": chosen.asked,
         "of": chosen.data.get("of", "")[:300],
-        "of_problem": "" if chosen.of or not chosen.data.get("of", "").strip() else _("Nobody is called so."),
+        "of_problem": ""
+        if chosen.of or not chosen.data.get("of", "").strip()
+        else _("Nobody has that name."),
         "realms": chosen.realms,
         "types": TYPES,
         "toggles": _toggles(chosen),
@@ -257,7 +259,7 @@ def _empty(chosen: Chosen) -> Empty:
         return Empty(_("You cannot hand over anything here"), _("Only owners see this list."), level=2)
     if chosen.data.get("how") in (NOBODY, GONE):
         return Empty(_("Everything has an active owner"), level=2)
-    return Empty(_("Nothing fits"), drawn=False, actions=(Action(_("Show all"), "?"),), level=2)
+    return Empty(_("Nothing matches"), drawn=False, actions=(Action(_("Show all"), "?"),), level=2)
 
 
 # Handing over
@@ -318,7 +320,9 @@ class HandOver:
             text = _("no longer owns %(some)s") % {"some": words.count(len(some), "object")}
             lines.append(DiffLine("lose", owner.label, text, _names(some)))
         if self.mine:
-            rest = _("May do everything with them and all below them, give access, and hand them on.")
+            rest = _(
+                "May do everything with them and everything inside, grant access to them, and hand them over."
+            )
             lines.append(
                 DiffLine(
                     "gain", self.to.label, _("becomes the owner of %(many)s") % {"many": self.many}, rest
@@ -387,9 +391,9 @@ class HandOverView(ChangeView):
             text = _("It works in batches of %(looked)s; come back for the rest.") % {
                 "looked": words.number(LOOKED)
             }
-            notes = (Note("warn", _("These are very many objects."), text),)
+            notes = (Note("warn", _("That is a large number of objects."), text),)
         if self.hand_over.to is None:
-            text = _("Name a person or a group of the realm. A group outlives the people in it.")
+            text = _("Enter a person or a group of the realm. A group stays when people leave.")
             return Plan(empty=text, notes=notes)
         return Plan(diff=self.hand_over.diff(), tally=self.hand_over.tally(), notes=notes)
 
@@ -435,7 +439,7 @@ class HandOverView(ChangeView):
         context = {
             "heading": _("%(done)s of %(count)s handed over")
             % {"done": words.number(self.done), "count": words.count(self.done + left, "object")},
-            "text": _("%(left)s are left. It goes on by itself; without scripts, with the button.")
+            "text": _("%(left)s are left. This continues by itself; without scripts, use the button.")
             % {"left": words.number(left)},
             "done": self.done,
             "total": self.done + left,

@@ -46,7 +46,7 @@ class RuleRow:
     def who(self) -> Who:
         if not is_personal(self.role):
             return Who(gettext("Role %(role)s") % {"role": self.role}, Face("thing", "role"))
-        name = next(iter(self.names), gettext("Somebody who left"))
+        name = next(iter(self.names), gettext("Someone who left"))
         return Who(name[:1].upper() + name[1:], Face("person", words.initials(name)), gettext("directly"))
 
     @property

@@ -192,7 +192,7 @@ def _nothing_shown(asked: UseQuery) -> Empty:
     """What stands in place of the picture of all; uses that are hidden from the viewer are not denied."""
     if not asked.rows.exists():
         return _unused(_("Nobody used it in these days"))
-    hidden = _("People whom you may not look up used it, or objects in it that you may not see.")
+    hidden = _("It was used by people you may not look up, or through objects you may not see.")
     return Empty(_("No use that you may see in these days"), hidden, level=2)
 
 

@@ -76,7 +76,7 @@ def access(request: Request, id: int) -> HttpResponse:
             "paths": terms.paths((path.rule for path in access_.paths), head.node, head.who_has.labels),
             "others": Reason(
                 "others",
-                _("Who else has access is shown to those who may grant it: %(owner_words)s.")
+                _("People who may grant access see who else has it: %(owner_words)s.")
                 % {"owner_words": head.owner_words()},
             ),
             **_beside(head),
@@ -162,7 +162,7 @@ def _nobody(head: ObjectHeader) -> Empty:
 def _beside(head: ObjectHeader) -> dict[str, Any]:
     there = head.there
     return {
-        "sync_state": there.state() if there else State("unknown", _("No backend mirrors it")),
+        "sync_state": there.state() if there else State("unknown", _("Not synced to a backend")),
         "sync_note": _sync_note(there),
         "foreign_note": _foreign_note(head),
         "sync_url": reverse("console:object_sync", args=[head.node.id]) if there else "",
@@ -189,7 +189,9 @@ def _foreign_note(head: ObjectHeader) -> str:
     if not foreign:
         return ""
     return ngettext(
-        "%(foreign)s foreign holder is left alone.", "%(foreign)s foreign holders are left alone.", foreign
+        "%(foreign)s holder with a grant made outside Lakewarden is left unchanged.",
+        "%(foreign)s holders with grants made outside Lakewarden are left unchanged.",
+        foreign,
     ) % {"foreign": words.spelled(foreign)}
 
 
@@ -205,8 +207,8 @@ def rules_tab(request: Request, id: int) -> HttpResponse:
     head = ObjectHeader(place, "object_rules")
     if not place.may_look:
         hidden = Empty(
-            _("%(what)s of %(name)s are not yours to see") % {"what": _("The rules"), "name": head.node.name},
-            _("They are shown to those who may grant it: %(owner_words)s.")
+            _("%(what)s of %(name)s are hidden from you") % {"what": _("The rules"), "name": head.node.name},
+            _("They are visible to people who may grant it: %(owner_words)s.")
             % {"owner_words": head.owner_words()},
         )
         return _page(request, "console/objects/hidden.html", head, {"hidden": hidden})
@@ -222,7 +224,7 @@ def rules_tab(request: Request, id: int) -> HttpResponse:
             next_,
             reverse("console:rules_csv", args=[id]),
         ),
-        "empty": Empty(_("No rule touches it"), _("Only owners have access.")),
+        "empty": Empty(_("No rule applies to it"), _("Only owners have access.")),
     }
     return _page(request, "console/objects/rules.html", head, context)
 
@@ -259,7 +261,7 @@ def columns_tab(request: Request, id: int) -> HttpResponse:
     place = get_object_or_404(request, id)
     head = ObjectHeader(place, "object_columns")
     shown = list(head.detail.columns) if head.detail else []
-    empty = Empty(_("No columns are known"), _("They are read from the source with the next discovery."))
+    empty = Empty(_("No columns are known"), _("They are read at the next discovery."))
     return _page(request, "console/objects/columns.html", head, {"rows": shown, "empty": empty})
 
 

@@ -46,10 +46,10 @@ DUTY = {
     "approve_requests": gettext_lazy("decide requests for %(name)s"),
     "operate_sync": gettext_lazy("run and pause the sync of %(name)s"),
     "connect_backend": gettext_lazy("connect a backend to %(name)s"),
-    "break_glass": gettext_lazy("take access in an emergency to %(name)s"),
+    "break_glass": gettext_lazy("open %(name)s in an emergency"),
 }
 """What each of the console's own duties lets one do, after "may" and "may no longer"."""
-DIRECTORY_KEEPS = gettext_lazy("The directory keeps this group. Change there who is in it.")
+DIRECTORY_KEEPS = gettext_lazy("The directory manages this group. Change its members there.")
 
 
 def duty_words(duty: str, name: str) -> str:
@@ -92,7 +92,7 @@ class NewGroupForm(ConsoleForm):
             "The name as the identity provider writes it, if it knows the group. Groups belong to the "
             "site; a realm admits them as members."
         ),
-        error_messages={"required": gettext_lazy("Give it a name.")},
+        error_messages={"required": gettext_lazy("Enter a name.")},
     )
     reason = ReasonField()
 
@@ -101,14 +101,14 @@ class NewGroupView(GroupChangeView):
     """A name; nobody is in it yet."""
 
     form_class = NewGroupForm
-    not_saved = gettext_lazy("Not made.")
+    not_saved = gettext_lazy("Not created.")
 
     def save(self, form: NewGroupForm, actor: Actor) -> Principal:
         authority, reason = site_permissions.of_admin(actor), form.cleaned_data["reason"]
         return members.make_group(form.cleaned_data["name"], by=actor, authority=authority, reason=reason)
 
     def success_message(self, form: NewGroupForm) -> str:
-        return _("Group %(cleaned_data)s is made; nobody is in it yet") % {
+        return _("Group %(cleaned_data)s is created; nobody is in it yet") % {
             "cleaned_data": form.cleaned_data["name"]
         }
 
@@ -116,10 +116,10 @@ class NewGroupView(GroupChangeView):
         return reverse("console:person_groups", args=[self.result.pk]) if self.result else self.back()
 
     def heading(self, form: NewGroupForm) -> str:
-        return _("Make a group")
+        return _("Create a group")
 
     def button(self, form: NewGroupForm) -> str:
-        return _("Make the group")
+        return _("Create the group")
 
     def back(self) -> str:
         return reverse("console:people")
@@ -133,7 +133,7 @@ class JoinForm(ConsoleForm):
 
     who = PrincipalField(
         search=lambda text: named(("user", "service"), text),
-        nobody=gettext_lazy("Nobody of that name is known. Make the account first."),
+        nobody=gettext_lazy("No person has that name. Create the account first."),
     )
     reason = ReasonField(help_text=REASON_HELP)
 
@@ -151,7 +151,7 @@ class JoinView(GroupChangeView):
     def plan(self, form: JoinForm) -> Plan:
         who = form["who"].chosen
         if not who:
-            return Plan(empty=_("Name somebody: the preview shows what they gain, realm by realm."))
+            return Plan(empty=_("Enter someone: the preview shows what they gain, realm by realm."))
         moved = of_membership(self.object, who, joins=True)
         foretold = _foretold(self.asker, who, moved)
         inside = Membership.objects.open().filter(group=self.object, member__in=who).values("member")
@@ -183,22 +183,22 @@ class JoinView(GroupChangeView):
         names = words.listed([member.label for member in form.cleaned_data["who"]], 3)
         named = {"names": names, "label": self.object.label}
         if self.revision is None:
-            return _("%(names)s: in %(label)s; they were before") % named
+            return _("%(names)s: already in %(label)s") % named
         return _("%(names)s: in %(label)s") % named
 
     def may_undo(self) -> bool:
         return True
 
     def heading(self, form: JoinForm) -> str:
-        return _("Put somebody into %(label)s") % {"label": self.object.label}
+        return _("Add someone to %(label)s") % {"label": self.object.label}
 
     def lead(self) -> str:
-        return _("A group brings what it holds, in every realm, to everybody in it.")
+        return _("A group gives its access in every realm to all its members.")
 
     def button(self, form: JoinForm) -> str:
         many = len(form["who"].chosen)
         who = f"{words.count(many, 'person', 'people')} " if many else ""
-        return _("Put %(who)sinto %(label)s") % {"who": who, "label": self.object.label}
+        return _("Add %(who)sto %(label)s") % {"who": who, "label": self.object.label}
 
 
 def _foretold(asker: Principal, who: Sequence[Principal], moved: Moved, *, removal: bool = False) -> Foretold:
@@ -276,16 +276,16 @@ class LeaveView(GroupChangeView):
         return True
 
     def heading(self, form: ConfirmForm) -> str:
-        return _("Take %(member)s out of %(group)s?") % {
+        return _("Remove %(member)s from %(group)s?") % {
             "member": terms.principal_name(self.member),
             "group": self.object.label,
         }
 
     def lead(self) -> str:
-        return _("What was given in other ways stays.")
+        return _("Access granted in other ways stays.")
 
     def button(self, form: ConfirmForm) -> str:
-        return _("Take %(member)s out of %(label)s") % {
+        return _("Remove %(member)s from %(label)s") % {
             "member": terms.principal_name(self.member),
             "label": self.object.label,
         }

@@ -116,7 +116,9 @@ class PersonAccess:
     def reasons(self, actions: list[Action]) -> list[Reason]:
         """Why some of the buttons are locked, each reason once."""
         values = {
-            NO_GIVING: _("Only the owner of an object, or a holder of Manage grants, can give access to it."),
+            NO_GIVING: _(
+                "Only the owner of an object, or a holder of Manage grants, can grant access to it."
+            ),
             NO_REMOVING: _("Only the owner of the realm, or a holder of Manage users, can remove members."),
         }
         off = dict.fromkeys(action.reason for action in actions if action.reason in values)

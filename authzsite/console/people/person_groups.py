@@ -44,10 +44,10 @@ class MembershipRow:
 def nothing_to_give(text: str) -> Empty:
     """Where somebody looks for an object to give access to, by a name or at all, and has none."""
     return Empty(
-        _("Nothing called “%(text)s” is yours to give") % {"text": text}
+        _("You cannot grant access to anything called “%(text)s”") % {"text": text}
         if text
-        else _("You cannot give access to anything"),
-        _("Its owner can give access to it."),
+        else _("You cannot grant access to anything"),
+        _("Its owner can grant access to it."),
         drawn=False,
         level=2,
     )
@@ -114,7 +114,7 @@ def _held(principal: Principal, row: Membership, action: Action | None = None) -
 
 def _joining(seen: PersonAccess) -> Action:
     url = reverse("console:group_join", args=[seen.person.pk])
-    return Action(_("Put somebody in"), url, reason="" if seen.circle.runs_the_site else "why-not-join")
+    return Action(_("Add someone"), url, reason="" if seen.circle.runs_the_site else "why-not-join")
 
 
 def _no_joining(seen: PersonAccess, *, kept: bool) -> Reason | None:

@@ -123,7 +123,7 @@ class PersonRolesView(ChangeView):
     def plan(self, form: RolesForm) -> Plan:
         window, wanted, person = form["window"].data, form.roles, self.object.person
         if not wanted:
-            text = _("Choose roles, then look: the preview shows what they allow together.")
+            text = _("Choose roles; the preview shows what they allow together.")
             return Plan(empty=text)
         root = next(iter(self.object.roles[0].above()))
         access_log.looked(self.asker, f"access of {person.pseudonym}", root, via="console")

@@ -81,7 +81,7 @@ class Reached:
         """Why what is given cannot be used."""
         if not self.lacking:
             return ""
-        return gettext("Denied all the same") if self.refused == DENIED else gettext("Not usable yet")
+        return gettext("Still denied") if self.refused == DENIED else gettext("Not usable yet")
 
     @property
     def ends(self) -> float | None:

@@ -38,7 +38,7 @@ from policies.decisions import ask, slices
 from policies.services.grants import revision_now
 
 KINDS = (
-    ("", gettext_lazy("Everybody")),
+    ("", gettext_lazy("Everyone")),
     ("user", gettext_lazy("People")),
     ("group", gettext_lazy("Groups")),
     ("service", gettext_lazy("Service accounts")),
@@ -117,7 +117,7 @@ def people_list(request: Request) -> HttpResponse:
         "actions": [
             Action(_("Your own access"), reverse("console:person", args=[circle.asker.pk])),
             Action(_("Owners"), reverse("console:owners")),
-            *([Action(_("Make a group"), reverse("console:group_new"))] if circle.runs_the_site else []),
+            *([Action(_("Create a group"), reverse("console:group_new"))] if circle.runs_the_site else []),
             *adding,
         ],
     }
@@ -160,12 +160,12 @@ def _no_adding(adding: Iterable[Action]) -> Reason | None:
 
 def _lead(circle: VisiblePrincipals) -> str:
     if circle.runs_the_site:
-        return _("Everybody on this site. Their access is shown where you may see it.")
+        return _("Everyone on this site. Their access is shown where you may see it.")
     if circle.gives_access:
         return _("People, groups and service accounts of %(listed)s.") % {
             "listed": words.listed([realm.name for realm in circle.realms])
         }
-    return _("You and your groups. Other people are shown to people who give access.")
+    return _("You and your groups. Other people are shown to people who grant access.")
 
 
 def _kinds(circle: VisiblePrincipals, text: str, kind: str) -> tuple[Toggle, ...]:

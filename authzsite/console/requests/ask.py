@@ -114,7 +114,7 @@ class AskView(ChangeView):
         rules = self.foreseen.rules if self.foreseen else None
         least = max(rules.min_reason if rules else 10, 3)
         form.fields["reason"].help_text = _(
-            "What is it for? At least %(least)s characters. Kept in the history for ever."
+            "What is it for? At least %(least)s characters. Kept in the history permanently."
         ) % {"least": least}
         form.fields["ticket"].widget.attrs["placeholder"] = rules.ticket if rules else ""
         with_tables = [name for name, kind in form.kinds.items() if kind == "gravitino"]

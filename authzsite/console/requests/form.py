@@ -193,13 +193,13 @@ class RequestForm(ConsoleForm):
             choices=[(str(holder), _holder_words(holder, asker)) for holder in holders],
             otherwise=str(asker),
             required=False,
-            help_text=gettext("Yourself, a group you are in, or a service account you answer for."),
+            help_text=gettext("Yourself, a group you are in, or a service account you are responsible for."),
             widget=forms.Select(attrs={"class": "input"}),
         )
 
     def clean(self) -> dict[str, Any]:
         if not self.things:
-            self.add_error("more", gettext("Name at least one object."))
+            self.add_error("more", gettext("Enter at least one object."))
         elif not all(thing.actions for thing in self.things):
             self.add_error("do", gettext("Choose the access you need on each of these."))
         return self.cleaned_data

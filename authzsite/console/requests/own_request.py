@@ -54,7 +54,7 @@ class WithdrawView(OwnRequestView):
 
     form_class = WithdrawForm
     form_name = "withdraw"
-    not_saved = gettext_lazy("Not taken back.")
+    not_saved = gettext_lazy("Not revoked.")
 
     def save(self, form: WithdrawForm, actor: Actor) -> None:
         submission.withdraw(self.object.request.pk, by=actor, reason=form.cleaned_data["reason"])
@@ -63,7 +63,7 @@ class WithdrawView(OwnRequestView):
         return Note("bad", self.not_saved, str(problem))
 
     def success_message(self, form: WithdrawForm) -> str:
-        return _("Request %(pk)s is taken back") % {"pk": self.object.request.pk}
+        return _("Request %(pk)s is withdrawn") % {"pk": self.object.request.pk}
 
 
 class AnswerView(OwnRequestView):
@@ -77,7 +77,7 @@ class AnswerView(OwnRequestView):
         submission.answer(self.object.request.pk, form.cleaned_data["answer"], by=actor)
 
     def note_of(self, form: AnswerForm, problem: Exception) -> Note:
-        return Note("bad", self.not_saved, _("%(problem)s What you wrote is kept.") % {"problem": problem})
+        return Note("bad", self.not_saved, _("%(problem)s Your text is kept.") % {"problem": problem})
 
     def success_message(self, form: AnswerForm) -> str:
         return _("Your answer is sent; it waits for a decision again")

@@ -74,7 +74,7 @@ def _note(seen: VisibleRequest, used: int | None, live: bool) -> Note:
     if used is not None:
         return Note("", _("Applied."), _("It is revision %(number)s.") % {"number": words.number(used)})
     if not live:
-        text = _("The realm changed since it was planned, or its time is over. Its author plans again.")
+        text = _("The realm has changed since the plan, or the plan has expired. Its author must plan again.")
         return Note("warn", _("This plan can no longer be applied."), text)
     if seen.request.state in GRANTED:
         return Note("", _("Approved, not applied yet."), _("Its author applies it."))

@@ -107,14 +107,14 @@ def _step(need: Need, way: tuple[Node, ...], found: Sequence[Approver], form: Re
     if not _is_whole(need, way):
         return Step(text, "", _("an approver"), face)
     if not found:
-        return Step(text, "", _("Nobody can approve it yet; it waits until somebody can"), face, nobody=True)
+        return Step(text, "", _("Nobody can approve it yet; it waits until someone can"), face, nobody=True)
     first = [item.principal.label for item in found[:NAMED]]
     more = [_("%(number)s more") % {"number": words.number(len(found) - NAMED)}] if len(found) > NAMED else []
     return Step(text, _ground(found[0]), either([*first, *more]), face)
 
 
 def _ground(approver: Approver) -> str:
-    text = GROUNDS.get(approver.ground, _("%(who)s may give access to %(place)s"))
+    text = GROUNDS.get(approver.ground, _("%(who)s may grant access to %(place)s"))
     place = approver.where.ref.full_name or approver.where.name
     return str(text) % {"who": approver.principal.label, "place": place}
 
@@ -162,7 +162,7 @@ def _denied(seen: Foresight) -> Note | None:
     return Note(
         "warn",
         _("%(told)s is denied.") % {"told": words.listed(told, 3)},
-        _("A grant does not lift a denial; the approver sees it."),
+        _("A grant does not lift a denial; the approver sees the denial."),
     )
 
 

@@ -61,7 +61,7 @@ def _there(row: AccessRequest) -> list[Moment]:
         else:
             stuck = standing.state == "stuck"
             text = (
-                _("Stuck before %(system)s") % {"system": system}
+                _("Stuck on the way to %(system)s") % {"system": system}
                 if stuck
                 else _("Being applied in %(system)s") % {"system": system}
             )

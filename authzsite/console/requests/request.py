@@ -50,10 +50,10 @@ SAID = {
     "approved": gettext_lazy("%(who)s approved"),
     "approved_less": gettext_lazy("%(who)s approved less"),
     "refused": gettext_lazy("%(who)s refused"),
-    "withdrawn": gettext_lazy("%(who)s took it back"),
+    "withdrawn": gettext_lazy("%(who)s withdrew it"),
     "lapsed": gettext_lazy("Nobody decided in time, so it lapsed"),
     "escalated": gettext_lazy("Nobody had decided, so the next level was asked"),
-    "given": gettext_lazy("It was given"),
+    "given": gettext_lazy("It was granted"),
     "applied": gettext_lazy("%(who)s applied it"),
     "reopened": gettext_lazy("An approval was opened again"),
     "proved": gettext_lazy("It was read back"),
@@ -97,7 +97,7 @@ class WithdrawForm(ConsoleForm):
     """Why it is taken back."""
 
     reason = ReasonField(
-        label=gettext_lazy("Reason, if you like"),
+        label=gettext_lazy("Reason (optional)"),
         help_text="",
         widget=forms.TextInput(attrs={**PLAIN, "maxlength": 2000}),
     )
@@ -110,7 +110,7 @@ class AnswerForm(ConsoleForm):
         label=gettext_lazy("Your answer"),
         max_length=rules.LONGEST_REASON,
         widget=forms.Textarea(attrs={"class": "input", "rows": 3}),
-        error_messages={"required": gettext_lazy("Write an answer.")},
+        error_messages={"required": gettext_lazy("Enter an answer.")},
     )
 
 
@@ -225,7 +225,7 @@ def _line(seen: VisibleRequest, standings: Sequence[BackendProgress]) -> Iterabl
             _("%(decided)s of %(parts)s")
             % {"decided": words.number(decided), "parts": words.number(len(parts))},
         )
-        yield _station("", _("Given"), "")
+        yield _station("", _("Granted"), "")
         return
     if row.state not in GRANTED:
         yield _station(
@@ -242,16 +242,16 @@ def _given_station(seen: VisibleRequest) -> dict[str, str]:
     given = [want for want in seen.wants if want.given_at]
     if not given:
         due = min((want.due for want in seen.wants if want.due), default=None)
-        return _station("now", _("Given"), words.on(due) if due else "")
+        return _station("now", _("Granted"), words.on(due) if due else "")
     moment = max(want.given_at for want in given if want.given_at)
-    return _station("done", _("Given"), words.moment(moment, within=True))
+    return _station("done", _("Granted"), words.moment(moment, within=True))
 
 
 def _there(backend_progress: BackendProgress) -> dict[str, str]:
     system = backend_progress.backend.get_kind_display()
     name = {
-        "proved": _("There in %(system)s") % {"system": system},
-        "stuck": _("Stuck before %(system)s") % {"system": system},
+        "proved": _("Arrived in %(system)s") % {"system": system},
+        "stuck": _("Stuck on the way to %(system)s") % {"system": system},
     }.get(backend_progress.state, _("On its way to %(system)s") % {"system": system})
     mark = {"proved": "done", "stuck": "stuck"}.get(backend_progress.state, "now")
     return _station(
@@ -268,7 +268,7 @@ def _station(mark: str, name: str, note: str) -> dict[str, str]:
 
 def _standing(backend_progress: BackendProgress) -> dict[str, Any]:
     kind, word = {
-        "proved": ("ok", _("There: read back")),
+        "proved": ("ok", _("Arrived: read back")),
         "stuck": ("failed", _("Stuck")),
     }.get(backend_progress.state, ("behind", _("On its way")))
     return {"name": str(backend_progress.backend), "state": State(kind, word), "text": backend_progress.text}
@@ -304,7 +304,7 @@ def _decision(part: RequestPart, seen: VisibleRequest, law: str) -> Decision:
 def _decided(part: RequestPart) -> tuple[str, str]:
     who = part.decided_by.label if part.decided_by else ""
     if part.decided_for:
-        names = {"label": who or _("Somebody"), "other": part.decided_for.label}
+        names = {"label": who or _("Someone"), "other": part.decided_for.label}
         who = _("%(label)s, for %(other)s") % names
     return who, words.moment(part.decided_at) if part.decided_at else ""
 
@@ -342,13 +342,13 @@ def _one_given(want: RequestWant, seen: VisibleRequest) -> GivenRow:
     came = outcomes.standing(want, seen.parts)
     ended = seen.request.state in ("withdrawn", "lapsed")
     kind, word = {
-        outcomes.GIVEN: ("ok", _("Given")),
+        outcomes.GIVEN: ("ok", _("Granted")),
         outcomes.COMING: (
             "behind",
             _("Comes %(when)s") % {"when": words.moment(want.due, within=True)} if want.due else _("Comes"),
         ),
-        outcomes.FAILED: ("failed", _("Not given")),
-    }.get(came, ("unknown", _("Not given")) if ended else ("behind", _("Not decided yet")))
+        outcomes.FAILED: ("failed", _("Not granted")),
+    }.get(came, ("unknown", _("Not granted")) if ended else ("behind", _("Not decided yet")))
     what = _("%(verbs)s %(names)s") % {
         "verbs": requests_rows.verb(want.action, want.type),
         "names": requests_rows.short(want.name),
@@ -364,7 +364,7 @@ def _timeline(seen: VisibleRequest) -> Timeline:
 
 
 def _moment(step: RequestStep, parts: dict[int, str]) -> Moment:
-    who = step.by.label if step.by else _("Somebody")
+    who = step.by.label if step.by else _("Someone")
     if step.on_behalf_of:
         who = _("%(actor)s, on behalf of %(other)s") % {"actor": who, "other": step.on_behalf_of.label}
     what = f": {parts[step.part]}" if step.part is not None and step.part in parts else ""

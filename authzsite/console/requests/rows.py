@@ -31,7 +31,7 @@ VERBS = {
     "read": pgettext_lazy("to do", "read"),
     "write": pgettext_lazy("to do", "write"),
     "use": pgettext_lazy("to do", "use"),
-    "grant": pgettext_lazy("to do", "give access to"),
+    "grant": pgettext_lazy("to do", "grant access to"),
     HOLD: pgettext_lazy("to do", "hold role"),
     APPLY: pgettext_lazy("to do", "apply a policy file to"),
 }

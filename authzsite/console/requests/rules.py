@@ -23,7 +23,7 @@ from policies.authority import Actor
 from policies.requests import rules
 from policies.requests.rules import NAMES, Rules
 
-NOT_WHOLE = gettext_lazy("Give a whole number, or nothing.")
+NOT_WHOLE = gettext_lazy("Enter a whole number, or leave it empty.")
 
 
 class RuleField(TextField):
@@ -86,7 +86,7 @@ class RulesForm(ConsoleForm):
     min_reason = RuleNumberField(
         gettext_lazy("Shortest reason"),
         "letters",
-        gettext_lazy("A dot is no reason: at least three different letters always."),
+        gettext_lazy("At least three different letters; a dot is not a reason."),
     )
     ticket = RuleField(
         gettext_lazy("Ticket"),
@@ -98,11 +98,9 @@ class RulesForm(ConsoleForm):
         gettext_lazy("Then the next level is asked"), "hours", gettext_lazy("0: never.")
     )
     lapse_hours = RuleNumberField(
-        gettext_lazy("A request lapses after"), "hours", gettext_lazy("It stays findable for ever.")
+        gettext_lazy("A request lapses after"), "hours", gettext_lazy("It can still be found later.")
     )
-    longest_days = RuleNumberField(
-        gettext_lazy("Access lasts at most"), "days", gettext_lazy("0: as long as anybody likes.")
-    )
+    longest_days = RuleNumberField(gettext_lazy("Access lasts at most"), "days", gettext_lazy("0: no limit."))
     plan_approval = forms.ChoiceField(
         label=gettext_lazy("Plans of policy files need the approval of another person"),
         required=False,
@@ -111,7 +109,7 @@ class RulesForm(ConsoleForm):
             ("removals", gettext_lazy("when a plan removes or changes something")),
             ("always", gettext_lazy("always")),
         ),
-        help_text=gettext_lazy("Of somebody who may grant in the whole realm, or has the duty to approve."),
+        help_text=gettext_lazy("By a person who may grant in the whole realm or has the duty to approve."),
         widget=forms.Select(attrs={"class": "input"}),
     )
     no_ticket = forms.BooleanField(required=False)

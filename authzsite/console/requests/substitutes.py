@@ -56,7 +56,9 @@ class SubstituteForm(ConsoleForm):
 
     who = PrincipalField(
         at_most=1,
-        nobody=gettext_lazy("You know nobody of that name. Choose somebody who decides in the same realm."),
+        nobody=gettext_lazy(
+            "No person with that name is visible to you. Choose someone who decides in the same realm."
+        ),
     )
     window = WindowField()
 
@@ -99,7 +101,7 @@ class SubstitutesView(ChangeView):
         return _("While you are away")
 
     def lead(self) -> str:
-        return _("Somebody decides requests in your place; the history names both.")
+        return _("Someone decides requests in your place; the history names both.")
 
     def button(self, form: SubstituteForm) -> str:
         return _("Let them decide for you")

@@ -155,7 +155,7 @@ NOTHING = {
         gettext_lazy("Requests for objects that you may grant will be listed here."),
     ),
     "mine": (
-        gettext_lazy("You have asked for nothing yet"),
+        gettext_lazy("You have not asked for anything yet"),
         gettext_lazy("Ask for what you need; the outcome is shown here."),
     ),
     "all": (
@@ -196,7 +196,7 @@ def as_csv(request: Request) -> HttpResponseBase:
     board = Board(asker_of(request), RequestFilter.read(request))
     head = ["request", _("asked at"), _("asked by"), "for", "object", "type", "action", "reason", "ticket"]
     lines = (line for item in board.whole().iterator(CHUNK) for line in _lines(item))
-    return csv_file.answer("requests", [*head, "state", _("given at"), "ends"], lines)
+    return csv_file.answer("requests", [*head, "state", _("granted at"), "ends"], lines)
 
 
 def _lines(access_request: AccessRequest) -> Iterator[list[object]]:

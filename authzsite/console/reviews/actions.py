@@ -53,8 +53,8 @@ ACTIONS: Mapping[str, ReviewAction] = {
         danger=True,
     ),
     "cancel": ReviewAction(
-        gettext_lazy("Call {title} off?"),
-        gettext_lazy("Call it off"),
+        gettext_lazy("Cancel {title}?"),
+        gettext_lazy("Cancel the review"),
         gettext_lazy("{title} is cancelled; nothing is removed"),
         ("open", "building"),
         danger=True,
@@ -85,7 +85,7 @@ class ReviewActionForm(ConsoleForm):
         name, label, usual = action.field
         if name:
             self.fields[name] = WholeNumberField(
-                label=label, max_length=4, wrong=_("Give a whole number."), initial=usual
+                label=label, max_length=4, wrong=_("Enter a whole number."), initial=usual
             )
             self.order_fields([name])
 
@@ -214,7 +214,7 @@ def _lines(visit: ReviewAccess, code: str) -> list[DiffLine]:
         lines.append(DiffLine("same", words.count(counts["choice_keep"], "row"), _("kept")))
         return lines
     if code == "cancel":
-        return [DiffLine("same", _("Nobody"), _("loses anything"), _("Decisions stay on the record."))]
+        return [DiffLine("same", _("Nobody"), _("loses anything"), _("Decisions stay in the history."))]
     if code == "remind":
         some = [item.reviewer.label for item in worklist.progress(review) if item.open]
         text = ngettext(

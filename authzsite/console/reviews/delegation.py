@@ -72,7 +72,9 @@ class DelegationView(ChangeView):
     def make_form(self, data: Any) -> DelegationForm:
         form = DelegationForm(data)
         form.fields["who"].search = self._people
-        form.fields["who"].nobody = _("Nobody of that name is in %(name)s.") % {"name": self.object.root.name}
+        form.fields["who"].nobody = _("No person in %(name)s has that name.") % {
+            "name": self.object.root.name
+        }
         return form
 
     def _people(self, text: str) -> QuerySet[Principal]:
@@ -81,7 +83,7 @@ class DelegationView(ChangeView):
 
     def plan(self, form: DelegationForm) -> Plan:
         if not form["who"].chosen:
-            text = _("Name somebody who can sign in. Rows about their own access go to somebody else.")
+            text = _("Enter someone who can sign in. Rows about their own access go to someone else.")
             return Plan(empty=text)
         return Plan(diff=Diff(tuple(self._effects(form["who"].chosen[0]))))
 

@@ -119,7 +119,7 @@ def _facts(told: RowWording, row: ReviewRow) -> Iterable[Fact]:
     since = told.moments.get(row.since or 0)
     if since:
         yield Fact(
-            gettext("Given"),
+            gettext("Granted"),
             words.day(since),
             note=gettext("revision %(since)s") % {"since": words.number(row.since)},
         )
@@ -217,7 +217,7 @@ def _moment(told: RowWording, made: ReviewDecision) -> Moment:
     if made.until:
         what = gettext("end on %(until)s") % {"until": words.moment(made.until)}
     if made.choice == "reduce":
-        what = gettext("take %(takes)s away") % {"takes": terms.lower(told.rights(made.takes, ""))}
+        what = gettext("remove %(takes)s") % {"takes": terms.lower(told.rights(made.takes, ""))}
     kind = {"keep": "gain", "remove": "lose", "reduce": "lose", "end": "lose"}.get(made.choice, "")
     text = f"{made.reviewer.label}: {what}"
     return Moment(text, _decided_at(made), kind, made.reason)
@@ -277,7 +277,7 @@ def also(request: Request, id: int, number: int) -> HttpResponse:
     }
     say(
         request,
-        gettext("%(told)s. %(left)s are somebody else's to decide")
+        gettext("%(told)s. %(left)s are someone else’s to decide")
         % {"told": told, "left": words.number(left)}
         if left > 0
         else told,
@@ -300,7 +300,7 @@ def back(request: Request, id: int, number: int) -> HttpResponse:
             request,
             one.visit,
             request.GET,
-            [Note("bad", gettext("Not taken back."), str(problem))],
+            [Note("bad", gettext("Not revoked."), str(problem))],
             alone=number,
         )
         return _show(request, one, work, 409)

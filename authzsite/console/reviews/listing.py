@@ -34,7 +34,7 @@ Choice, Rank = ReviewRow.Choice, ReviewRow.Rank
 ONLY = (
     ("open", gettext_lazy("Open")),
     ("changed", gettext_lazy("Changed")),
-    ("far", gettext_lazy("Reaches far")),
+    ("far", gettext_lazy("High risk")),
     ("unused", gettext_lazy("Unused")),
     ("again", gettext_lazy("Look again")),
     ("decided", gettext_lazy("Decided")),
@@ -46,7 +46,7 @@ VIEWS = (
 )
 HEADS = {
     Rank.CHANGED: (gettext_lazy("Changed since the last review"), gettext_lazy("these first"), "changed"),
-    Rank.FAR: (gettext_lazy("Reaches far"), gettext_lazy("decided one at a time"), "far"),
+    Rank.FAR: (gettext_lazy("High risk"), gettext_lazy("decided one at a time"), "far"),
     Rank.UNUSED: (gettext_lazy("Unused"), gettext_lazy("never used, as far as usage is reported"), "unused"),
     Rank.OTHER: (gettext_lazy("Everything else"), "", ""),
 }

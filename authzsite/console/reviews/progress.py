@@ -108,13 +108,13 @@ def _actions(visit: ReviewAccess, counts: Mapping[str, int]) -> list[Action]:
         return []
     why = "" if visit.standing.leads else NOT_LEADING
     found = [
-        Action(_("Call it off"), visit.url("review_deed", "cancel"), "danger plain", reason=why),
+        Action(_("Cancel the review"), visit.url("review_deed", "cancel"), "danger plain", reason=why),
         Action(_("Give more time"), visit.url("review_deed", "extend"), reason=why),
     ]
     if visit.is_open:
         owes = counts["open"]
         if owes:
-            found.append(Action(_("Remind who owes"), visit.url("review_deed", "remind"), reason=why))
+            found.append(Action(_("Remind reviewers"), visit.url("review_deed", "remind"), reason=why))
         look = "" if owes else "primary"
         found.append(Action(_("End it now"), visit.url("review_deed", "end"), look, reason=why))
     return found
@@ -211,7 +211,7 @@ def _line(
 
 def _passing(visit: ReviewAccess, person: Principal) -> Action:
     url = f"{visit.url('review_pass')}?{urlencode({'of': str(person)})}"
-    return Action(_("Reassign"), url, "mini", more=_("what %(label)s owes") % {"label": person.label})
+    return Action(_("Reassign"), url, "mini", more=_("open rows of %(label)s") % {"label": person.label})
 
 
 def _seconds(pace: Pace | None) -> str:
@@ -224,7 +224,7 @@ def _kept(pace: Pace | None) -> str:
     if pace is None:
         return ""
     far = pace.kept_far
-    text = _("%(kept)s of %(decided)s, %(far)s of them reach far") if far else _("%(kept)s of %(decided)s")
+    text = _("%(kept)s of %(decided)s, %(far)s of them high risk") if far else _("%(kept)s of %(decided)s")
     return text % {
         "kept": words.number(pace.kept),
         "decided": words.number(pace.decided),

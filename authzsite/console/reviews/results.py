@@ -118,7 +118,7 @@ class Result:
     def _line(self, told: RowWording, row: ReviewRow, left: completion.Left | None) -> ResultRow:
         word = _(review_states.ROW.words[row.state])
         proof = (
-            _("%(why)s %(label)s answers for it until %(until)s.")
+            _("%(why)s %(label)s is responsible for it until %(until)s.")
             % {"why": left.why, "label": left.owner.label, "until": words.day(left.until)}
             if left
             else ""
@@ -143,7 +143,7 @@ def proved(row: ReviewRow) -> str:
         where = str(row.proof.get("backend", ""))
         if where == proofs.CONSOLE:
             since = f"{words.number(revision)}{when}".strip(",")
-            return _("No backend mirrors it; in force since revision %(since)s.") % {"since": since}
+            return _("Not synced to a backend; in force since revision %(since)s.") % {"since": since}
         return _("%(upper)s%(where)s was read at revision %(revision)s%(when)s without it.") % {
             "upper": where[:1].upper(),
             "where": where[1:],
@@ -197,7 +197,7 @@ def _show(request: Request, result: Result) -> HttpResponse:
             f"?show={result.show}&after={last}" if result.more else "",
             visit.url("review_csv") if visit.standing.reads else "",
         ),
-        "empty": Empty(_("No row is here"), "", drawn=False, level=2),
+        "empty": Empty(_("No rows here"), "", drawn=False, level=2),
         "evidence_url": visit.url("review_evidence"),
     }
     realm, revision = visit.root.name, review.revision
@@ -254,7 +254,7 @@ def _note(visit: ReviewAccess, counts: Mapping[str, int]) -> Note | None:
         )
     waits = counts["state_carried"]
     if waits and visit.review.state == "proving":
-        text = _("Proof comes when each backend was read again; this page says when.")
+        text = _("Each removal is proved once its backend is read again. This page shows when.")
         return Note("", _("%(waits)s wait for proof.") % {"waits": words.count(waits, "removal")}, text)
     return None
 

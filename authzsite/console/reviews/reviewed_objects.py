@@ -134,7 +134,7 @@ class BoundObjects(BoundField):
 
     @property
     def nobody(self) -> str:
-        return _("You cannot give access to anything of that name.") if self.choice.find else ""
+        return _("You cannot grant access to anything of that name.") if self.choice.find else ""
 
     @property
     def picking(self) -> bool:

@@ -200,7 +200,7 @@ class RowWording:
         if row.kind == Kind.FOREIGN and row.advice == Choice.REMOVE:
             word = gettext("Adopt or remove")
         if row.advice == Choice.REDUCE and row.advised:
-            word = gettext("Take %(advised)s away") % {
+            word = gettext("Remove %(advised)s") % {
                 "advised": terms.lower(self.rights(row.advised, row.type))
             }
         told = [self._ground(row)]
@@ -234,7 +234,7 @@ class RowWording:
         if row.choice == Choice.END and row.until:
             told = gettext("end on %(until)s") % {"until": words.moment(row.until)}
         if row.choice == Choice.REDUCE:
-            told = gettext("take %(takes)s away") % {"takes": terms.lower(self.rights(row.takes, row.type))}
+            told = gettext("remove %(takes)s") % {"takes": terms.lower(self.rights(row.takes, row.type))}
         by = gettext("nobody answered") if row.default else row.decided_by.label if row.decided_by else ""
         when = f", {words.moment(row.decided_at, within=True)}" if row.decided_at else ""
         reason = f": {row.reason}" if row.reason else ""
@@ -272,8 +272,8 @@ def foreign_effect(row: ReviewRow) -> str:
     values = {"holder": holder, "lost": lost, "what": row.what}
     if grantor := row.outside.get("grantor"):
         return gettext(
-            "%(holder)s loses %(lost)s on %(what)s. %(grantor)s gave it. "
-            "Access from roles and other grantors there stays."
+            "%(holder)s loses %(lost)s on %(what)s. Granted by %(grantor)s. Access from roles and other "
+            "grantors there stays."
         ) % {**values, "grantor": grantor}
     return (
         gettext("%(holder)s loses %(lost)s on %(what)s. Access from roles and other grantors there stays.")

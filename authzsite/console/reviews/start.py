@@ -106,7 +106,7 @@ class ReviewForm(ConsoleForm):
     title = TextField(
         label=gettext_lazy("Name of the review"),
         max_length=200,
-        error_messages={"required": gettext_lazy("Give it a name that reviewers know it by.")},
+        error_messages={"required": gettext_lazy("Enter a name by which reviewers recognize it.")},
         widget=forms.TextInput(
             attrs={"class": "input", "placeholder": gettext_lazy("Sales data, 4th quarter")}
         ),
@@ -118,7 +118,7 @@ class ReviewForm(ConsoleForm):
     who = PrincipalField(
         label=gettext_lazy("Reviewers"),
         required=False,
-        nobody=gettext_lazy("Nobody of that name can be asked."),
+        nobody=gettext_lazy("No person with that name can be asked."),
     )
     days = _number(1, 366, 14, label=gettext_lazy("Days"))
     every = _one_of(EVERY, "0", label=gettext_lazy("Repeat"), widget=forms.Select(attrs={"class": "input"}))
@@ -143,7 +143,7 @@ class ReviewForm(ConsoleForm):
         200,
         20,
         label=gettext_lazy("Rows in one step, at most"),
-        help_text=gettext_lazy("Rows that reach far are kept one at a time anyway."),
+        help_text=gettext_lazy("High-risk rows are kept one at a time in any case."),
     )
     pace = _number(0, 600, 3, label=gettext_lazy("Quick: fewer seconds than"))
     sample = _number(0, 100, 10, label=gettext_lazy("Sample of quick decisions, in %"))
@@ -163,7 +163,7 @@ class ReviewForm(ConsoleForm):
         if self.cleaned_data.get("by") != "people":
             self.errors.pop("who", None)
         elif self.cleaned_data.get("who") == []:
-            self.add_error("who", gettext("Name at least one person or group."))
+            self.add_error("who", gettext("Enter at least one person or group."))
         return self.cleaned_data
 
     def number(self, name: str) -> int:
@@ -293,7 +293,7 @@ class StartReviewView(ChangeView):
 
 def _refused(request: Request, circle: VisiblePrincipals) -> HttpResponse:
     access_log.refused(circle.asker, "review", None, name=request.path, via="console")
-    text = gettext("Only people who may give access to an object can start a review of it. Ask an owner.")
+    text = gettext("Only people who may grant access to an object can start a review of it. Ask an owner.")
     context = {
         "verdict": Verdict("no", gettext("You cannot start a review"), text, level=1),
         "actions": (Action(gettext("Back to Reviews"), reverse("console:reviews")),),
@@ -331,10 +331,10 @@ def _diff(counted: Estimate | None) -> Diff | None:
 
 
 KINDS = {
-    "direct": gettext_lazy("given directly"),
+    "direct": gettext_lazy("granted directly"),
     "assigned": gettext_lazy("held through a role"),
     "rules": gettext_lazy("granted by roles that you cannot change"),
-    "members": gettext_lazy("places in groups"),
+    "members": gettext_lazy("group memberships"),
     "owned": "ownerships",
     "foreign": gettext_lazy("found in a backend, not granted here"),
 }

@@ -70,7 +70,7 @@ def review_list(request: Request) -> HttpResponse:
     start = Action(_("Start a review"), reverse("console:review_new"), "primary")
     reason = None
     if not circle.gives_access:
-        text = _("Only people who may give access to an object can start a review of it; ask its owner.")
+        text = _("Only people who may grant access to an object can start a review of it; ask its owner.")
         reason = Reason("why-no-start", text)
         start = replace(start, reason=reason.id)
     context: dict[str, Any] = {
@@ -89,7 +89,7 @@ def review_list(request: Request) -> HttpResponse:
         "csv": reverse("console:reviews_csv"),
         "empty": Empty(
             _("No review waits for you"),
-            _("Anybody who may give access can start one; the owners of its objects are asked."),
+            _("Anyone who may grant access can start one; the owners of its objects are asked."),
             level=2,
         ),
     }

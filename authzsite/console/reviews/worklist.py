@@ -162,7 +162,11 @@ def _overtaken(
 ) -> HttpResponse:
     """What another reviewer decided meanwhile stands, and a message says so."""
     said = list(dict.fromkeys(text for _, text in refused))
-    strong = gettext("%(refused)s not taken; %(done)s taken.") if done else gettext("%(refused)s not taken.")
+    strong = (
+        gettext("%(refused)s not accepted; %(done)s accepted.")
+        if done
+        else gettext("%(refused)s not accepted.")
+    )
     strong %= {"refused": words.count(len(refused), "decision"), "done": words.number(done)}
     text = gettext("%(said)s This decision is saved; choose again to change it.") % {
         "said": " ".join(said[:5])
@@ -295,7 +299,7 @@ def _facts(work: ReviewerPage) -> Iterable[Fact]:
 def _empty(work: ReviewerPage) -> Empty:
     if not work.counts["all"]:
         return Empty(
-            gettext("You have no row to decide here"), gettext("Your own access is decided by somebody else.")
+            gettext("You have no row to decide here"), gettext("Your own access is decided by someone else.")
         )
     if work.only == "open" and not work.text:
         text = gettext("You can still change what you decided, until %(due)s.") % {
@@ -304,5 +308,5 @@ def _empty(work: ReviewerPage) -> Empty:
         shown = Action(gettext("Show what I decided"), work.url(only="decided"))
         return Empty(gettext("You have decided every row"), text, actions=(shown,))
     return Empty(
-        gettext("No row fits"), drawn=False, actions=(Action(gettext("Show all that is open"), "?"),)
+        gettext("No row matches"), drawn=False, actions=(Action(gettext("Show all that is open"), "?"),)
     )

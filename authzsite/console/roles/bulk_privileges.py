@@ -110,7 +110,7 @@ def choose(request: Request, id: int) -> HttpResponse:
         % {"found": words.count(len(picked.found), picked.type)},
         "more": words.number(len(picked.found) - len(shown)) if len(picked.found) > len(shown) else "",
         "empty": Empty(
-            _("Nothing of that kind is yours to give"),
+            _("You cannot grant access to anything of that kind"),
             drawn=False,
             actions=(Action(_("Show all"), "?"),),
             level=2,
@@ -182,7 +182,7 @@ class BulkPrivilegesView(RolePrivilegesView):
             text = _("Choose fewer, or filter by name: at most %(most)s are set in one change.") % {
                 "most": words.number(MOST)
             }
-            return Plan(empty=NOTHING_CHOSEN, notes=(Note("warn", _("These are too many objects."), text),))
+            return Plan(empty=NOTHING_CHOSEN, notes=(Note("warn", _("That is too many objects."), text),))
         return super().plan(form)
 
     def save(self, form: Any, actor: Actor) -> None:

@@ -163,7 +163,8 @@ class ComparisonQuery:
         sides = (("a", self.a, self.first), ("b", self.b, self.second))
         unknown = [(code, text) for code, text, side in sides if text and side is None]
         return {
-            code: _("You know no role or person called %(text)s.") % {"text": text} for code, text in unknown
+            code: _("No role or person called %(text)s is visible to you.") % {"text": text}
+            for code, text in unknown
         }
 
     def url(self, **changed: object) -> str:

@@ -85,7 +85,7 @@ class AssignView(RoleChangeView):
     def plan(self, form: AssignForm) -> Plan:
         chosen, window = form["who"].chosen, form["window"].data
         if not chosen or not window.whole:
-            return Plan(empty=_("Name a person or a group, and the preview shows who gains and who loses."))
+            return Plan(empty=_("Enter a person or a group, and the preview shows who gains and who loses."))
         wanted = RoleChange(joins=tuple(chosen), valid_from=window.begin, valid_until=window.end)
         foretold = Foretold.of_role(of_role_change(self.role.node, wanted))
         return Plan(
@@ -170,19 +170,19 @@ class UnassignView(RoleChangeView):
                 "label": self.holder.label,
                 "name": self.role.node.name,
             }
-        return _("Role %(name)s is taken from %(label)s") % {
+        return _("Role %(name)s is revoked from %(label)s") % {
             "name": self.role.node.name,
             "label": self.holder.label,
         }
 
     def heading(self, form: ConfirmForm) -> str:
-        return _("Take role %(role)s from %(holder)s?") % {
+        return _("Revoke role %(role)s from %(holder)s?") % {
             "role": self.role.node.name,
             "holder": terms.principal_name(self.holder),
         }
 
     def button(self, form: ConfirmForm) -> str:
-        return _("Take %(name)s from %(holder)s") % {
+        return _("Revoke %(name)s from %(holder)s") % {
             "name": self.role.node.name,
             "holder": terms.principal_name(self.holder),
         }
@@ -229,5 +229,5 @@ class DeleteRoleView(RoleChangeView):
 
     def button(self, form: ConfirmForm) -> str:
         losing = self.foretold.count("lose")
-        text = _("Delete %(name)s and take it from %(losing)s") if losing else _("Delete %(name)s")
+        text = _("Delete %(name)s and revoke it from %(losing)s") if losing else _("Delete %(name)s")
         return text % {"name": self.role.node.name, "losing": words.count(losing, "person", "people")}

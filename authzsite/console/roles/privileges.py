@@ -46,7 +46,7 @@ from policies.services.grants import GRANT
 from policies.services.roles import Privilege
 from policies.simulation.changes import AddToRole, RemoveFromRole, Target
 
-NOTHING_CHOSEN = gettext_lazy("Choose, then look: the preview shows who gains and who loses.")
+NOTHING_CHOSEN = gettext_lazy("Choose rights; the preview shows who gains and who loses.")
 STATES = (("", gettext_lazy("Nothing")), ("allow", gettext_lazy("Allow")), ("deny", gettext_lazy("Deny")))
 
 
@@ -63,7 +63,7 @@ def choose(request: Request, id: int) -> HttpResponse:
     context = {
         "heading": _("What %(name)s gives") % {"name": seen.node.name},
         "kind": "",
-        "lead": _("On which object? You may choose where you may give access."),
+        "lead": _("On which object? Choose one on which you may grant access."),
         "crumbs": Crumbs(((_("Roles"), reverse("console:roles")), (seen.node.name, role))),
         "asked": text,
         "rows": [_choice(seen, item) for item in found if item.realm_id == seen.node.realm_id][:30],
@@ -167,7 +167,7 @@ class RolePrivilegesView(RoleChangeView):
 
     def form_valid(self, form: StatesForm) -> HttpResponse:
         if form.change is None and done_before(self.actor) is None:
-            self.notes.append(Note("", _("Nothing is different yet.")))
+            self.notes.append(Note("", _("Nothing has changed yet.")))
             return self.show(form, 422)
         return super().form_valid(form)
 
@@ -177,7 +177,7 @@ class RolePrivilegesView(RoleChangeView):
             since = form.sent_seen or 0
             rows = Grant.objects.filter(role=self.role.node.id, securable=self.place.node.id)
             if since and rows.filter(Q(opened__gt=since) | Q(closed__gt=since)).exists():
-                raise Conflict(_("Somebody changed this role since you opened this page."))
+                raise Conflict(_("Someone changed this role since you opened this page."))
             roles.remove_privileges(role, node, form.removes, by=actor, authority=authority)
             roles.add_privileges(role, node, form.adds, by=actor, authority=authority)
 

@@ -213,7 +213,7 @@ class VisibleRole:
         url = f"{reverse('console:role_unassign', args=[self.node.id])}?{urlencode({'who': str(holder)})}"
         reason = "" if self.may_assign else "why-not-assign"
         action = Action(
-            _("Take back"), url, "mini", more=_("from %(label)s") % {"label": holder.label}, reason=reason
+            _("Revoke"), url, "mini", more=_("from %(label)s") % {"label": holder.label}, reason=reason
         )
         when = terms.window_chip(row.valid_from, row.valid_until)
         return Holder(who, words.listed(people, INSIDE), when, action)
@@ -227,11 +227,11 @@ class VisibleRole:
         compare = f"{reverse('console:role_compare')}?{urlencode({'a': self.node.name})}"
         many = Action(_("Set on many objects"), reverse("console:role_many", args=number))
         give = Action(
-            _("Give to somebody"), reverse("console:role_assign", args=number), "primary", reason=no_assign
+            _("Give to someone"), reverse("console:role_assign", args=number), "primary", reason=no_assign
         )
         asking = [Action(_("Ask for this role"), ask_for([self.node]), "primary")]
         if no_assign:
-            give = Action(_("Give to somebody"), reason=no_assign)
+            give = Action(_("Give to someone"), reason=no_assign)
         return [
             Action(_("Compare"), compare, "plain"),
             Action(_("History"), f"{reverse('console:history')}?object={self.node.id}", "plain"),
@@ -245,7 +245,7 @@ class VisibleRole:
 
     def reasons(self) -> list[Reason]:
         if self.personal:
-            text = _("A personal role holds somebody's direct grants; it changes only with their grants.")
+            text = _("A personal role holds a person’s direct grants; it changes only with their grants.")
             return [
                 Reason(code, text) for code in ("why-not-assign", "why-not-delete")
             ] + self._object_reason()
@@ -253,7 +253,7 @@ class VisibleRole:
         givers = _("the owner of %(name)s and holders of Manage grants on it") % {"name": self.root.name}
         if not self.may_assign:
             told.append(
-                Reason("why-not-assign", _("Roles are given and taken by %(givers)s.") % {"givers": givers})
+                Reason("why-not-assign", _("Roles are given and revoked by %(givers)s.") % {"givers": givers})
             )
         if not self.may_delete:
             text = (
@@ -266,7 +266,7 @@ class VisibleRole:
         return told + self._object_reason()
 
     def _object_reason(self) -> list[Reason]:
-        text = _("Only people who may give access to an object can change what a role gives on it.")
+        text = _("Only people who may grant access to an object can change what a role gives on it.")
         locked = any(self._change(item).reason for item in self.objects)
         return [Reason("why-not-give", text)] if locked else []
 

@@ -167,12 +167,12 @@ def _creating(circle: VisiblePrincipals) -> tuple[Action | None, Reason | None]:
     for realm in here:
         if ask.ask(circle.asker, roles.operation(realm, "create"), realm):
             return Action(
-                gettext("Make a role"), f"{reverse('console:role_new')}?in={realm.id}", "primary"
+                gettext("Create a role"), f"{reverse('console:role_new')}?in={realm.id}", "primary"
             ), None
-    text = gettext("Only the owner of the metalake, or a holder of Create role on it, can make roles.")
+    text = gettext("Only the owner of the metalake, or a holder of Create role on it, can create roles.")
     asked = {"who": str(circle.asker), "action": "create_role", "what": here[0].ref.id, "type": here[0].type}
     why = f"{reverse('console:why')}?{urlencode(asked)}"
-    return Action(gettext("Make a role"), look="primary", reason="why-no-role"), Reason(
+    return Action(gettext("Create a role"), look="primary", reason="why-no-role"), Reason(
         "why-no-role", text, why, gettext("See what you lack")
     )
 
@@ -240,7 +240,7 @@ class NewRoleForm(ConsoleForm):
         help_text=gettext_lazy(
             "By its purpose, such as sales_read. You own it; it gives nothing until you add rights."
         ),
-        error_messages={"required": gettext_lazy("Give it a name.")},
+        error_messages={"required": gettext_lazy("Enter a name.")},
     )
     reason = ReasonField()
 
@@ -250,7 +250,7 @@ class NewRoleView(ObjectChangeView):
 
     form_class = NewRoleForm
     section = "roles"
-    not_saved = gettext_lazy("Not made.")
+    not_saved = gettext_lazy("Not created.")
 
     def get_object(self) -> ObjectAccess:
         number = number_in(self.request.GET.get("in", ""))
@@ -276,7 +276,7 @@ class NewRoleView(ObjectChangeView):
             return roles.create(node, name, by=actor, authority=authority, owner=owner)
 
     def success_message(self, form: NewRoleForm) -> str:
-        return gettext("Role %(cleaned_data)s is made; it gives nothing and nobody holds it yet") % {
+        return gettext("Role %(cleaned_data)s is created; it gives nothing and nobody holds it yet") % {
             "cleaned_data": form.cleaned_data["name"]
         }
 
@@ -287,13 +287,13 @@ class NewRoleView(ObjectChangeView):
         return reverse("console:role", args=[self.result.id]) if self.result else self.back()
 
     def heading(self, form: NewRoleForm) -> str:
-        return gettext("Make a role in %(name)s") % {"name": self.object.node.name}
+        return gettext("Create a role in %(name)s") % {"name": self.object.node.name}
 
     def lead(self) -> str:
         return ""
 
     def button(self, form: NewRoleForm) -> str:
-        return gettext("Make the role")
+        return gettext("Create the role")
 
     def back(self) -> str:
         return reverse("console:roles")

@@ -64,7 +64,7 @@ VERBS = (
     Verb(
         "owners",
         "user",
-        noop("Hand over what somebody owns"),
+        noop("Hand over what someone owns"),
         ("leave", "leaver", "orphan", "ownerless"),
         True,
     ),
@@ -156,7 +156,7 @@ class Sought:
             for node in (self.roles() if self.text else ())
         ]
         yield Group(gettext("Roles"), tuple(roles))
-        yield Group(gettext("Do"), tuple(self._doing(found, people)))
+        yield Group(gettext("Actions"), tuple(self._doing(found, people)))
         yield Group(gettext("Pages"), tuple(self._pages()))
 
     def _object(self, node: Node) -> Option:
@@ -215,7 +215,7 @@ class Sought:
                 yield option(
                     "group",
                     same,
-                    gettext("Give %(label)s the same as a colleague") % {"label": row.label},
+                    gettext("Grant %(label)s the same as a colleague") % {"label": row.label},
                     self.text,
                     gettext("joiner"),
                 )
@@ -238,7 +238,7 @@ class Sought:
             for realm in self.circle.admitting[:ROLES]:
                 url = f"{reverse('console:role_new')}?{urlencode({'in': realm.id})}"
                 yield option(
-                    "role", url, gettext("Make a role in %(name)s") % {"name": realm.name}, self.text
+                    "role", url, gettext("Create a role in %(name)s") % {"name": realm.name}, self.text
                 )
 
     def _pages(self) -> Iterable[Option]:

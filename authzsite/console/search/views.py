@@ -100,7 +100,7 @@ def _pager(text: str, hits: Sequence[tuple[Node, After]], after: After | None) -
         next_ = "?" + urlencode({"q": text, "after": place})
     start = "?" + urlencode({"q": text}) if after else ""
     told = gettext("Names that begin with it come first")
-    return Pager(told if hits else gettext("Nothing comes after this"), start, next_)
+    return Pager(told if hits else gettext("No more objects"), start, next_)
 
 
 def _object_words(rows: Sequence[object], after: After | None) -> str:

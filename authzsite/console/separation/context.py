@@ -99,7 +99,8 @@ def locked(desk: SeparationContext) -> Reason | None:
         return None
     return Reason(
         "why-not-write",
-        _("Only %(owner_words)s or a site admin can write rules.") % {"owner_words": desk.ward.owner_words()},
+        _("Only %(owner_words)s or a site admin can create rules.")
+        % {"owner_words": desk.ward.owner_words()},
     )
 
 
@@ -165,10 +166,10 @@ def line(
         path_of(one, seen),
         path_of(other, seen),
         words.moment(found.since) if found.since else "",
-        Chip("ends", words.moment(let.valid_until), hidden=_("let until"))
+        Chip("ends", words.moment(let.valid_until), hidden=_("exception until"))
         if let and let.valid_until
         else None,
-        _("%(label)s answers for it") % {"label": let.owner.label} if let else "",
+        _("%(label)s is responsible for it") % {"label": let.owner.label} if let else "",
         action,
         let_end,
     )

@@ -37,13 +37,13 @@ class ExceptionForm(ConsoleForm):
 
     who = PrincipalField(at_most=1)
     owner = TextField(
-        label=gettext_lazy("Who answers for it"),
+        label=gettext_lazy("Who is responsible for it"),
         max_length=300,
         help_text=gettext_lazy("A person’s name; not the holder of both sides."),
-        error_messages={"required": gettext_lazy("Name the person responsible.")},
+        error_messages={"required": gettext_lazy("Enter the person responsible.")},
     )
     date = MomentField(label=gettext_lazy("Until"))
-    reason = ReasonField(help_text=gettext_lazy("Kept in the history for ever. At least 8 characters."))
+    reason = ReasonField(help_text=gettext_lazy("Kept in the history permanently. At least 8 characters."))
 
     def __init__(self, data: QueryDict, *, circle: VisiblePrincipals) -> None:
         super().__init__(data)
@@ -62,7 +62,7 @@ class NewExceptionView(RuleChangeView):
 
     template_name = "console/kit/planned.html"
     looks_first = True
-    cannot = gettext_lazy("make exceptions from rules of separation")
+    cannot = gettext_lazy("create exceptions from rules of separation")
 
     def make_form(self, data: Any) -> ExceptionForm:
         form = ExceptionForm(data, circle=VisiblePrincipals(self.asker))
@@ -73,7 +73,7 @@ class NewExceptionView(RuleChangeView):
 
     def plan(self, form: ExceptionForm) -> Plan | None:
         if self.rule.closed is not None:
-            self.notes = [Note("", _("This rule has ended; it stops nobody any more."))]
+            self.notes = [Note("", _("This rule has ended and no longer stops anyone."))]
         return None
 
     def save(self, form: ExceptionForm, actor: Actor) -> None:
@@ -96,7 +96,7 @@ class NewExceptionView(RuleChangeView):
         }
 
     def heading(self, form: ExceptionForm) -> str:
-        return _("Allow somebody to hold both")
+        return _("Allow someone to hold both")
 
     def lead(self) -> str:
         seen = self.object.seen(only(self.object, self.rule))
@@ -104,7 +104,7 @@ class NewExceptionView(RuleChangeView):
         return f"{self.rule.name}: {first}; {terms.lower(second)}"
 
     def button(self, form: ExceptionForm) -> str:
-        return _("Make the exception")
+        return _("Create the exception")
 
 
 class EndExceptionView(RuleChangeView):

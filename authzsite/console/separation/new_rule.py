@@ -81,9 +81,9 @@ class TypedSide:
     def problem(self) -> str:
         """Why it is no side; empty where it is one."""
         if self.what and self.node is None:
-            return _("There is nothing called %(what)s here.") % {"what": self.what}
+            return _("There is no object called %(what)s here.") % {"what": self.what}
         if self.node is None:
-            return _("Choose a role, or name an object.")
+            return _("Choose a role, or enter an object.")
         return "" if self.codes else _("Choose the rights that are kept apart.")
 
 
@@ -144,13 +144,13 @@ class RuleForm(ConsoleForm):
         label=gettext_lazy("Name of the rule"),
         required=False,
         max_length=100,
-        help_text=gettext_lazy("People stopped by the rule read this name."),
+        help_text=gettext_lazy("People whom the rule stops see this name."),
         widget=forms.TextInput(attrs={"class": "input"}),
     )
     one = SideField(label=gettext_lazy("Nobody has both"))
     other = SideField(label=gettext_lazy("and"))
     owners = forms.BooleanField(required=False)
-    reason = ReasonField(help_text=gettext_lazy("Kept in the history for ever."))
+    reason = ReasonField(help_text=gettext_lazy("Kept in the history permanently."))
 
     def __init__(self, data: Any = None, *, root: Node, **kwargs: Any) -> None:
         super().__init__(data, **kwargs)
@@ -189,7 +189,9 @@ class NewRuleView(ChangeView):
 
     def refusal(self) -> HttpResponse | None:
         return (
-            None if self.object.writes else refused(self.request, self.object, _("make rules of separation"))
+            None
+            if self.object.writes
+            else refused(self.request, self.object, _("create rules of separation"))
         )
 
     def make_form(self, data: Any) -> RuleForm:
@@ -219,13 +221,13 @@ class NewRuleView(ChangeView):
         }
 
     def heading(self, form: RuleForm) -> str:
-        return _("Make a rule for %(name)s") % {"name": self.root.name}
+        return _("Create a rule for %(name)s") % {"name": self.root.name}
 
     def lead(self) -> str:
         return _("Nobody may hold both sides from now on.")
 
     def button(self, form: RuleForm) -> str:
-        return _("Make the rule")
+        return _("Create the rule")
 
     def back(self) -> str:
         return reverse("console:separation", args=[self.root.id])
@@ -247,9 +249,8 @@ def _foretold(many: int) -> str:
     if not many:
         return _("Nobody holds both now.")
     return ngettext(
-        "%(number)s person has both already: the rule takes nothing from them, and lists them "
-        "until it is resolved.",
-        "%(number)s people have both already: the rule takes nothing from them, and lists them "
-        "until it is resolved.",
+        "%(number)s person already has both. The rule revokes nothing; it lists them until this is resolved.",
+        "%(number)s people already have both. The rule revokes nothing; it lists them until this is "
+        "resolved.",
         many,
     ) % {"number": words.number(many)}

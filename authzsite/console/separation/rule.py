@@ -58,7 +58,7 @@ def rule_detail(request: Request, id: int) -> HttpResponse:
     address = reverse("console:separation_end", args=[rule.pk])
     context: dict[str, Any] = {
         "heading": rule.name,
-        "lead": _("This rule has ended; it stops nobody any more.") if ended else "",
+        "lead": _("This rule has ended and no longer stops anyone.") if ended else "",
         "crumbs": Crumbs(
             (
                 (desk.ward.root.name, desk.ward.url),
@@ -72,7 +72,7 @@ def rule_detail(request: Request, id: int) -> HttpResponse:
             (
                 Fact(_("Nobody has both"), one),
                 Fact(_("and"), other),
-                Fact(_("Owning counts"), _("as every right") if rule.owners else _("for nothing here")),
+                Fact(_("Owning counts"), _("as every right") if rule.owners else _("not here")),
             )
         ),
         "lines": list(_lines(desk, rule, book)) if desk.writes and not ended else [],
@@ -81,9 +81,9 @@ def rule_detail(request: Request, id: int) -> HttpResponse:
         "one": one,
         "other": other,
         "locked": locked(desk),
-        "let": Action(_("Make an exception"), reverse("console:separation_let", args=[rule.pk])),
+        "let": Action(_("Create an exception"), reverse("console:separation_let", args=[rule.pk])),
         "empty": Empty(
-            _("Nobody has both"), _("A change that would give anybody both is refused."), drawn=False
+            _("Nobody has both"), _("A change that would give anyone both is refused."), drawn=False
         ),
     }
     return show(request, "console/separation/rule.html", desk.ward, context)
@@ -101,7 +101,7 @@ def _lines(desk: SeparationContext, rule: SeparationRule, book: Book) -> Iterabl
         person = found.clash.person
         query = f"?{urlencode({'who': str(person)})}"
         let = Action(
-            _("Make an exception") if found.clash.exception is None else _("Extend"),
+            _("Create an exception") if found.clash.exception is None else _("Extend"),
             f"{reverse('console:separation_let', args=[rule.pk])}{query}",
             "mini",
             more=f": {person.label}",
@@ -149,7 +149,7 @@ class EndRuleView(RuleChangeView):
     def plan(self, form: ConfirmForm) -> Plan:
         if self.rule.closed is not None:
             return Plan(nothing=True, notes=(Note("", _("This rule has ended before.")),))
-        lines = [DiffLine("change", _("Anybody"), _("may be given both from then on"))]
+        lines = [DiffLine("change", _("Anyone"), _("may be given both from then on"))]
         if let := sum(key[0] == self.rule.pk for key in self.book.exceptions):
             lines.append(DiffLine("lose", words.count(let, "exception"), _("ends with it")))
         return Plan(diff=Diff(tuple(lines)))

@@ -54,7 +54,7 @@ def rule_list(request: Request, id: int) -> HttpResponse:
         "crumbs": Crumbs(((_("Realms"), reverse("console:realms")), (root.name, desk.ward.url))),
         "actions": [
             Action(
-                _("Make a rule"),
+                _("Create a rule"),
                 reverse("console:separation_new", args=[root.id]),
                 "primary",
                 reason="" if desk.writes else "why-not-write",

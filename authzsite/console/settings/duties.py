@@ -55,7 +55,7 @@ from policies.services.duties import take as take_duty
 
 NAMES = dict(Securable._meta.permissions)
 NO = "why-not-duty"
-OTHERS = gettext_lazy("Other people's duties are shown to people who give access here.")
+OTHERS = gettext_lazy("Other people's duties are shown to people who grant access here.")
 
 
 @dataclass(frozen=True)
@@ -96,7 +96,7 @@ class DutyRow:
         asked = urlencode({"who": str(self.held.holder), "duty": self.held.duty})
         url = f"{reverse('console:object_duty_take', args=[self.place.node.id])}?{asked}"
         more = _("%(duty)s from %(label)s") % {"duty": self.duty.text, "label": self.held.holder.label}
-        return Action(_("Take back"), url, "mini", more=more, reason="" if self.may else NO)
+        return Action(_("Revoke"), url, "mini", more=more, reason="" if self.may else NO)
 
 
 TABLE: Table[DutyRow] = Table(
@@ -109,7 +109,9 @@ TABLE: Table[DutyRow] = Table(
             {"holder": lambda row: row.held.holder, "shown as": lambda row: row.held.holder.label},
         ),
         Column(gettext_lazy("Duty"), lambda row: row.duty, {"duty": lambda row: row.held.duty}),
-        Column(gettext_lazy("Given"), lambda row: row.where, {"given on": lambda row: row.held.node.ref.id}),
+        Column(
+            gettext_lazy("Granted"), lambda row: row.where, {"given on": lambda row: row.held.node.ref.id}
+        ),
         Column(gettext_lazy("Actions"), lambda row: row.take_back, width="acts"),
     ),
 )
@@ -181,10 +183,10 @@ def duty_list(request: Request, id: int) -> HttpResponse:
         "reason": office.reason(),
         "others": ""
         if office.may or place.may_look
-        else _("Other people's duties are shown to people who give access."),
+        else _("Other people's duties are shown to people who grant access."),
         "empty": Empty(
             _("Nobody has a duty here"),
-            _("The rules of the realm decide who may give access, with or without duties."),
+            _("The rules of the realm decide who may grant access, with or without duties."),
         ),
     }
     template = "console/objects/duties.html" if inside else "console/objects/duties_bare.html"
@@ -205,7 +207,7 @@ def _bare(place: ObjectAccess) -> dict[str, Any]:
     return {
         "heading": _("Duties in %(name)s") % {"name": place.node.name},
         "kind": terms.kind_of(place.node.type),
-        "lead": _("You are not a member: you see and give duties here, but none of the contents."),
+        "lead": _("You are not a member: you can see and give duties here, but not the contents."),
         "actions": [],
     }
 
@@ -293,13 +295,15 @@ class GiveView(DutyChangeView):
     def make_form(self, data: Any) -> GiveForm:
         form, circle = GiveForm(data), circle_of(self.request)
         form.fields["who"].search = circle.people
-        form.fields["who"].nobody = _("Nobody of that name is in %(name)s.") % {"name": self.object.root.name}
+        form.fields["who"].nobody = _("No person in %(name)s has that name.") % {
+            "name": self.object.root.name
+        }
         return form
 
     def plan(self, form: GiveForm) -> Plan:
         chosen, wanted = form["who"].chosen, form.cleaned_data.get("duty")
         if not chosen or not wanted:
-            return Plan(empty=_("Name somebody and choose a duty. A duty gives no access to data."))
+            return Plan(empty=_("Enter someone and choose a duty. A duty gives no access to data."))
         return Plan(diff=Diff(tuple(_lines(self.node, chosen, wanted))))
 
     def save(self, form: GiveForm, actor: Actor) -> None:
@@ -313,7 +317,7 @@ class GiveView(DutyChangeView):
     def success_message(self, form: GiveForm) -> str:
         names = words.listed([principal.label for principal in form.cleaned_data["who"]], 3)
         if self.revision is None:
-            return _("Nothing changed: %(names)s had it before") % {"names": names}
+            return _("Nothing changed: %(names)s already had it") % {"names": names}
         what = words.count(len(form.cleaned_data["duty"]), "duty", "duties")
         return _("%(names)s: %(what)s on %(name)s") % {"names": names, "what": what, "name": self.node.name}
 
@@ -374,7 +378,7 @@ class TakeView(DutyChangeView):
             gone = Note(
                 "",
                 _("%(name)s does not have this duty here.") % {"name": name},
-                _("It may have been taken before."),
+                _("It may have been revoked already."),
             )
             return Plan(nothing=True, notes=(gone,))
         loss = _("may no longer %(text)s") % {"text": group_members.duty_words(self.duty, _below(self.node))}
@@ -390,7 +394,7 @@ class TakeView(DutyChangeView):
 
     def success_message(self, form: ConfirmForm) -> str:
         if self.revision is None:
-            return _("Nothing changed: it was taken before")
+            return _("Nothing changed: it was already revoked")
         return _("%(label)s no longer has the duty %(word)s on %(name)s") % {
             "label": self.holder.label,
             "word": self.word,
@@ -398,10 +402,10 @@ class TakeView(DutyChangeView):
         }
 
     def heading(self, form: ConfirmForm) -> str:
-        return _("Take the duty %(duty)s from %(holder)s?") % {
+        return _("Revoke the duty %(duty)s from %(holder)s?") % {
             "duty": self.word,
             "holder": terms.principal_name(self.holder),
         }
 
     def button(self, form: ConfirmForm) -> str:
-        return _("Take it from %(holder)s") % {"holder": terms.principal_name(self.holder)}
+        return _("Revoke it from %(holder)s") % {"holder": terms.principal_name(self.holder)}

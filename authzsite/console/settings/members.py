@@ -40,7 +40,7 @@ KINDS = (
     ("service", gettext_lazy("Service account")),
 )
 WHAT = gettext_lazy("Choose what it is.")
-LENGTH = format_lazy(gettext_lazy("A name has 1 to {number} characters."), number=NAME_LENGTH)
+LENGTH = format_lazy(gettext_lazy("A name must have 1 to {number} characters."), number=NAME_LENGTH)
 
 
 class MemberForm(ConsoleForm):
@@ -154,7 +154,7 @@ class RemoveMemberView(MemberChangeView):
         return {"typed": self.member.name if len(self.inside) > MANY else ""}
 
     def plan(self, form: ConfirmForm) -> Plan:
-        nothing = DiffLine("same", self.member.label, _("holds nothing here directly."))
+        nothing = DiffLine("same", self.member.label, _("has no direct access here."))
         people_in_it = Count(words.number(len(self.inside)), _("people in it"), "lose")
         return Plan(
             tally=Tally((people_in_it,) if self.inside else ()),

@@ -13,11 +13,11 @@ from catalog.models import Mode, Placement
 MEANS = {
     "on": gettext_lazy("Its rules decide. Access that is not granted is refused."),
     "off": gettext_lazy(
-        "Every member may do everything with its data, whatever the rules say. The rules are kept, and "
+        "Every member may do everything with its data, regardless of the rules. The rules are kept, and "
         "nobody can change them meanwhile."
     ),
     "pass-through": gettext_lazy(
-        "Nothing is asked of the rules: every member may do everything, change the rules too."
+        "The rules are not checked: every member may do everything, including changing the rules."
     ),
 }
 WORDS = {
@@ -32,7 +32,7 @@ INSIDE = {
 }
 """What authorization is set to, alone and within a sentence."""
 _TEXTS = {
-    "off": gettext_lazy("Whatever its rules say, every member may do everything with its data."),
+    "off": gettext_lazy("Every member may do everything with its data, regardless of the rules."),
     "pass-through": gettext_lazy("Its rules are kept but not applied: every member may do everything."),
 }
 

@@ -74,9 +74,9 @@ class PolicyFileForm(ConsoleForm):
             try:
                 self.data["file"] = sent.read().decode()
             except UnicodeDecodeError:
-                self.unreadable = _("This file is no text in UTF-8.")
+                self.unreadable = _("This file is not UTF-8 text.")
         elif sent is not None:
-            self.unreadable = _("This file is too long for a page. Use the command.")
+            self.unreadable = _("This file is too large for this page. Use the command.")
 
 
 class PolicyFileView(RealmChangeView):
@@ -147,7 +147,7 @@ class PolicyFileView(RealmChangeView):
         return _("Policy file of %(name)s") % {"name": self.object.root.name}
 
     def lead(self) -> str:
-        return " ".join((_("A file removes only what it says that it owns."), str(APPROVED[self.needed])))
+        return " ".join((_("A file only removes what it claims to own."), str(APPROVED[self.needed])))
 
     @property
     def needed(self) -> str:

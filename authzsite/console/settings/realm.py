@@ -201,7 +201,9 @@ def realm_detail(request: Request, id: int) -> HttpResponse:
         "no_connect": _no_connect(ward) if connect and connect.reason else None,
         "lines": list(_lines(ward)),
         "no_lines": Empty(
-            gettext("No catalog is connected"), gettext("Connect one to keep its rights true."), drawn=False
+            gettext("No catalog is connected"),
+            gettext("Connect one to keep its rights in sync."),
+            drawn=False,
         ),
     }
     return show(request, "console/settings/realm.html", ward, context)
@@ -256,7 +258,7 @@ def _facts(ward: RealmAccess) -> Iterable[Fact]:
     kept = retention.days(ward.realm)
     yield Fact(
         gettext("History stays live"),
-        gettext("for %(kept)s") % {"kept": words.count(kept, "day")} if kept else gettext("for ever"),
+        gettext("for %(kept)s") % {"kept": words.count(kept, "day")} if kept else gettext("permanently"),
     )
     if ward.realm.kind == Realm.Kind.CDAP:
         yield Fact(
@@ -293,7 +295,7 @@ def _settings(ward: RealmAccess) -> list[tuple[str, str, str]]:
     kept = ward.realm.settings
     shown = {code: kept.get(code) or gettext("Nobody") for code, _, _ in CDAP}
     shown["authentication"] = gettext("Off") if kept.get("authentication") == "off" else gettext("On")
-    shown["grants"] = gettext("To roles only") if kept.get("grants") == ROLES_ALONE else gettext("To anybody")
+    shown["grants"] = gettext("To roles only") if kept.get("grants") == ROLES_ALONE else gettext("To anyone")
     return [(str(label), str(shown[code]), str(text)) for code, label, text in CDAP]
 
 

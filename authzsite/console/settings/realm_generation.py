@@ -104,7 +104,7 @@ class RaiseView(RealmChangeView):
         return _("Raise %(name)s to the rules of CDAP %(policy)s?") % self._named()
 
     def lead(self) -> str:
-        return _("There is no way back. What people could do before is not known afterwards.")
+        return _("This cannot be undone. Afterwards it is not known what people could do before.")
 
     def button(self, form: RaiseForm) -> str:
         return _("Raise to CDAP %(policy)s") % self._named()

@@ -104,7 +104,7 @@ class ModeView(RealmChangeView):
 def _effects(ward: RealmAccess, code: str) -> Iterable[DiffLine]:
     open_ = dialects.get(ward.root.kind).open_to_all
     many = words.count(sum(ward.members), "member")
-    who = _("Everybody who signs in") if open_ else many
+    who = _("Everyone who signs in") if open_ else many
     if code == "on":
         yield DiffLine(
             "lose", who, _("may do only what the rules give"), _("As it was before it was switched.")
@@ -112,7 +112,7 @@ def _effects(ward: RealmAccess, code: str) -> Iterable[DiffLine]:
         return
     if ward.mode == "on":
         yield DiffLine(
-            "lose", ward.root.name, _("is no longer protected by its rules"), _("Pages say so loudly.")
+            "lose", ward.root.name, _("is no longer protected by its rules"), _("Every page shows a warning.")
         )
     everything = _("may do everything with its data")
     rules_too = _("may do everything with its data, and change the rules")
@@ -162,7 +162,7 @@ class SettingsForm(ConsoleForm):
         required=False, help_text=gettext_lazy("Its members may grant and revoke. May be left empty.")
     )
     grants = SegmentsField(
-        choices=(("anybody", gettext_lazy("To anybody")), ("roles", gettext_lazy("To roles only"))),
+        choices=(("anybody", gettext_lazy("To anyone")), ("roles", gettext_lazy("To roles only"))),
         otherwise="anybody",
         help_text=CDAP[3][2],
     )

@@ -58,9 +58,9 @@ KINDS = (
     ),
 )
 POLICIES = ("4.3", "3.5", "3.4")
-WHICH = gettext_lazy("Choose which law it follows.")
-NO_SLASH = gettext_lazy("Give it a name without a slash.")
-LENGTH = format_lazy(gettext_lazy("A name has 1 to {number} characters."), number=people.NAME_LENGTH)
+WHICH = gettext_lazy("Choose which rules it follows.")
+NO_SLASH = gettext_lazy("Enter a name without a slash.")
+LENGTH = format_lazy(gettext_lazy("A name must have 1 to {number} characters."), number=people.NAME_LENGTH)
 
 
 @dataclass(frozen=True)
@@ -101,7 +101,7 @@ def realm_list(request: Request) -> HttpResponse:
         "lead": gettext("Each realm has its own rules. Access in one realm does not apply in another."),
         "actions": [
             Action(
-                gettext("Make a realm"),
+                gettext("Create a realm"),
                 reverse("console:realm_new"),
                 "primary",
                 reason="" if may else "why-no-realm",
@@ -120,7 +120,7 @@ def realm_list(request: Request) -> HttpResponse:
             gettext("There is no realm yet") if may else gettext("No realm has admitted you yet"),
             gettext("The owner of a realm can add you.")
             if not may
-            else gettext("Make the first one; its owner does the rest."),
+            else gettext("Create the first one; its owner does the rest."),
         ),
     }
     return page(request, "console/settings/realms.html", context, section="realms", revision=revision_now())
@@ -153,7 +153,7 @@ def _rows(found: Sequence[Node]) -> list[RealmRow]:
 
 def members_words(root: Node, people: int, services: int) -> str:
     """28 people and 1 service; everybody who signs in."""
-    return gettext("Everybody") if dialects.get(root.kind).open_to_all else words.able_words(people, services)
+    return gettext("Everyone") if dialects.get(root.kind).open_to_all else words.able_words(people, services)
 
 
 # Making one
@@ -163,7 +163,7 @@ class RealmForm(ConsoleForm):
     """A kind, a name and an owner; for a CDAP instance also its generation of rules."""
 
     kind = SegmentsField(
-        label=gettext_lazy("Its law"),
+        label=gettext_lazy("Its rules"),
         choices=[(code, word) for code, word, _ in KINDS],
         initial=KINDS[0][0],
         error_messages={"required": WHICH, "invalid_choice": WHICH},
@@ -185,7 +185,7 @@ class RealmForm(ConsoleForm):
         help_text=gettext_lazy(
             "A user name. The owner decides everything in it; site admins have no access inside."
         ),
-        error_messages={"required": gettext_lazy("Name its owner."), "max_length": LENGTH},
+        error_messages={"required": gettext_lazy("Enter its owner."), "max_length": LENGTH},
     )
 
     def clean_name(self) -> str:
@@ -208,8 +208,8 @@ class NewRealmView(AdminChangeView):
     form_class = RealmForm
     template_name = "console/settings/realm_new.html"
     section = "realms"
-    cannot = gettext_lazy("You cannot make a realm")
-    not_saved = gettext_lazy("Not made.")
+    cannot = gettext_lazy("You cannot create a realm")
+    not_saved = gettext_lazy("Not created.")
     fields_of_errors = {BadName: "owner"}
 
     def way_back(self) -> tuple[str, str]:
@@ -233,7 +233,7 @@ class NewRealmView(AdminChangeView):
         if self.result is None:
             return ""
         made, owner = self.result
-        return gettext("%(made)s %(name)s is made; %(label)s owns it") % {
+        return gettext("%(made)s %(name)s is created; %(label)s owns it") % {
             "made": kind_words(made),
             "name": made.name,
             "label": owner.label,
@@ -243,10 +243,10 @@ class NewRealmView(AdminChangeView):
         return reverse("console:realm", args=[self.result[0].id]) if self.result else self.back()
 
     def heading(self, form: RealmForm) -> str:
-        return gettext("Make a realm")
+        return gettext("Create a realm")
 
     def button(self, form: RealmForm) -> str:
-        return gettext("Make the realm")
+        return gettext("Create the realm")
 
     def back(self) -> str:
         return reverse("console:realms")

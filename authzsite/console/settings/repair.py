@@ -37,11 +37,11 @@ class RepairRealmView(AdminChangeView):
         raise Http404
 
     def make_form(self, data: Any) -> PrincipalForm:
-        return PrincipalForm(data, kinds=("user", "group"), nobody=_("Nobody of that name is known."))
+        return PrincipalForm(data, kinds=("user", "group"), nobody=_("No person has that name."))
 
     def plan(self, form: PrincipalForm) -> Plan:
         if not form["who"].chosen:
-            return Plan(empty=_("Name somebody who can sign in. A reason is asked for, and kept for ever."))
+            return Plan(empty=_("Enter someone who can sign in. A reason is required and kept permanently."))
         new, name = form["who"].chosen[0].label, self.object.name
         lost = _("is no longer the owner of %(name)s") % {"name": name}
         gained = _("becomes the owner of %(name)s, and a member of it") % {"name": name}
@@ -60,7 +60,7 @@ class RepairRealmView(AdminChangeView):
 
     def success_message(self, form: PrincipalForm) -> str:
         new = form.cleaned_data["who"][0].label
-        return _("%(new)s owns %(name)s; the record says that you repaired it") % {
+        return _("%(new)s owns %(name)s; the history says that you repaired it") % {
             "new": new,
             "name": self.object.name,
         }

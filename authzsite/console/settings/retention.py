@@ -26,7 +26,7 @@ from policies.record.change import change
 
 _RANGE = {"least": retention.LEAST, "most": lazy(words.number, str)(retention.MOST)}
 HELP = format_lazy(gettext_lazy("At least {least}, at most {most}."), **_RANGE)
-WRONG = format_lazy(gettext_lazy("Write a number of days from {least} to {most}."), **_RANGE)
+WRONG = format_lazy(gettext_lazy("Enter a number of days from {least} to {most}."), **_RANGE)
 
 
 class RetentionForm(ConsoleForm):
@@ -34,7 +34,7 @@ class RetentionForm(ConsoleForm):
 
     keep = SegmentsField(
         label=gettext_lazy("Keep it live"),
-        choices=(("for-ever", gettext_lazy("For ever")), ("days", gettext_lazy("For some days"))),
+        choices=(("for-ever", gettext_lazy("Permanently")), ("days", gettext_lazy("For some days"))),
         otherwise="days",
     )
     days = WholeNumberField(
@@ -86,7 +86,7 @@ class RetentionView(RealmChangeView):
 
     def success_message(self, form: RetentionForm) -> str:
         days = form.cleaned_data["days"]
-        lasts = _("for %(days)s") % {"days": words.count(days, "day")} if days else _("for ever")
+        lasts = _("for %(days)s") % {"days": words.count(days, "day")} if days else _("permanently")
         return _("The history of %(name)s stays live %(lasts)s") % {
             "name": self.object.root.name,
             "lasts": lasts,

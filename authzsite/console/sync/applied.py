@@ -54,9 +54,7 @@ def arrived(found: SyncStatus | None) -> State | None:
     if found.waiting:
         watched = row.does == Backend.Policy.REPORT
         return (
-            State(
-                "behind", gettext("Not applied"), gettext("%(system)s is only watched") % {"system": system}
-            )
+            State("behind", gettext("Not applied"), gettext("%(system)s only reports") % {"system": system})
             if watched
             else _on_its_way(row)
         )
@@ -81,9 +79,7 @@ def ordered(orders: Sequence[ForeignOrder]) -> State | None:
 
 def refused(system: str) -> State:
     """It failed for good, and will not be there until somebody does something."""
-    return State(
-        "failed", gettext("Refused by %(system)s") % {"system": system}, gettext("waits for somebody")
-    )
+    return State("failed", gettext("Refused by %(system)s") % {"system": system}, gettext("needs attention"))
 
 
 def _on_its_way(row: Backend) -> State:
@@ -98,7 +94,7 @@ def _decided_since(found: SyncStatus, row: Backend) -> State | None:
         return State(
             "failed",
             gettext("%(get_kind_display)s fails") % {"get_kind_display": row.get_kind_display()},
-            gettext("waits for somebody"),
+            gettext("needs attention"),
         )
     if not found.coming:
         return None
@@ -106,7 +102,7 @@ def _decided_since(found: SyncStatus, row: Backend) -> State | None:
         return State(
             "behind",
             gettext("Not yet compared"),
-            gettext("%(get_kind_display)s is only watched") % {"get_kind_display": row.get_kind_display()},
+            gettext("%(get_kind_display)s only reports") % {"get_kind_display": row.get_kind_display()},
         )
     return _on_its_way(row)
 
@@ -124,12 +120,12 @@ def _counted(found: SyncStatus, row: Backend) -> State:
                 gettext("in %(get_kind_display)s") % {"get_kind_display": row.get_kind_display()},
             )
         if row.does == Backend.Policy.REPORT:
-            return State("behind", gettext("Not applied"), gettext("only watched"))
+            return State("behind", gettext("Not applied"), gettext("only reports"))
         return _on_its_way(row)
     watched = row.does == Backend.Policy.REPORT
     parts = (
         (found.refused, "refused"),
-        (found.waiting, gettext("only watched") if watched else gettext("on the way")),
+        (found.waiting, gettext("only reports") if watched else gettext("on the way")),
         (found.without_login, gettext("without login")),
     )
     why = [f"{words.number(len(names))} {word}" for names, word in parts if names]

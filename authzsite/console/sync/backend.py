@@ -44,11 +44,13 @@ COUNTED = (
     (gettext_lazy("Bypass"), ("bypass",)),
 )
 AWAITS = {
-    Backend.Awaits.NEW: gettext_lazy("It was connected by somebody who is not a site admin."),
-    Backend.Awaits.MOVED: gettext_lazy("It leads to another system than before, whatever its address says."),
+    Backend.Awaits.NEW: gettext_lazy("It was connected by someone who is not a site admin."),
+    Backend.Awaits.MOVED: gettext_lazy(
+        "It connects to a different system than before, even if the address is the same."
+    ),
     Backend.Awaits.SHARED: gettext_lazy(
-        "Another connection governs the same system, or a part of it. Two that repair the "
-        "same undo what the other decided."
+        "Another connection governs the same system, or a part of it. Two that repair the same system "
+        "undo each other’s decisions."
     ),
 }
 """Why it only reports until a site admin agrees."""
@@ -156,7 +158,7 @@ def _going(backend_access: BackendAccess) -> RunProgress | None:
 
 def _lead(backend_access: BackendAccess) -> str:
     if backend_access.row.does == Backend.Policy.REPORT:
-        return _("It is only watched: differences are shown, and nothing is changed in the backend.")
+        return _("It only reports: differences are shown, and nothing is changed in the backend.")
     return _("Decisions are applied there and read back; grants made there by others stay.")
 
 
@@ -188,7 +190,7 @@ def _doors(backend_access: BackendAccess, reason: Reason | None) -> Iterable[Act
     if backend_access.row.state != Backend.State.PAUSED:
         yield Action(_("Pause"), backend_access.address("pause"), "", "pause")
     if backend_access.row.state == Backend.State.HELD:
-        yield Action(_("Look at what it takes"), backend_access.address("confirm"), "primary")
+        yield Action(_("See what it removes"), backend_access.address("confirm"), "primary")
     if backend_access.row.policy == Backend.Policy.REPORT:
         yield Action(_("Repair from now on"), backend_access.address("repair"), "primary")
 
@@ -216,14 +218,16 @@ def _note(backend_access: BackendAccess) -> Note | None:
         heading = _("It only reports until a site admin of this site agrees.")
         return Note("warn", heading, f"{AWAITS[Backend.Awaits(row.awaits)]} {site_admins.admin_names()}")
     if row.restored:
-        text = _(
-            "Look at the plan: what was revoked since the copy was made must not come back. Then repair."
+        text = _("Check the plan: access revoked since the backup must not come back. Then choose Repair.")
+        return Note(
+            "warn",
+            _("The console's database was restored to an earlier state, so nothing is changed here."),
+            text,
         )
-        return Note("warn", _("The console's database went back in time, so nothing is changed here."), text)
     if row.state == Backend.State.HELD and run:
         losing = words.count(run.losing, "person", "people") if backend_access.may_look else _("many people")
-        text = _("It may be a mistake, so it waits until somebody has looked at it.")
-        return Note("warn", _("Held: the plan takes something from %(losing)s.") % {"losing": losing}, text)
+        text = _("It may be a mistake, so it waits until someone has reviewed it.")
+        return Note("warn", _("Held: the plan revokes something from %(losing)s.") % {"losing": losing}, text)
     if row.error:
         text = NEXT.get(row.error_kind, _("Decisions are kept and applied when it works again."))
         answer = _("%(system)s answered: %(error)s") % {
@@ -318,9 +322,9 @@ def _plan_text(backend_access: BackendAccess) -> str:
     if run is None or not _plan(backend_access):
         return ""
     text = (
-        _("%(total)s; %(removals)s are taken, from %(losing)s. Looked at %(seen)s.")
+        _("%(total)s; %(removals)s are removed, affecting %(losing)s. Checked %(seen)s.")
         if run.losing
-        else _("%(total)s; nobody loses anything by it. Looked at %(seen)s.")
+        else _("%(total)s; nobody loses anything. Checked %(seen)s.")
     )
     return text % {
         "total": words.count(run.total, "step"),
@@ -372,7 +376,7 @@ def _parked(row: Backend, *, whole: bool) -> list[Stuck]:
             _since(item["since"]),
             " ".join(
                 [
-                    _("%(system)s cannot be worked on. %(next)s")
+                    _("%(system)s cannot be synced. %(next)s")
                     % {"system": system, "next": NEXT.get(item["error_kind"], "")},
                     _("%(system)s answered: %(error)s") % {"system": system, "error": item["error"]}
                     if whole

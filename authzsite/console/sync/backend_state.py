@@ -84,7 +84,7 @@ class BackendState:
         """How far what was decided has come: of one object what was decided about it, and nothing else."""
         kind, word = _WORDS[self.code]
         if self.code == RESTORED:
-            note = gettext("the database came back from a copy")
+            note = gettext("the database was restored from a backup")
         elif self.code == MOVING:
             note = gettext("%(waiting)s to go") % {"waiting": words.number(self.waiting)}
         elif kind == "ok" and self.row.compared_at:
@@ -113,12 +113,12 @@ _WORDS = {
     Backend.State.NEW: ("unknown", gettext_lazy("Not yet compared")),
     Backend.State.IN_SYNC: ("ok", gettext_lazy("In sync")),
     Backend.State.BEHIND: ("behind", gettext_lazy("Behind")),
-    Backend.State.FAILED: ("failed", gettext_lazy("Not reached")),
+    Backend.State.FAILED: ("failed", gettext_lazy("Not reachable")),
     Backend.State.PAUSED: ("paused", gettext_lazy("Paused")),
     Backend.State.HELD: ("paused", gettext_lazy("Held")),
     Backend.State.SILENT: ("failed", gettext_lazy("Not answering")),
     RESTORED: ("paused", gettext_lazy("Changes nothing")),
-    STUCK: ("failed", gettext_lazy("Needs somebody")),
+    STUCK: ("failed", gettext_lazy("Needs attention")),
     MOVING: ("behind", gettext_lazy("Catching up")),
 }
 

@@ -46,7 +46,7 @@ DONE = {
     "retry": gettext_lazy("is tried again"),
     "look": gettext_lazy("is checked now"),
     "rate": gettext_lazy("keeps to its rate"),
-    "share": gettext_lazy("holds what takes from more people than that"),
+    "share": gettext_lazy("holds plans that revoke from more people than that"),
 }
 
 
@@ -61,8 +61,8 @@ def _until(row: Backend) -> forms.Field:
     return MomentField(
         label=_("Until"),
         required=False,
-        help_text=_("In %(zone)s. Empty until somebody resumes it.") % {"zone": words.zone()},
-        error_messages={"required": _("Give a date and a time, or none.")},
+        help_text=_("In %(zone)s. Empty until someone resumes it.") % {"zone": words.zone()},
+        error_messages={"required": _("Enter a date and a time, or leave both empty.")},
     )
 
 
@@ -72,23 +72,23 @@ def _rate(row: Backend) -> forms.Field:
         max_length=9,
         required=False,
         empty=0,
-        wrong=_("Give a whole number of changes a second, or none."),
+        wrong=_("Enter a whole number of changes a second, or leave it empty."),
         initial=row.rate or "",
         help_text=_("Rights and memberships, such as 50. Empty for no limit."),
     )
 
 
 def _share(row: Backend) -> forms.Field:
-    never_held = _("A plan that takes from %(few)s people or fewer is never held; at 100 no plan is.") % {
+    never_held = _("A plan that affects %(few)s people or fewer is never held; at 100, no plan is held.") % {
         "few": loss_limit.FEW
     }
     return ShareField(
         label=_("Share of people who would lose something, per cent"),
         max_length=4,
         most=100,
-        wrong=_("Give a share of people from 0 to 100 per cent."),
+        wrong=_("Enter a share of people from 0 to 100 percent."),
         initial=row.share,
-        help_text=_("Of all who have something there by ours. %(few)s") % {"few": never_held},
+        help_text=_("Of all people with access there through Lakewarden. %(few)s") % {"few": never_held},
     )
 
 
@@ -221,14 +221,16 @@ def _words(backend_access: BackendAccess, deed: str, run: SyncRun | None) -> dic
         heading = _("How fast may %(name)s be changed?") % {"name": backend_access.name}
         return {"heading": heading, "text": text, "button": _("Keep to this rate"), "look": "primary"}
     if deed == "share":
-        text = _("A mistake here would be applied there at once; a plan that takes much waits for a look.")
+        text = _(
+            "A mistake here would be applied there at once; a plan with many removals waits for a review."
+        )
         heading = _("When is a plan for %(name)s held?") % {"name": backend_access.name}
         return {"heading": heading, "text": text, "button": _("Hold it above this share"), "look": "primary"}
     losing = words.count(run.losing if run else 0, "person", "people")
     takes = words.count(run.removals if run else 0, "right or membership", "rights and memberships")
     look = "danger primary" if run and run.removals else "primary"
     if deed == "repair":
-        text = _("The plan of the last look: it takes %(takes)s, from %(losing)s.") % {
+        text = _("The last plan removes %(takes)s, affecting %(losing)s.") % {
             "takes": takes,
             "losing": losing,
         }
@@ -238,8 +240,8 @@ def _words(backend_access: BackendAccess, deed: str, run: SyncRun | None) -> dic
             "button": _("Repair it"),
             "look": look,
         }
-    text = _("It takes %(takes)s. Removals come first.") % {"takes": takes}
-    button = _("Take them from %(losing)s") % {"losing": losing}
+    text = _("It removes %(takes)s. Removals come first.") % {"takes": takes}
+    button = _("Revoke them from %(losing)s") % {"losing": losing}
     return {
         "heading": _("Let the plan for %(name)s go on?") % {"name": backend_access.name},
         "text": text,

@@ -184,10 +184,10 @@ def _step_words(item: SyncItem) -> str:
     sentences = {
         "make_role": _("Create %(role)s") % {"role": role},
         "drop_role": _("Drop %(role)s") % {"role": role},
-        "give": _("Give %(rights)s to %(role)s") % {"rights": rights, "role": role},
-        "take": _("Take %(rights)s from %(role)s") % {"rights": rights, "role": role},
-        "take_foreign": _("Take %(rights)s from %(person)s, given by %(part)s")
-        % {"rights": rights, "person": item.person, "part": what.get("grantor") or _("somebody")},
+        "give": _("Grant %(rights)s to %(role)s") % {"rights": rights, "role": role},
+        "take": _("Revoke %(rights)s from %(role)s") % {"rights": rights, "role": role},
+        "take_foreign": _("Revoke %(rights)s from %(person)s, granted by %(part)s")
+        % {"rights": rights, "person": item.person, "part": what.get("grantor") or _("someone")},
     }
     return sentences.get(item.step) or _moves(item.person, what.get("joins", ()), what.get("leaves", ()))
 

@@ -47,7 +47,7 @@ def stuck_item(request: Request, id: int) -> HttpResponse:
         )
         say(request, _("It is tried again"))
     except NotFound:
-        say(request, _("It is there by now"))
+        say(request, _("It has arrived"))
     return redirect("console:sync_backend", id=one.row.pk)
 
 

@@ -79,7 +79,7 @@ class VanishedForm(ConsoleForm):
 
     reason = ReasonField(
         help_text=gettext_lazy(
-            "Kept in the history for ever. May be left empty. Everything is checked once more before "
+            "Kept in the history permanently. May be left empty. Everything is checked once more before "
             "it is closed; renamed objects stay."
         )
     )
@@ -170,7 +170,10 @@ class VanishedView(ChangeView):
             "may": self.may,
             "locked": None if self.may else Reason("why-not-close", why_not),
             "nothing": Empty(
-                gettext("Nothing is gone"), gettext("Everything here was found there."), drawn=False, level=2
+                gettext("No vanished objects"),
+                gettext("Everything here was found there."),
+                drawn=False,
+                level=2,
             ),
         }
 

@@ -118,7 +118,7 @@ def _note(there: BackendState, *, whole: bool) -> Note | None:
 def troubled(there: BackendState) -> str:
     """The same for who does not run it: the words of a database name people and logins."""
     if there.row.state == Backend.State.FAILED:
-        return gettext("%(system)s cannot be worked on. The people who run its sync see why.") % {
+        return gettext("%(system)s cannot be synced. The people who run its sync see why.") % {
             "system": there.system
         }
     return gettext("%(system)s refused something. The people who run its sync see what and why.") % {

@@ -169,7 +169,10 @@ def _start(request: Request, seen: PersonAccess, eyes: PersonsView) -> HttpRespo
         "pager": None,
         "empty": Empty(
             _("You cannot ask about others here"),
-            _("Only people who give access here or have the duty to view the history, and site admins, can."),
+            _(
+                "Only people who grant access here or have the duty to view the history, and site admins, "
+                "can."
+            ),
         ),
     }
     return seen.page(request, "console/why/check_as.html", context)

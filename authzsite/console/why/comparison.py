@@ -126,7 +126,7 @@ class Comparing:
         answer = decisions_ask.ask(other, self.refused.operation, self.place.node, now=self.place.now)
         named = {"other": other.label, "person": self.speak.person.label}
         if not answer:
-            problem = _("%(other)s cannot do it either. Choose somebody else.") % named
+            problem = _("%(other)s cannot do it either. Choose someone else.") % named
             return Comparison(typed=str(other), problem=problem)
         now, yes = self.place.now, answer.explained(now=self.place.now)
         speak = replace(self.speak, groups={**self.speak.groups, **group_labels(yes.because)})
@@ -158,9 +158,9 @@ class Comparing:
         if any(lack.kind == "denied" for lack in way):
             return _("The denial has to be lifted first: %(parts)s.") % {"parts": parts}
         if not givers:
-            return _("The smallest thing to ask for: %(parts)s.") % {"parts": parts}
+            return _("The smallest access to ask for: %(parts)s.") % {"parts": parts}
         told = {"parts": parts, "givers": givers}
-        return _("The smallest thing to ask for: %(parts)s. Ask %(givers)s.") % told
+        return _("The smallest access to ask for: %(parts)s. Ask %(givers)s.") % told
 
 
 @dataclass(frozen=True)
@@ -215,7 +215,7 @@ class TwoPeople:
         if first is not None:
             return self.speak.spoken(first)
         owned = any(rule.privilege == OWNER for rule in rules)
-        return _("Ownership") if owned else _("Given to them directly")
+        return _("Ownership") if owned else _("Granted to them directly")
 
     def _gives(self, rule: Rule) -> str:
         type_, name = terms.level_of(self.speak.place, rule.object)

@@ -182,7 +182,7 @@ class _Sheet:
         on = _("direct, on %(name)s") % named if direct else pgettext("an object", "on %(name)s") % named
         chain.append(self._box(("rule", row), 3, row, way.rights, on, way.look))
         stopped = way.reached.denied and not way.reached.can
-        small = _("can do nothing") if stopped else self._object_words(way)
+        small = _("has no access") if stopped else self._object_words(way)
         chain.append(self._box(("object", node.id), 4, row, node.name, small, "bad" * stopped or passed))
         for at, (one, other) in enumerate(pairwise(chain)):
             denied = way.denies and at >= len(chain) - 3

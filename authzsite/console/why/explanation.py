@@ -149,13 +149,13 @@ class Words:
                 "gain",
                 "",
                 _("Member of metalake %(realm)s") % {"realm": self.place.realm},
-                _("opens nothing by itself"),
+                _("gives no access by itself"),
             )
         if lack.kind != "privilege":
             return DiffLine("gain", "", lack.kind.replace("_", " ").capitalize())
         alone = lack.privilege.startswith("USE_") and lack.object != self.place.id
         note = (
-            _("opens nothing by itself")
+            _("gives no access by itself")
             if alone
             else _("on 1 %(object_type)s") % {"object_type": terms.type_of(lack.object_type)}
             if lack.object == self.place.id

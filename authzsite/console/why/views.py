@@ -51,7 +51,7 @@ VERBS = {
     "read": pgettext_lazy("to do", "read"),
     "write": pgettext_lazy("to do", "write"),
     "use": pgettext_lazy("to do", "use"),
-    "grant": pgettext_lazy("to do", "give access to"),
+    "grant": pgettext_lazy("to do", "grant access to"),
     "set_owner": pgettext_lazy("to do", "set the owner of"),
     "alter": pgettext_lazy("to do", "alter"),
     "drop": pgettext_lazy("to do", "drop"),
@@ -116,13 +116,13 @@ class Question:
         """The object and the person asked about, or None with the problems named."""
         if len(self.places) != 1:
             if not self.places:
-                self.problems["what"] = _("You can see no object of that name.")
+                self.problems["what"] = _("No object with that name is visible to you.")
             return None
         node = self.places[0]
         place = ObjectAccess(self.asker, node, slices.current(self.asker, node), timezone.now())
         if not self.may_ask(place):
             self.problems["who"] = _(
-                "You may ask about yourself; about others, where you may give access or read the history."
+                "You may ask about yourself; about others, where you may grant access or read the history."
             )
             return None
         if self.person is None:
@@ -145,7 +145,7 @@ def why_page(request: Request) -> HttpResponse:
     )
     found = asked.answered() if asked.what else None
     if "what" in request.GET and not asked.what:
-        asked.problems["what"] = _("Name an object, or a part of its name.")
+        asked.problems["what"] = _("Enter an object, or a part of its name.")
     answer = _answer(asked, *found, request) if found else _unanswered(asked, request)
     known = _known(found[0].node.type) if found else [(code, _(word)) for code, word in USUAL]
     node = found[0].node if found else None
@@ -209,7 +209,7 @@ def _open(asked: Question) -> dict[str, Any]:
     return {
         "empty": Empty(
             _("Ask about a person, an action and an object"),
-            _("A no shows everything that is missing and who can give it; a yes shows the facts behind it."),
+            _("A no shows everything that is missing and who can grant it; a yes shows the facts behind it."),
             level=2,
         )
     }
@@ -293,7 +293,7 @@ def _yes(explanation: Explanation, speak: Words) -> dict[str, Any]:
     many = len(facts.moments)
     past = reverse("console:history") + "?" + urlencode({"person": str(speak.person)})
     return {
-        "beside_heading": ngettext("It rests on %(many)s fact", "It rests on %(many)s facts", many)
+        "beside_heading": ngettext("It depends on %(many)s fact", "It depends on %(many)s facts", many)
         % {"many": terms.lower(words.spelled(many))},
         "beside_text": _("If one of these ends, this path ends with it. %(label)s may have others.")
         % {"label": speak.person.label},
@@ -309,7 +309,7 @@ def _no(
     cases = [_case(at, way, speak, place, request, action) for at, way in enumerate(ways)]
     denied = any(lack.kind == "denied" for lack in explanation.missing)
     cases = [*cases[:1], *(_around(case) if denied else case for case in cases[1:])]
-    text = _("The narrowest way comes first.") if len(cases) > 1 else ""
+    text = _("The smallest sufficient access comes first.") if len(cases) > 1 else ""
     return {
         "beside_heading": _("What would allow it") if cases else _("Nothing would allow it"),
         "beside_text": text if cases else _("No grant, role or ownership leads here."),
@@ -328,7 +328,7 @@ def _others(explanation: Explanation) -> list[Sequence[Lack]]:
 def _hint(place: ObjectAccess) -> Reason:
     return Reason(
         "hint",
-        _("You may give access to %(name)s, so you can open the form and save it.")
+        _("You may grant access to %(name)s, so you can open the form and save it.")
         % {"name": place.node.name},
         icon="help",
     )
@@ -361,7 +361,7 @@ def _case(
 
 def _around(case: Case) -> Case:
     """A way past a denial: true, so it is told, but never offered as a form to fill in."""
-    text = _("This would get round the denial, which stays. Ask who set the denial first. %(text)s") % {
+    text = _("This would bypass the denial, which stays. Ask the author of the denial first. %(text)s") % {
         "text": case.text
     }
     return replace(case, text=text, actions=(), send_to="", send="")
@@ -376,16 +376,16 @@ def _case_text(at: int, way: Sequence[Lack], givers: Sequence[Principal]) -> str
     who = words.listed([terms.principal_name(giver) for giver in givers])
     named = {"who": who[:1].upper() + who[1:]}
     if not givers:
-        gives = _("It has no owner to give it; the operator of this Lakewarden can set one.")
+        gives = _("It has no owner who could grant it; the operator of this Lakewarden can set one.")
     elif any(lack.kind == "denied" for lack in way):
         gives = ngettext("%(who)s can lift it.", "%(who)s can lift it.", len(givers)) % named
     elif len(way) == 1:
-        gives = ngettext("%(who)s can give it.", "%(who)s can give it.", len(givers)) % named
+        gives = ngettext("%(who)s can grant it.", "%(who)s can grant it.", len(givers)) % named
     elif len(way) == 2:
-        gives = ngettext("%(who)s can give both.", "%(who)s can give both.", len(givers)) % named
+        gives = ngettext("%(who)s can grant both.", "%(who)s can grant both.", len(givers)) % named
     else:
-        gives = ngettext("%(who)s can give all of it.", "%(who)s can give all of it.", len(givers)) % named
+        gives = ngettext("%(who)s can grant all of it.", "%(who)s can grant all of it.", len(givers)) % named
     if at == 0:
-        return _("The narrowest way. %(gives)s") % {"gives": gives}
+        return _("The smallest sufficient access. %(gives)s") % {"gives": gives}
     opens = _("It gives far more access.") if any(lack.kind == "ownership" for lack in way) else ""
     return f"{opens} {gives}".strip()

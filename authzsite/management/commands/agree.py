@@ -15,7 +15,7 @@ class Command(OperatorCommand):
 
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument("place", metavar="REALM[/CATALOG]")
-        parser.add_argument("--reason", required=True, help="kept in the history for ever")
+        parser.add_argument("--reason", required=True, help="kept in the history permanently")
 
     def run(self, *, place: str, reason: str, **_: Any) -> None:
         row = Backend.objects.filter(catalog=connected_node(place).id).first()

@@ -16,7 +16,7 @@ from policies.services import seals
 
 class Command(OperatorCommand):
     help = (
-        "Look for facts that were written past the console: exit 0 and one line, or exit 1 and a line for "
+        "Look for facts that were written outside the console: exit 0 and one line, or exit 1 and a line for "
         "each. Nothing is decided on such a fact."
     )
 
@@ -40,8 +40,8 @@ class Command(OperatorCommand):
         either.add_argument(
             "--confirm-name",
             metavar="KIND:NAME",
-            help="answer for a name that was written past the console, such as `user:ana`, or for `all` of "
-            "them; the record holds no names, so look at each first",
+            help="confirm a name that was written outside the console, such as `user:ana`, or `all` of them; the "
+            "audit log holds no names, so check each one first",
         )
 
     def run(self, *, seal: bool, if_new: bool, set_right: bool, confirm_name: str | None, **_: Any) -> None:
@@ -63,7 +63,7 @@ class Command(OperatorCommand):
                 rows = list(unsealed.standing())
                 for row in rows:
                     when = f" at {row.written:%Y-%m-%d %H:%M:%S %Z}" if row.written else ""
-                    self.stdout.write(f"{row}: written past the console by transaction {row.writer}{when}")
+                    self.stdout.write(f"{row}: written outside the console by transaction {row.writer}{when}")
                 if rows:
                     ways = "`manage.py facts --set-right` mends facts, `--confirm-name` names"
                     self.fail(f"{len(rows)} facts count for nothing; {ways}")

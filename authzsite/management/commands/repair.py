@@ -18,7 +18,7 @@ class Command(OperatorCommand):
     def add_arguments(self, parser: Any) -> None:
         parser.add_argument("realm", nargs="?", help="what gets another owner; without it all are listed")
         parser.add_argument("--owner", metavar="user:NAME|group:NAME", help="its new owner")
-        parser.add_argument("--reason", default="", help="kept in the realm's history for ever")
+        parser.add_argument("--reason", default="", help="kept in the history of the realm permanently")
         parser.add_argument("--forget-second-factors", metavar="NAME", help="of somebody who lost them")
         parser.add_argument("--let-in", metavar="NAME", help="forget the wrong passwords of a name")
 

@@ -32,7 +32,7 @@ def run(spark: Any, given: Namespace, tell: Telling) -> None:
     """Never raises for a broken record: the verdict says so."""
     chain_folder, archives = Path(given.chain), [item for item in given.archives.split("\n") if item]
     plan = json.loads(Path(given.plan).read_text())
-    with tell.step("reading the record", 150):
+    with tell.step("reading the audit log", 150):
         changes = spark.read.parquet(str(chain_folder / "changes.parquet")).cache()
         count = changes.count()
         events = spark.read.parquet(str(chain_folder / "live.parquet"), *archives)

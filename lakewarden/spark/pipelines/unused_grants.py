@@ -86,7 +86,7 @@ def run(spark: Any, given: Namespace, tell: Telling) -> None:
         least = _least(snapshot, places, uses, given.after)
     target = str(output / "hints")
     if not (output / "hints" / "_SUCCESS").exists():
-        with tell.step("looking at what is given", 650):
+        with tell.step("reading what is granted", 650):
             rest = [*_sleeping(snapshot, least, facts, uses), *_nearly_one(least, facts)]
             rest += _on_texts(snapshot, least, facts, places, uses) if least.law.by_text else ()
             rows = spark.createDataFrame([_row(item) for item in rest], COLUMNS)

@@ -150,7 +150,7 @@ def _carry(work: RunContext, folder: Path) -> None:
     shutil.rmtree(folder / CHAIN, ignore_errors=True)
     if verdict["broken"]:
         raise Conflict(
-            gettext("The record is broken, so nothing was moved: %(problem)s.")
+            gettext("The audit log is damaged, so nothing was moved: %(problem)s.")
             % {"problem": verdict["broken"]}
         )
     for archive in Archive.objects.filter(realm=work.run.realm).exclude(state="removed"):

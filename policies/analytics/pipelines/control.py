@@ -48,7 +48,9 @@ def authority_to_run(actor: Actor, root: Node | None) -> Authority:
     """The right to start and stop pipelines.  Raises Refused."""
     if actor.via == "operator" and actor.principal is None:
         return of_operator(actor)
-    otherwise = gettext("You may not run pipelines here: the realm's owner may, and who operates its sync.")
+    otherwise = gettext(
+        "You may not run pipelines here: only the realm's owner and the operators of its sync may."
+    )
     return of_duty(actor, operations.DUTY, held=may_run(actor, root), otherwise=otherwise)
 
 

@@ -78,7 +78,7 @@ def overview(root: Node, by: Actor) -> Overview | None:
     """The figures of a realm; None before its first run.  Raises Refused.  Eight queries at the most."""
     if not may_look(by, root):
         raise Refused(
-            gettext("You may not see the figures of this realm: its owner may, and who reviews access to it.")
+            gettext("You may not see the figures of this realm: only its owner and its reviewers may.")
         )
     run = control.latest(NAME, root.realm_id)
     if run is None:

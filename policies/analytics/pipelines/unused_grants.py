@@ -36,7 +36,7 @@ CHANGING = (
 def _here(work: RunContext) -> Callable[[], Result]:
     work.tell(1, 3, "reading the facts")
     tables = rows.of(work.place, work.run.revision, work.now)
-    work.tell(2, 3, "looking at what is given")
+    work.tell(2, 3, "reading what is granted")
     found = unused_grants.in_memory(tables, after=settings.LAKEWARDEN_UNUSED_AFTER)
     return lambda: store(work, found)
 
@@ -166,7 +166,7 @@ def _seen(people: Iterable[int]) -> dict[int, datetime]:
 PIPELINE = Pipeline(
     name="unused_grants",
     label="Least privilege",
-    about="Access that may not be needed: unused, granted twice, too wide, asleep, without an owner.",
+    about="Access that may not be needed: unused, granted twice, too wide, dormant, without an owner.",
     program="unused_grants",
     options=lambda work: {"after": str(settings.LAKEWARDEN_UNUSED_AFTER)},
     small=is_small,

@@ -31,13 +31,13 @@ from policies.models import Assignment, Grant, GroupDuty, Ownership, RealmMember
 from policies.sentences import say, sentence
 
 log = logging.getLogger(__name__)
-FOUND = notices.kind("facts.unsealed", "rights that were written into the database past the console")
+FOUND = notices.kind("facts.unsealed", "rights that were written into the database outside the console")
 PAST = sentence(
     "facts.past",
-    "{many} row of rights was written into the database past the console. Nothing is decided on it. "
-    "Look who could.",
-    "{many} rows of rights were written into the database past the console. Nothing is decided on them. "
-    "Look who could.",
+    "{many} row of rights was written into the database outside the console. It is not used for "
+    "decisions. Find out who could write there.",
+    "{many} rows of rights were written into the database outside the console. They are not used for "
+    "decisions. Find out who could write there.",
 )
 PAGE = "/history/integrity"
 CHUNK = 2000
@@ -147,7 +147,7 @@ def _keep_by_realm(rows: Iterable[Fact]) -> None:
 
 
 def key_of(row: Fact) -> str:
-    """Whose answers a fact could change that was written past the console."""
+    """Whose answers a fact could change that was written outside the console."""
     return next(iter(touched_by(row)), "")
 
 
@@ -223,7 +223,9 @@ def keep(doubted: Iterable[Doubted], realm: int | None) -> None:
         new.pop((name, pk), None)
     if not new:
         return
-    log.error("%s facts were written past the console: %s", len(new), ", ".join(f"{n}:{pk}" for n, pk in new))
+    log.error(
+        "%s facts were written outside the console: %s", len(new), ", ".join(f"{n}:{pk}" for n, pk in new)
+    )
     try:
         with transaction.atomic():
             made = [_found(name, pk, key, realm) for (name, pk), key in new.items()]
@@ -232,7 +234,7 @@ def keep(doubted: Iterable[Doubted], realm: int | None) -> None:
             )
             _tell(realm, len(new))
     except DatabaseError:  # a reader that may not write has still decided nothing on them
-        log.exception("rows that were written past the console could not be kept")
+        log.exception("rows that were written outside the console could not be kept")
 
 
 def _found(name: str, pk: int, key: str, realm: int | None) -> UnsealedFact | None:
@@ -300,7 +302,7 @@ def keep_found(found: Iterable[UnsealedFact]) -> None:
         others = (known.get((row.model, row.row)) for row in new)
         UnsealedFact.objects.filter(pk__in=[row.pk for row in others if row is not None]).delete()
         UnsealedFact.objects.bulk_create(new, ignore_conflicts=True, batch_size=1000)
-        log.error("%s rows were written past the console: %s", len(new), ", ".join(map(str, new[:100])))
+        log.error("%s rows were written outside the console: %s", len(new), ", ".join(map(str, new[:100])))
         _tell(None, len(new))
 
 

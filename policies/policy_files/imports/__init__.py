@@ -43,7 +43,7 @@ def read(source: str, text: str, *, realm: str, catalog: str = "") -> Draft:
     known = SOURCES.get(source)
     if known is None:
         raise Invalid(
-            gettext("%(source)s is no source; known are %(sources)s.")
+            gettext("%(source)s is not a source; known are %(sources)s.")
             % {"source": source, "sources": ", ".join(SOURCES)}
         )
     draft = Draft(realm, catalog)
@@ -51,14 +51,17 @@ def read(source: str, text: str, *, realm: str, catalog: str = "") -> Draft:
         known.read(text, draft)
     except NotBuilt:
         raise Invalid(
-            gettext("This is not built as %(description)s.") % {"description": known.description}
+            gettext("This does not have the structure of %(description)s.")
+            % {"description": known.description}
         ) from None
     except PolicyError:
         raise
     except Exception:
         log.exception("a file of %s could not be read", source)
         raise Internal(
-            gettext("This file could not be read because of an error in the program. It is in its log.")
+            gettext(
+                "This file could not be read because of an error in the program. The log has the details."
+            )
         ) from None
     return draft
 

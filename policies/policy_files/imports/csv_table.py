@@ -38,7 +38,7 @@ def read(text: str, draft: Draft) -> None:
                 draft.leave_out(f"line {number}: {who}, {code}, {target}", problem)
     except csv.Error as error:
         raise Invalid(
-            gettext("Line %(line)s is no CSV: %(error)s.") % {"line": rows.line_num, "error": error}
+            gettext("Line %(line)s is not valid CSV: %(error)s.") % {"line": rows.line_num, "error": error}
         ) from None
 
 

@@ -71,7 +71,7 @@ class Draft:
         self.counted += many
         if self.counted > MOST:
             raise Invalid(
-                gettext("This gives something more than %(most)s times. Make it several files.")
+                gettext("This grants something more than %(most)s times. Split it into several files.")
                 % {"most": MOST}
             )
 
@@ -101,7 +101,7 @@ class Draft:
     def in_catalog(self, *path: str) -> Path:
         """The path of something whose source knows no catalogs.  Raises Invalid."""
         if not self.catalog:
-            raise Invalid(gettext("Say in which catalog the schemas of this source stand."))
+            raise Invalid(gettext("Name the catalog for the schemas of this source."))
         return (self.catalog, *path)
 
     # who
@@ -232,7 +232,7 @@ def json_of(text: str, what: str, shape: object) -> Any:
     try:
         value = json.loads(text, object_hook=_without_nulls)
     except (ValueError, RecursionError):
-        raise Invalid(gettext("This is no JSON of %(what)s.") % {"what": what}) from None
+        raise Invalid(gettext("This is not valid JSON of %(what)s.") % {"what": what}) from None
     if not is_built(value, shape):
         raise NotBuilt
     return value

@@ -45,7 +45,9 @@ def read(text: str, draft: Draft) -> None:
     """Read what was printed.  Raises Invalid."""
     value = json_of(text, "Lake Formation", {"PrincipalResourcePermissions": [ENTRY]})
     if "PrincipalResourcePermissions" not in value:
-        raise Invalid(gettext("This is no JSON of Lake Formation: PrincipalResourcePermissions are missing."))
+        raise Invalid(
+            gettext("This is not valid JSON of Lake Formation: PrincipalResourcePermissions is missing.")
+        )
     if value.get("NextToken"):
         raise Invalid(gettext("This is one page of several. Print all of them, without --max-items."))
     draft.say(

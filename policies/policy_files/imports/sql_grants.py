@@ -84,7 +84,9 @@ def statements_of(text: str) -> Iterator[list[str]]:
     for match in _TERM.finditer(text):
         term = match[0]
         if match["endless"]:  # going on behind it would look for its end again and again
-            raise Invalid(gettext("What begins with %(term)s has no end in this file.") % {"term": term[:20]})
+            raise Invalid(
+                gettext("The text that begins with %(term)s has no end in this file.") % {"term": term[:20]}
+            )
         if term == ";":
             yield terms
             terms = []

@@ -51,7 +51,7 @@ def read(text: str, draft: Draft) -> None:
     value = json_of(text, "Unity Catalog", (ANSWER, [ANSWER]))
     entries = value if isinstance(value, list) else [value]
     if not all("privilege_assignments" in entry for entry in entries):
-        raise Invalid(gettext("This is no JSON of Unity Catalog: privilege_assignments are missing."))
+        raise Invalid(gettext("This is not valid JSON of Unity Catalog: privilege_assignments is missing."))
     draft.say([right for entry in entries for right in _rights(entry, draft)], NEEDS, WHY)
 
 

@@ -95,9 +95,9 @@ class BulkDecision:
 
 def _hindrance(about: Foreign, code: str, by: Actor, before: Sequence[Foreign]) -> str:
     if before and about.backend.realm_id != before[0].backend.realm_id:
-        return gettext("It is in another realm. Decide about it by itself.")
+        return gettext("It is in another realm. Decide it separately.")
     if len(before) == MOST:
-        return gettext("At most %(most)s are decided about at once.") % {"most": MOST}
+        return gettext("At most %(most)s can be decided at once.") % {"most": MOST}
     if code == "accept" and about.first.accepted_until and about.first.accepted_until > timezone.now():
         return gettext("It is accepted already.")
     return foreign_rights.hindrance(about, code, by)

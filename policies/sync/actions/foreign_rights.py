@@ -70,7 +70,7 @@ class Foreign:
         found = node(self.first.securable_id) if self.first.securable_id else None
         found = found or node(self.backend.catalog_id)
         if found is None:
-            raise NotFound(gettext("Its catalog is no longer there."))
+            raise NotFound(gettext("Its catalog no longer exists."))
         return found
 
     @cached_property
@@ -147,7 +147,7 @@ def foreign(finding: int) -> Foreign:
     """A foreign finding with those that belong to it.  Raises NotFound."""
     row = BackendFinding.objects.filter(pk=finding, kind="foreign").select_related("backend__realm").first()
     if row is None:
-        raise NotFound(gettext("It is no longer there."))
+        raise NotFound(gettext("It no longer exists."))
     alike = BackendFinding.objects.filter(
         backend=row.backend, kind="foreign", holder=row.holder, grantor=row.grantor, place=row.place
     )
@@ -186,7 +186,7 @@ def denied(about: Foreign, by: Actor) -> str:
     if not any(effect.denied for effect in effects):
         return ""
     name = about.first.holder
-    return gettext("Here %(name)s is denied this. Have it taken there, or end the denial first.") % {
+    return gettext("Here %(name)s is denied this. Have it revoked there, or lift the denial first.") % {
         "name": name
     }
 
@@ -290,7 +290,7 @@ def _may_admit(place: Node, by: Actor) -> bool:
 def _cannot_take(about: Foreign) -> str:
     if only_reports(about.backend):
         return gettext(
-            "%(backend)s is only watched: nothing is changed there. Let its sync repair first."
+            "%(backend)s only reports: nothing is changed there. Set its sync to repair first."
         ) % {"backend": about.backend}
     hindrances = (row.hindered["take"] for row in about.rows if row.hindered.get("take"))
     return hindrance_in_words(next(hindrances, ""))
@@ -302,7 +302,7 @@ def _cannot_give(about: Foreign) -> str:
 
 
 def _no_member(about: Foreign, realm: str) -> str:
-    return gettext("%(holder)s is no member of %(realm)s, and you may not admit members.") % {
+    return gettext("%(holder)s is not a member of %(realm)s, and you may not admit members.") % {
         "holder": about.first.holder,
         "realm": realm,
     }
@@ -321,7 +321,7 @@ def way(about: Foreign, by: Actor) -> list[Grantable]:
 def _admit(about: Foreign, by: Actor) -> Principal:
     root = node(about.node.root_id)
     if root is None:
-        raise NotFound(gettext("Its realm is no longer there."))
+        raise NotFound(gettext("Its realm no longer exists."))
     authority = may(by, "create_user", root, otherwise=_no_member(about, root.name))
     person = people.ensure(Principal.Kind.USER, about.first.holder)
     members.add(root, person, by=by, authority=authority)
@@ -346,7 +346,7 @@ def accept(finding: int, until: datetime, *, by: Actor, reason: str) -> Foreign:
     """Leave a foreign grant knowingly, until a date.  Raises Refused, Invalid, NotFound."""
     about = foreign(finding)
     if not reason.strip():
-        raise Invalid(gettext("Say why it is left: the next reader will ask."))
+        raise Invalid(gettext("Give a reason for leaving it; the next reader will ask."))
     if until <= timezone.now():
         raise Invalid(gettext("The date is in the past."))
     with change(FOREIGN_ACCEPTED, realm=realm_of(about.node), by=by, reason=reason) as current:

@@ -97,7 +97,7 @@ def set_rate(row: Backend, rate: int, *, by: Actor, reason: str = "") -> None:
     """How many rights and memberships are changed in the backend each second at most; 0 for no limit."""
     if not 0 <= rate <= FASTEST:
         raise Invalid(
-            gettext("Give a number of changes a second up to %(fastest)s, or 0 for no limit.")
+            gettext("Enter a number of changes a second up to %(fastest)s, or 0 for no limit.")
             % {"fastest": f"{FASTEST:,}"}
         )
     told = f"at most {rate:,} a second" if rate else "without a limit"
@@ -107,7 +107,7 @@ def set_rate(row: Backend, rate: int, *, by: Actor, reason: str = "") -> None:
 def set_share(row: Backend, share: int, *, by: Actor, reason: str = "") -> None:
     """A plan that takes something from more than so many of a hundred people is held; 100 holds none."""
     if not 0 <= share <= 100:
-        raise Invalid(gettext("Give a share of people from 0 to 100 per cent."))
+        raise Invalid(gettext("Enter a share of people from 0 to 100 percent."))
     told = f"{share} of a hundred"
     _set(row, BACKEND_SHARE, {"share": share}, by=by, reason=reason, look=True, share=told)
 
@@ -116,7 +116,7 @@ def confirm(row: Backend, digest: str, *, by: Actor, reason: str = "") -> None:
     """Let a held plan go on, as long as it takes no more than what was looked at.  Raises Conflict."""
     run = SyncRun.objects.filter(backend=row).order_by("-pk").first()
     if run is None or run.state != SyncRun.State.HELD or run.digest != digest:
-        raise Conflict(gettext("The plan is another one by now. Look at it again."))
+        raise Conflict(gettext("The plan has changed since. Check it again."))
     what = "right or membership" if run.removals == 1 else "rights and memberships"
     removes = f"{run.removals} {what} away from {run.losing} {'person' if run.losing == 1 else 'people'}"
     _set(row, BACKEND_CONFIRMED, {"confirmed": digest}, by=by, reason=reason, look=True, removes=removes)
@@ -138,12 +138,12 @@ def agree(row: Backend, *, by: Actor, reason: str, digest: str) -> None:
     with change(BACKEND_AGREED, realm=realm_of(catalog), by=by, reason=reason) as current:
         authority = site_permissions.of_operations(by)
         if not reason.strip():
-            raise Invalid(gettext("Say why; the reason is kept in the history for ever."))
+            raise Invalid(gettext("Give a reason; it is kept in the history permanently."))
         row.refresh_from_db()
         if not row.awaits and row.is_sealed and newest_editions.among([row]):
-            raise Conflict(gettext("Somebody has agreed already."))
+            raise Conflict(gettext("Someone has agreed already."))
         if likeness(row) != digest:
-            raise Conflict(gettext("The connection is another one by now. Look at it again."))
+            raise Conflict(gettext("The connection has changed since. Check it again."))
         Backend.objects.filter(pk=row.pk).update(awaits="")
         newest_editions.answer_for([Backend.objects.get(pk=row.pk)])
         waiting_again(row)
@@ -167,7 +167,7 @@ def retry_finding(finding: int, *, by: Actor) -> BackendFinding:
     differing = BackendFinding.objects.filter(pk=finding, kind__in=("missing", "extra"))
     found = differing.select_related("backend__realm").first()
     if found is None:
-        raise NotFound(gettext("It is no longer there."))
+        raise NotFound(gettext("It no longer exists."))
     row, catalog = found.backend, _catalog(found.backend)
     with change(BACKEND_RETRIED, realm=realm_of(catalog), by=by) as current:
         authority = authority_to_operate(by, catalog)
@@ -213,5 +213,5 @@ def _set(
 def _catalog(row: Backend) -> Node:
     found = last(row.catalog_id)
     if found is None:
-        raise NotFound(gettext("Its catalog is no longer there."))
+        raise NotFound(gettext("Its catalog no longer exists."))
     return found

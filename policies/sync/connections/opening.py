@@ -23,7 +23,7 @@ READ_HERE = frozenset(
 certificate to trust is not among them, because it gives nothing away."""
 
 FORGED = (
-    "The connection was changed in the database past the console. Nothing is asked or changed there until "
+    "The connection was changed in the database outside the console. Nothing is asked or changed there until "
     "the operator of the site has looked at it: `manage.py agree`."
 )
 

@@ -77,7 +77,7 @@ def connect(
         )
         raise Invalid(text % {"kind": known.label})
     if shared and not reason.strip():
-        raise Invalid(gettext("Say why a second connection may govern the same system."))
+        raise Invalid(gettext("Give a reason why a second connection may govern the same system."))
     with change(BACKEND_CONNECTED, realm=realm_of(root), by=by, reason=reason) as current:
         catalog = find(ObjectRef("catalog", root.name, (catalog_name,))) if catalog_name else root
         if catalog is None:

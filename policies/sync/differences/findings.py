@@ -23,8 +23,8 @@ VANISHED = "was not found there at the last look"
 """What is said of an object that its source no longer has under its name."""
 CANNOT_TAKE = sentence(
     "foreign.cannot_take",
-    "The account that Lakewarden uses in {system} may not act as {account}, who gave this, "
-    "so it cannot revoke it.",
+    "The account that Lakewarden uses in {system} may not act as {account}, who granted this, so it "
+    "cannot revoke it.",
 )
 CANNOT_GIVE = sentence(
     "foreign.cannot_give",

@@ -19,7 +19,7 @@ def open_orders(backend: Backend) -> Open:
     rows = list(ForeignOrder.objects.filter(backend=backend, done__isnull=True))
     ours = {row.pk for row in newest_editions.among([row for row in rows if row.is_sealed])}
     if forged := [row.pk for row in rows if row.pk not in ours]:
-        log.error("orders were written past the console and are not carried out: %s", forged)
+        log.error("orders were written outside the console and are not carried out: %s", forged)
     return {row.pk: _order(row) for row in rows if row.pk in ours}
 
 

@@ -60,7 +60,7 @@ def set_nightly(row: Backend, *, by: Actor, on: bool) -> None:
 def _catalog(row: Backend) -> Node:
     found = node(row.catalog_id)
     if found is None:
-        raise NotFound(gettext("The catalog is no longer there."))
+        raise NotFound(gettext("The catalog no longer exists."))
     return found
 
 

@@ -67,13 +67,13 @@ def close(row: Backend, chosen: Collection[int], *, by: Actor, reason: str = "")
     """
     catalog = last(row.catalog_id)
     if catalog is None:
-        raise NotFound(gettext("The catalog is no longer there."))
+        raise NotFound(gettext("The catalog no longer exists."))
     authority_to_connect(by, catalog)
     wanted = [lost.node for lost in vanished(row) if lost.node.id in chosen]
     with opened(row, catalog) as source:
         seen = source.observe()
     if not seen.complete:
-        raise Invalid(gettext("Not everything could be read there, so nothing is taken for gone."))
+        raise Invalid(gettext("Not everything could be read there, so nothing is treated as gone."))
     gone = _still_gone(row, catalog, wanted, seen)
     with change(OBJECT_DROPPED, realm=realm_of(catalog), by=by, reason=reason or REASON):
         authority = authority_to_connect(by, catalog)

@@ -21,37 +21,39 @@ from policies.services.grants import revision_now
 from policies.sync.differences import items
 
 PARKED = notices.kind("sync.parked", "your changes that a backend refuses")
-HELD = notices.kind("sync.held", "plans of a sync that take so much that somebody must look first")
-RESTORED = notices.kind("sync.restored", "backends that only report after the database came back from a copy")
+HELD = notices.kind("sync.held", "sync plans with so many removals that they wait for a review")
+RESTORED = notices.kind(
+    "sync.restored", "backends that only report after the database was restored from a backup"
+)
 SILENT = notices.kind("sync.silent", "backends that do not answer")
-OVERDUE = notices.kind("sync.overdue", "access that was taken away here and is not yet gone there")
+OVERDUE = notices.kind("sync.overdue", "access revoked here but still there in the backend")
 AWAITS = notices.kind("sync.awaits", "connections that only report until a site admin agrees")
 WHY: dict[str, str] = {
     Backend.Awaits.NEW: sentence(
         "sync.awaits.new",
-        "{backend} was connected by somebody who does not run this site, so it only reports so far.",
+        "{backend} was connected by someone who does not run this site, so it only reports for now.",
     ),
     Backend.Awaits.MOVED: sentence(
         "sync.awaits.moved",
-        "{backend} leads to another system than before, so it only reports so far.",
+        "{backend} connects to a different system than before, so it only reports for now.",
     ),
     Backend.Awaits.SHARED: sentence(
         "sync.awaits.shared",
-        "{backend} governs what another connection governs, so it only reports so far.",
+        "{backend} covers a system that another connection already governs, so it only reports for now.",
     ),
 }
 """What is told of a connection that a site admin has to agree to."""
 REFUSES = sentence("sync.refuses", "{backend} refused a decision several times; it waits for you.")
 TAKES_MUCH = sentence(
     "sync.takes_much",
-    "{backend} has a plan that takes rights from many people; it waits until somebody looks.",
+    "{backend} has a plan that revokes rights from many people; it waits for a review.",
 )
 FROM_A_COPY = sentence(
     "sync.from_a_copy",
-    "{backend} is only reported on, because the console's database came back from a copy. What is decided "
-    "is not applied until somebody looks at the plan and chooses Repair.",
+    "{backend} only reports, because the console's database was restored from a backup. Decisions are "
+    "not applied until someone looks at the plan and chooses Repair.",
 )
-NO_ANSWER = sentence("sync.no_answer", "{backend} does not answer. What is decided waits until it does.")
+NO_ANSWER = sentence("sync.no_answer", "{backend} does not answer. Decisions wait until it does.")
 NOT_REMOVED = sentence("sync.not_removed", "{backend} has not yet applied a removal decided here.")
 DUTY = "operate_sync"
 REVOKED_WITHIN = timedelta(seconds=60)

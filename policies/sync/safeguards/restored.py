@@ -24,7 +24,7 @@ from policies.record.event_drafts import make_event
 from policies.services import realm_of
 from policies.sync.safeguards import alerts
 
-REASON = "The console's database came back from a copy."
+REASON = "The console's database was restored from a backup."
 UNKNOWN = "?"
 PARTS = (
     "SELECT system_identifier FROM pg_control_system()",

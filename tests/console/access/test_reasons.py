@@ -40,9 +40,9 @@ def test_a_reason_shorter_than_the_rule_asks_is_refused_and_grants_nothing(
     rules.set_rule(the(where, *name), by=acting("marek"), min_reason=15)
     olivia = signed_in("olivia")
     page = olivia.get(f"/objects/{orders.id}/grant").content.decode()
-    assert "Required here: at least 15 letters." in page
+    assert "Required here: at least 15 characters." in page
     before = Change.objects.count()
-    assert "Say why, in at least 15 letters." in grant(olivia, orders, reason)
+    assert "Give a reason of at least 15 characters." in grant(olivia, orders, reason)
     assert Change.objects.count() == before
     assert not can_read(orders)
     grant(olivia, orders, "Audit of the third quarter")

@@ -28,7 +28,7 @@ def test_taking_a_role_names_the_uses_that_it_would_refuse(shop: Node, signed_in
     role = the("role", "sales_read").id
     address = f"/roles/{role}/unassign?who=group:analysts"
     quiet = text_of(signed_in("marek"), address)
-    assert "No reported use" in quiet and "Jobs report their use of 0 of" in quiet
+    assert "No reported use" in quiet and "Usage is reported for 0 of" in quiet
     a_use("mia", the("table", "shop.sales.orders"), days=2)
     page = text_of(signed_in("marek"), address)
     assert "could no longer read shop.sales.orders" in page

@@ -157,5 +157,5 @@ def test_what_was_changed_since_past_the_console_is_not_brought_back(shop: Node,
     past_triggers(f"UPDATE policies_grant SET privilege = 'MODIFY_TABLE' WHERE closed = {last()}")
     before = facts()
     answer = olivia.post(f"/undo/{last()}", follow=True)
-    assert "past the console" in answer.content.decode()
+    assert "outside the console" in answer.content.decode()
     assert facts() == before

@@ -99,7 +99,7 @@ def test_a_disabled_account_opens_nothing_until_it_is_enabled(sam: Client, signe
     assert mia.get("/").status_code == 200
     body = sam.get(page_of("mia", "/disable")).content.decode()
     assert "can no longer sign in and is signed out in 1 browser" in body
-    assert "1 token that open nothing" in body
+    assert "1 token that do not work" in body
     assert mia.get("/").status_code == 200  # only looked
     posted(sam, page_of("mia", "/disable"), reason="Left")
     assert mia.get("/").status_code == 302
@@ -114,7 +114,7 @@ def test_a_disabled_account_opens_nothing_until_it_is_enabled(sam: Client, signe
 def test_disabling_says_what_is_left_behind(sam: Client) -> None:
     posted(sam, "/services/new", name="nightly", who="user:olivia", step="save")
     body = sam.get(page_of("olivia", "/disable")).content.decode()
-    assert "still owns 1 object; nobody acts for it" in body
+    assert "still owns 1 object; nobody can act as its owner" in body
     assert "demo/shop.sales" in body
     assert "nightly" in body
 
@@ -143,7 +143,7 @@ def test_an_account_is_bound_by_an_admin_never_by_picking_a_name(sam: Client) ->
     visitor = Client()
     assert enters(visitor, "stray", PASSWORD)
     assert visitor.get("/").status_code == 403
-    assert b"Bound to nobody" in sam.get("/accounts?kind=unbound").content
+    assert b"Not linked" in sam.get("/accounts?kind=unbound").content
     address = f"/accounts/{stray.pk}/bind"
     assert b"acts as ana" in sam.post(address, {"who": "user:ana", "step": "look"}).content
     posted(sam, address, who="user:ana", step="save")
@@ -185,7 +185,7 @@ def test_a_service_account_has_somebody_who_answers_for_it_and_makes_its_tokens(
 ) -> None:
     posted(sam, "/services/new", name="nightly", who="user:olivia", step="save")
     address, olivia = service_page("nightly"), signed_in("olivia")
-    assert "Service accounts you answer for" in olivia.get("/profile").content.decode()
+    assert "Responsible for service accounts" in olivia.get("/profile").content.decode()
     made = olivia.post(address, {"do": "token", "days": "7", "scope": ["check", "report"]}).content.decode()
     found = re.search(r">(lw_[\w-]+)</code>", made)
     assert found is not None
@@ -219,7 +219,7 @@ def test_a_keeper_does_not_hand_over_or_disable(sam: Client, signed_in: Enter) -
 def test_another_answers_for_it_from_now_on(sam: Client, signed_in: Enter) -> None:
     posted(sam, "/services/new", name="nightly", who="user:olivia", step="save")
     looked = sam.post(service_page("nightly", "/keeper"), {"who": "user:ana", "step": "look"})
-    assert b"no longer answers for nightly" in looked.content
+    assert b"no longer is responsible for nightly" in looked.content
     posted(sam, service_page("nightly", "/keeper"), who="user:ana", step="save", reason="Moved")
     assert [row.keeper.name for row in Keeping.objects.open()] == ["ana"]
     assert signed_in("olivia").get(service_page("nightly")).status_code == 404
@@ -233,8 +233,8 @@ def test_one_for_whom_nobody_answers_any_more_is_shown_and_can_be_disabled(sam: 
     posted(sam, page_of("olivia", "/disable"))
     body = sam.get("/accounts?kind=unkept").content.decode()
     assert "<b>nightly</b>" in body
-    assert "Nobody answers for it" in body
-    assert "cannot sign in any more" in sam.get(service_page("nightly")).content.decode()
+    assert "Nobody is responsible for it" in body
+    assert "can no longer sign in" in sam.get(service_page("nightly")).content.decode()
     posted(sam, service_page("nightly", "/disable"))
     assert recognise(token) is None
     assert b"Disabled" in sam.get("/accounts?kind=services").content

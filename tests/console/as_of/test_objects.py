@@ -89,14 +89,14 @@ def test_what_changed_since_and_what_came_and_went(
 @pytest.mark.parametrize("at", ["yesterday", "9999999", "-1", "2026-13-01", "٣", "2026-01-01T99:00"])
 def test_a_moment_that_is_none_is_explained(shop: Node, signed_in: SignedIn, at: str) -> None:
     body = text(signed_in("olivia"), f"?at={at}")
-    assert "Write a day, a day with a time, or a revision that there was." in body
+    assert "Enter a day, a day with a time, or an existing revision." in body
 
 
 def test_two_moments_in_the_wrong_order_are_explained(
     came_and_went: tuple[int, int], signed_in: SignedIn
 ) -> None:
     before, given = came_and_went
-    assert "must not lie before" in text(signed_in("olivia"), f"?at={given}&to={before}&show=changes")
+    assert "must not be before" in text(signed_in("olivia"), f"?at={given}&to={before}&show=changes")
 
 
 @pytest.mark.parametrize(
@@ -141,7 +141,9 @@ def test_evidence_is_for_those_with_the_duty(
     assert "Nobody has the duty to export the history here yet. It is given by marek, who owns demo." in shown
     people.make_account("carl")
     duties.give(shop, "export_history", a_person("carl"), by=BY, authority=AUTHORITY)
-    assert "people with the duty to export the history here can take evidence: carl." in text(olivia, "?at=3")
+    assert "people with the duty to export the history here can export evidence: carl." in text(
+        olivia, "?at=3"
+    )
     assert olivia.post(address, {"at": "3"}).status_code == 403
     duties.give(shop, "export_history", a_person("olivia"), by=BY, authority=AUTHORITY)
     answer = olivia.post(address, {"at": str(came_and_went[1])})
@@ -155,7 +157,7 @@ def test_evidence_is_for_those_with_the_duty(
         (tmp_path / "e.zip").write_bytes(answer.content)
         told = bundle.check(tmp_path / "e.zip", signing.public_key()).lines
         assert sum("could do" in line for line in told) == many, asked
-    for wrong, said in (({"person": "nobody"}, "Nobody is called nobody."), ({"sample": "x"}, "is a number")):
+    for wrong, said in (({"person": "nobody"}, "Nobody is called nobody."), ({"sample": "x"}, "as a number")):
         answer = olivia.post(address, {"at": str(came_and_went[1]), **wrong})
         assert answer.status_code == 422 and said in answer.content.decode()
 
@@ -198,7 +200,7 @@ def test_a_person_one_may_not_know_is_nobody(shop: Node, signed_in: SignedIn) ->
 
 @pytest.mark.parametrize("asked", ["at=never", "to=never"])
 def test_a_moment_of_a_person_that_is_none_is_explained(shop: Node, signed_in: SignedIn, asked: str) -> None:
-    assert "or a revision that there was" in reach_of(signed_in("olivia"), "ana", f"?{asked}")
+    assert "or an existing revision" in reach_of(signed_in("olivia"), "ana", f"?{asked}")
 
 
 # a role

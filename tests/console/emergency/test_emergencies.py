@@ -57,7 +57,7 @@ def test_opened_said_on_every_page_ended_and_reviewed(
     olivia = signed_in("olivia")
     assert "opened shop.sales.orders in an emergency" in seen(olivia, "/inbox")
     page = seen(olivia, f"/emergency/{row.pk}")
-    assert "It is reviewed when it is over." in page
+    assert "It is reviewed after it ends." in page
     assert "End it now for Ana Analyst" in page
     Use.objects.create(
         realm_id=row.realm_id,
@@ -78,7 +78,7 @@ def test_opened_said_on_every_page_ended_and_reviewed(
     assert "Close the review" not in seen(ana, f"/emergency/{row.pk}")
     short = olivia.post(f"/emergency/{row.pk}", {"do": "close", "verdict": "ok"})
     assert short.status_code == 422
-    assert "Say what you found" in short.content.decode()
+    assert "Describe what you found" in short.content.decode()
     assert ">\nok</textarea>" in short.content.decode()
     closing = {"do": "close", "verdict": "One read, as was said", "nonce": "b" * 24}
     sent_twice = [olivia.post(f"/emergency/{row.pk}", closing).status_code for _ in range(2)]
@@ -109,7 +109,7 @@ def test_what_waits_for_its_review_is_not_opened_again_and_the_page_says_so(
     for again in (name, "shop"):
         answer = ana.post("/emergency", {**GOOD, "what": again, "nonce": "c" * 24})
         assert answer.status_code == 422
-        assert f"You opened {name} before, and that waits for its review" in answer.content.decode()
+        assert f"Your earlier emergency on {name} waits for its review" in answer.content.decode()
     page = seen(ana, "/emergency")
     assert ('aria-disabled="true" aria-describedby="why-not-open"' in page) == locked
     assert Emergency.objects.count() == 1
@@ -118,15 +118,15 @@ def test_what_waits_for_its_review_is_not_opened_again_and_the_page_says_so(
 WRONG = {
     "an object that is not there": (
         {"what": "shop.moon"},
-        "There is nothing called shop.moon that you may open.",
+        "You cannot open an object called shop.moon.",
     ),
-    "no name": ({"what": ""}, "that you may open."),
-    "no reason": ({"reason": "x"}, "Say what happened"),
+    "no name": ({"what": ""}, "You cannot open an object"),
+    "no reason": ({"reason": "x"}, "Describe what happened"),
     "too long": ({"hours": "24"}, "1 to 4 hours"),
     "no hours": ({"hours": ""}, "1 to 4 hours"),
     "an unknown action": ({"action": "fly"}, "Choose one of these."),
     "nonsense": ({"hours": "x", "action": "fly", "nonce": "?"}, "1 to 4 hours"),
-    "a NUL": ({"what": "\0", "reason": "\0"}, "that you may open."),
+    "a NUL": ({"what": "\0", "reason": "\0"}, "You cannot open an object"),
 }
 
 
@@ -164,7 +164,7 @@ def test_an_object_beside_the_duty_reads_like_one_that_is_absent(ana: Client, sh
     hidden = ana.post("/emergency", GOOD)
     absent = ana.post("/emergency", {**GOOD, "what": "shop.sales.nothing"})
     assert hidden.status_code == absent.status_code == 422
-    assert "There is nothing called shop.sales.orders that you may open." in hidden.content.decode()
+    assert "You cannot open an object called shop.sales.orders." in hidden.content.decode()
 
 
 def test_without_the_duty_there_is_no_form(shop: Node, signed_in: Callable[[str], Client]) -> None:

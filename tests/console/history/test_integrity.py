@@ -44,7 +44,7 @@ def test_refusals_and_looks_below_ones_own_are_listed(shop: Node, signed_in: Sig
     watched(shop)
     body = words(signed_in("olivia"), "/history/looks")
     assert "mia was refused dropTable" in body
-    assert "carl looked at who has access" in body
+    assert "carl viewed who has access" in body
     assert "2 times" in body
 
 
@@ -54,7 +54,7 @@ def test_refusals_and_looks_below_ones_own_are_listed(shop: Node, signed_in: Sig
         ("uses", "looked at who uses what"),
         ("access in review 7", "looked at who has access, in review 7"),
         ("access to dataset:shop.*", "looked at who has access to dataset:shop.*"),
-        ("conflicts with rules of separation", "looked at who holds both sides of a separation rule"),
+        ("conflicts with rules of separation", "viewed who holds both sides of a separation rule"),
     ],
 )
 def test_a_look_is_told_in_words(stored: str, shown: str, shop: Node, signed_in: SignedIn) -> None:
@@ -67,7 +67,7 @@ def test_a_look_is_told_in_words(stored: str, shown: str, shop: Node, signed_in:
     ("stored", "shown"),
     [
         ("realm_office", "was refused the settings of the realm"),
-        ("operate_sync", "was refused what takes the duty Sync"),
+        ("operate_sync", "was refused something that needs the duty Sync"),
     ],
 )
 def test_a_refusal_is_told_in_words(stored: str, shown: str, shop: Node, signed_in: SignedIn) -> None:
@@ -121,7 +121,7 @@ def auditor(shop: Node, signed_in: SignedIn) -> Client:
 def test_the_record_is_verified_by_a_button(auditor: Client) -> None:
     assert auditor.post("/history/integrity/verify").status_code == 302
     tasks.verify_record()
-    assert "The record is whole" in words(auditor, "/history/integrity")
+    assert "The audit log is intact" in words(auditor, "/history/integrity")
     assert Verification.objects.get().finished
 
 
@@ -138,7 +138,7 @@ def test_one_reading_at_a_time(auditor: Client) -> None:
     for _ in range(2):  # no broker here: the reading waits for the beat
         auditor.post("/history/integrity/verify")
     assert Verification.objects.count() == 1
-    assert "Reading the whole record" in words(auditor, "/history/integrity/progress")
+    assert "Reading the whole audit log" in words(auditor, "/history/integrity/progress")
     tasks.verify_record()
     auditor.post("/history/integrity/verify")
     assert Verification.objects.count() == 2
@@ -199,7 +199,7 @@ def test_changes_are_filtered_by_time_words_and_request(
 
 @pytest.mark.parametrize("asked", ["since=soon", "until=2026-02-30", "since=2026-01-01T25:00"])
 def test_a_time_that_is_none_is_explained(shop: Node, signed_in: SignedIn, asked: str) -> None:
-    assert "Write a day, or a day with a time." in words(signed_in("olivia"), f"/history?{asked}")
+    assert "Enter a day, or a day with a time." in words(signed_in("olivia"), f"/history?{asked}")
 
 
 @pytest.mark.parametrize(
@@ -207,8 +207,8 @@ def test_a_time_that_is_none_is_explained(shop: Node, signed_in: SignedIn, asked
     [
         ("changes", 1, "change"),
         ("changes", 2, "changes"),
-        ("access", 1, "refusal or look"),
-        ("access", 0, "refusals and looks"),
+        ("access", 1, "refusal or view"),
+        ("access", 0, "refusals and views"),
     ],
 )
 def test_what_a_checkpoint_is_over_is_counted_in_words(log: str, size: int, told: str) -> None:

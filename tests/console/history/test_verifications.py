@@ -94,7 +94,7 @@ def test_what_is_wrong_is_told_to_service_admins_once_and_settled_when_it_is_rig
     found = hour()
     assert not found.is_good and not found.whole
     [text] = told()
-    assert ("The record is broken" in text) == bool(found.broken)
+    assert ("The audit log is damaged" in text) == bool(found.broken)
     again = hour()
     assert not again.is_good and again.whole, "from now on all of it is read"
     assert told() == [text]
@@ -105,7 +105,7 @@ def test_what_is_wrong_is_told_to_service_admins_once_and_settled_when_it_is_rig
     assert text in signed_in("sam").get("/").content.decode()
     assert text not in signed_in("ana").get("/").content.decode()
     page = signed_in("sam").get("/history/integrity").content.decode()
-    assert ("Something was written past the console" in page) == (not found.broken)
+    assert ("Something was written outside the console" in page) == (not found.broken)
 
 
 def test_when_all_of_it_fits_again_nobody_is_bothered_any_more(watched: Node) -> None:

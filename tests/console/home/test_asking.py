@@ -32,7 +32,7 @@ def test_who_only_asks_finds_the_search_and_the_way_to_ask(shop: Node, signed_in
     assert "<h1>What do you need?</h1>" in page
     assert re.search(r'class="seek" role="search" aria-label="[^"]+" action="/search"', page)
     assert 'class="btn primary" href="/requests/new"' in page
-    assert "All is done" not in page
+    assert "All done" not in page
 
 
 def test_own_requests_stand_there_with_their_state(shop: Node, signed_in: Enter) -> None:

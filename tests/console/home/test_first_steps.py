@@ -105,5 +105,5 @@ def test_every_question_mark_leads_to_a_word(shop: Node, signed_in: Enter) -> No
 @pytest.mark.parametrize(("asked", "found"), [("foreign", True), ("zzz", False)])
 def test_words_are_found(asked: str, found: bool, shop: Node, signed_in: Enter) -> None:
     seen = told(signed_in("mia"), f"/help?q={asked}")
-    assert ("Left alone until somebody decides." in seen) == found
+    assert ("It stays until an owner decides." in seen) == found
     assert ("No word matches" in seen) != found

@@ -81,7 +81,7 @@ def test_a_rule_is_made_on_a_small_screen_without_scripts(visit: Callable[..., A
     page, root = visit("marek", scripts=False, width=320), the("metalake")
     a_role(root, "payer", held_by=("ana",))
     page.goto(f"/realms/{root.id}/separation")
-    page.get_by_role("link", name="Make a rule").click()
+    page.get_by_role("link", name="Create a rule").click()
     page.get_by_label("Name of the rule").fill("Payments")
     page.locator("#one-role").select_option(label="payer")
     page.locator("#other-what").fill("shop.stock")
@@ -89,7 +89,7 @@ def test_a_rule_is_made_on_a_small_screen_without_scripts(visit: Callable[..., A
     page.get_by_label("Write tables").check()
     page.get_by_role("button", name="See who holds both").click()
     page.get_by_text("Nobody holds both now.").wait_for()
-    page.get_by_role("button", name="Make the rule").click()
+    page.get_by_role("button", name="Create the rule").click()
     page.get_by_text("One rule of separation").wait_for()
     page.get_by_text("Write tables on shop.stock").wait_for()
 

@@ -100,7 +100,7 @@ def test_one_is_dismissed_with_a_reason_and_brought_back(
     assert "Leave sales as it is?" in text(olivia, address)
     empty = olivia.post(address, {"reason": " "})
     assert empty.status_code == 422
-    assert "Say why it stays" in empty.content.decode()
+    assert "Give a reason why it stays" in empty.content.decode()
     page = olivia.post(address, {"reason": "For the yearly report"}, follow=True).content.decode()
     assert "Dismissed: nobody uses it, sales" in page
     assert f"/hints/{unused.pk}/" not in page
@@ -242,11 +242,11 @@ def test_they_stand_on_the_page_of_a_person(shop: Node, signed_in: Callable[[str
     people.make_account("marek")
     hint = a_hint(shop, kind="dormant_person", holder=mia, data=DATA)
     page = text(signed_in("marek"), f"/people/{mia.pk}")
-    assert "Sleeping access" in page
+    assert "Dormant access" in page
     assert f'href="/people/{mia.pk}/leaving"' in page
     assert f"/hints/{hint.pk}/dismiss" in page
-    assert "Sleeping access" not in text(signed_in("mia"), f"/people/{mia.pk}")
-    assert "Sleeping access" not in text(signed_in("olivia"), f"/people/{mia.pk}")
+    assert "Dormant access" not in text(signed_in("mia"), f"/people/{mia.pk}")
+    assert "Dormant access" not in text(signed_in("olivia"), f"/people/{mia.pk}")
 
 
 @pytest.mark.parametrize("where", ["object", "role", "person"])

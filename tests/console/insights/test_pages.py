@@ -77,7 +77,7 @@ def test_its_owner_starts_one_and_sees_how_it_ends(shop: Node, signed_in: Callab
     row = PipelineRun.objects.get()
     assert answer.url == f"/pipelines/runs/{row.pk}"
     page = text(marek, answer.url)
-    assert "A worker takes it when the realm is free" in page
+    assert "A worker starts it when the realm is free" in page
     assert "Stop it" in page
     assert "hx-get" in text(marek, f"/pipelines/progress?run={row.pk}")
     running.run(row)
@@ -146,7 +146,7 @@ def test_who_reviews_watches_and_does_not_start(shop: Node, signed_in: Callable[
     dora = reviewing(shop, signed_in)
     page = text(dora, "/pipelines")
     assert 'aria-describedby="why-not-start"' in page
-    assert "is started by its owner" in page
+    assert "can start a pipeline over it" in page
     answer = start(dora, shop)
     assert answer.status_code == 403
     assert "You cannot run pipelines over demo" in answer.content.decode()

@@ -62,7 +62,7 @@ def test_errors_are_told_in_the_language_of_the_reader(shop: Node, signed_in: En
         told = client.get(address)
         assert told.status_code == 404
         assert '<html lang="en-xa"' in told.content.decode()
-        assert pseudo.of("There is nothing here") in told.content.decode()
+        assert pseudo.of("Page not found") in told.content.decode()
 
 
 def test_what_is_read_from_right_to_left_says_so(shop: Node, signed_in: Enter) -> None:

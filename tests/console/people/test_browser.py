@@ -110,11 +110,11 @@ def test_an_admin_makes_an_account_and_its_owner_enters(
 ) -> None:
     page = visit("sam", scripts=scripts)
     page.goto("/accounts")
-    page.get_by_role("link", name="Make an account").click()
+    page.get_by_role("link", name="Create an account").click()
     page.get_by_label("Name to sign in with").fill("noah")
     page.get_by_label("Name that people know").fill("Noah Novak")
-    page.get_by_role("button", name="Make the account").click()
-    page.get_by_role("button", name="Make a password link").click()
+    page.get_by_role("button", name="Create the account").click()
+    page.get_by_role("button", name="Create a password link").click()
     link = page.locator("code.token-text").inner_text()
     new = visit("", scripts=scripts)
     new.goto(link.replace(site, ""))
@@ -129,7 +129,7 @@ def test_an_admin_makes_an_account_and_its_owner_enters(
 def test_somebody_is_put_into_a_group_and_taken_out(scripts: bool, visit: Callable[..., Any]) -> None:
     page, group = visit("sam", scripts=scripts), ensure("group", "analysts")
     page.goto(f"/people/{group.pk}/groups")
-    page.get_by_role("link", name="Put somebody in").click()
+    page.get_by_role("link", name="Add someone").click()
     page.get_by_label("Who", exact=True).fill("ana")
     page.get_by_label("Who", exact=True).press("Enter")
     page.get_by_text("read every table in sales").wait_for()
@@ -159,7 +159,7 @@ def test_a_duty_is_given_and_taken_back(scripts: bool, visit: Callable[..., Any]
     page.get_by_role("status").get_by_text("Ana Analyst: 1 duty on sales").wait_for()
     assert duties.has(a_person("ana"), "view_history", sales)
     page.get_by_role("link", name="Take back History from Ana Analyst").click()
-    page.get_by_role("button", name="Take it from Ana Analyst").click()
+    page.get_by_role("button", name="Revoke it from Ana Analyst").click()
     page.get_by_role("status").get_by_text("no longer has the duty").wait_for()
     assert not duties.has(a_person("ana"), "view_history", sales)
 

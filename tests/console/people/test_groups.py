@@ -120,7 +120,7 @@ def test_what_a_group_owns_and_its_duties_come_with_it(sam: Client) -> None:
     owned(the("schema", "shop.stock"), "group:analysts")
     duties.give(the("metalake"), "view_history", ensure("group", "analysts"), by=BY, authority=AUTHORITY)
     body = sam.post(page_of("analysts", "join"), {"who": "user:ana", "step": "look"}).content.decode()
-    assert "give access to stock" in body
+    assert "grant access to stock" in body
     assert "may read the history of demo" in body
 
 
@@ -151,7 +151,7 @@ def test_a_service_admin_makes_a_group_once(sam: Client) -> None:
     assert posted(sam, "/groups/new", name="night shift").status_code == 422
     assert posted(sam, "/groups/new", name="").status_code == 422
     assert posted(sam, "/groups/new", name="a\x01b").status_code == 422
-    assert "made group night shift" in sam.get("/history").content.decode()
+    assert "created group night shift" in sam.get("/history").content.decode()
 
 
 def test_a_group_is_in_no_group(sam: Client) -> None:

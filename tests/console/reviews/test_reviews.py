@@ -128,10 +128,10 @@ def test_a_review_is_started_and_prepared_in_the_background(sales: Node, signed_
 @pytest.mark.parametrize(
     ("field", "value", "said"),
     [
-        ("title", "", "Give it a name"),
+        ("title", "", "Enter a name"),
         ("on", "", "Choose what to review"),
         ("days", "0", "A number from 1 to 366"),
-        ("by", "people", "Name at least one person"),
+        ("by", "people", "Enter at least one person"),
     ],
 )
 def test_what_is_missing_is_said_and_nothing_starts(
@@ -172,13 +172,13 @@ def test_three_views_of_the_same_rows(view: str, sales: Node, signed_in: Enter) 
     body = text(signed_in("olivia"), f"/reviews/{review.pk}?view={view}")
     drawn = re.findall(r'name="v-(\d+)"', body)
     assert sorted(map(int, drawn)) == sorted(row.pk for row in rows(review).values())
-    heads = {"risk": "Reaches far", "person": "ana", "object": "shop.sales.orders"}
+    heads = {"risk": "High risk", "person": "ana", "object": "shop.sales.orders"}
     assert f"<strong>{heads[view]}</strong>" in body
 
 
 def test_a_row_says_who_can_what_how_and_what_we_suggest(sales: Node, signed_in: Enter) -> None:
     body = text(signed_in("olivia"), f"/reviews/{a_review().pk}")
-    for said in ("Read, write orders", "Direct", "Reaches far", "decided one at a time"):
+    for said in ("Read, write orders", "Direct", "High risk", "decided one at a time"):
         assert said in body
 
 
@@ -376,11 +376,11 @@ def test_the_result_says_when_each_removal_was_read_again(sales: Node, signed_in
     assert not grants.direct(orders(), a_person("ana")).exists()
     body = text(olivia, f"/reviews/{review.pk}/result")
     assert "1 of 1 removal proved" in body
-    assert "No backend mirrors it; in force since revision" in body
+    assert "Not synced to a backend; in force since revision" in body
     assert "no longer needed" in body
     left = text(olivia, f"/reviews/{review.pk}/result?show=left")
     assert "Nobody decided." in left
-    assert "answers for it until" in left
+    assert "is responsible for it until" in left
 
 
 def test_paper_and_file_hold_every_row(sales: Node, signed_in: Enter) -> None:

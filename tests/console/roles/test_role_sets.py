@@ -142,9 +142,9 @@ def test_only_what_one_may_see_is_compared(crew: Node, signed_in: Enter) -> None
     hidden_role = mia.get("/roles/compare?a=sales_read&b=no_contractors").content.decode()
     absent = mia.get("/roles/compare?a=sales_read&b=no_such_role").content.decode()
     for body, name in ((hidden_role, "no_contractors"), (absent, "no_such_role")):
-        assert f"You know no role or person called {name}." in body
+        assert f"No role or person called {name} is visible to you." in body
     stranger = mia.get("/roles/compare?a=sales_read&b=carl").content.decode()
-    assert "You know no role or person called carl." in stranger
+    assert "No role or person called carl is visible to you." in stranger
     a_role(the("metalake"), "wide", "allow SELECT_TABLE on table shop.stock.items", held_by=("mia",))
     assert "<b>items</b>" not in mia.get("/roles/compare?a=wide&b=sales_read").content.decode()
 

@@ -38,7 +38,7 @@ def test_one_sees_the_roles_one_holds_owns_or_may_give(shop: Node, signed_in: En
     marek, mia = (markup(signed_in(name).get("/roles")) for name in ("marek", "mia"))
     assert all(f"<b>{name}</b>" in marek for name in ("browse", "sales_read", "no_contractors"))
     assert "<b>no_contractors</b>" not in mia
-    assert "Make a role" in mia
+    assert "Create a role" in mia
     assert 'aria-disabled="true" aria-describedby="why-no-role"' in mia
 
 
@@ -92,7 +92,7 @@ def test_a_role_is_made_filled_given_taken_and_deleted(shop: Node, signed_in: En
     assert not can("ana", orders())
 
     posted(marek, f"/roles/{role.id}/delete")
-    assert "It is gone since" in marek.get(f"/roles/{role.id}", follow=True).content.decode()
+    assert "Gone since" in marek.get(f"/roles/{role.id}", follow=True).content.decode()
     assert not Grant.objects.open().filter(role=role.id).exists()
 
 
@@ -132,7 +132,7 @@ def test_what_changed_meanwhile_is_not_overwritten(shop: Node, signed_in: Enter)
 def test_a_bad_name_is_told(name: str, shop: Node, signed_in: Enter) -> None:
     answer = signed_in("marek").post(f"/roles/new?in={shop.id}", {"name": name})
     assert answer.status_code == 422
-    assert b"Not made." in answer.content
+    assert b"Not created." in answer.content
 
 
 def test_the_preview_agrees_with_what_then_happens(shop: Node) -> None:

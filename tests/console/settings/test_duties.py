@@ -40,7 +40,7 @@ def test_duties_here_and_from_above_are_told_apart(shop: Node, signed_in: Enter)
     body = signed_in("marek").get(page_of(orders())).content.decode()
     assert "From demo" in body
     assert ">Here<" in body
-    assert body.count("Take back") == 1  # what comes from above is taken back above
+    assert body.count("Revoke") == 1  # what comes from above is taken back above
     assert AccessRecord.objects.filter(kind="looked", operation="duties").exists()
 
 
@@ -109,7 +109,7 @@ def test_a_service_admin_gives_duties_in_a_realm_that_does_not_admit_them(
     sam, address = signed_in("sam"), page_of(shop, "/give")
     make_account("ana")
     body = sam.get(page_of(shop)).content.decode()
-    assert "none of the contents" in body
+    assert "not the contents" in body
     assert "shop" not in body.split("<main")[1]
     posted(sam, address, who="user:ana", duty="view_history", step="save")
     assert has("ana", "view_history", shop)

@@ -62,16 +62,16 @@ def test_an_uploaded_file_shows_its_removals_and_is_applied_as_seen(shop: Node, 
 def test_a_plan_that_is_another_by_now_is_not_applied(shop: Node, signed_in: Enter) -> None:
     text, marek = without(shop, "    holders:\n      - group:analysts\n"), signed_in("marek")
     answer = marek.post(address(shop), {"nonce": "n" * 20, "plan": "0" * 64, "file": text, "step": "save"})
-    assert answer.status_code == 422 and "not the plan that was seen" in answer.content.decode()
+    assert answer.status_code == 422 and "not the plan you reviewed" in answer.content.decode()
     assert held("sales_read") == {"group:analysts"}
 
 
 def test_what_makes_no_sense_is_said_beside_the_text(shop: Node, signed_in: Enter) -> None:
     marek = signed_in("marek")
-    assert "This is no YAML" in looked(marek, shop, file="a: [")
+    assert "This is not valid YAML" in looked(marek, shop, file="a: [")
     assert "is about realm other" in looked(marek, shop, file="format: 1\nrealm: other\n")
     body = looked(marek, shop, upload=SimpleUploadedFile("access.yaml", b"\xff\xfe"))
-    assert "no text in UTF-8" in body
+    assert "not UTF-8 text" in body
     assert "Nothing to do" in looked(marek, shop, file=without(shop))
 
 
@@ -82,7 +82,7 @@ def test_a_large_effect_is_followed_on_the_page_until_it_is_worked_out(
     a_use("mia", the("table", "shop.sales.orders"))
     text, marek = without(shop, "    holders:\n      - group:analysts\n"), signed_in("marek")
     body = looked(marek, shop, file=text)
-    assert "worked out in the background" in body and "No worker was heard of" in body
+    assert "worked out in the background" in body and "No worker has reported" in body
     assert "could no longer read" not in body
     address = f"/effects/{Calculation.objects.get().pk}"
     assert f'hx-get="{address}"' in body

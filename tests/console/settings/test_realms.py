@@ -76,13 +76,13 @@ def test_a_service_admin_makes_a_realm_and_has_nothing_in_it(
 @pytest.mark.parametrize(
     ("changed", "words"),
     [
-        ({"kind": "oracle"}, "Choose which law it follows."),
-        ({"name": ""}, "Give it a name without a slash."),
-        ({"name": "a/b"}, "Give it a name without a slash."),
+        ({"kind": "oracle"}, "Choose which rules it follows."),
+        ({"name": ""}, "Enter a name without a slash."),
+        ({"name": "a/b"}, "Enter a name without a slash."),
         ({"name": "demo"}, "already exists"),
         ({"name": "tab\there"}, "no control characters"),
-        ({"owner": ""}, "Name its owner."),
-        ({"owner": "x" * 256}, "A name has 1 to 255 characters."),
+        ({"owner": ""}, "Enter its owner."),
+        ({"owner": "x" * 256}, "A name must have 1 to 255 characters."),
         ({"kind": "cdap", "policy": "9"}, "Choose its generation of rules."),
     ],
 )

@@ -86,7 +86,7 @@ def test_a_right_taken_away_by_hand_is_told_while_the_backend_only_reports(
     worker.look(Backend.objects.get())
     shown = page(signed_in("olivia"), f"/objects/{orders()}")
     assert "Applied 1 of 3" in shown
-    assert "only watched" in shown
+    assert "only reports" in shown
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_the_board_offers_what_can_be_done_about_a_foreign_grant(looked: Backend
     assert "legacy" in page
     # what would be refused is locked, and says why
     assert deed("adopt") not in page
-    assert "legacy is no member of demo, and you may not admit members." in page
+    assert "legacy is not a member of demo, and you may not admit members." in page
     for code in ("revoke", "accept"):
         assert deed(code) in page
     admit(the("metalake"), people.ensure("user", "legacy").name)
@@ -108,7 +108,7 @@ def test_adopting_says_who_is_admitted_and_what_goes_with_it(
     assert "may no longer pass it on to others" in page
     assert "stays foreign" in page
     refused = signed_in("olivia").post(reverse("console:sync_deed", args=[row.pk, "adopt"]), {})
-    assert "legacy is no member of demo, and you may not admit members." in text(refused, 422)
+    assert "legacy is not a member of demo, and you may not admit members." in text(refused, 422)
 
 
 def test_what_is_accepted_is_shown_as_accepted_until_its_day(
@@ -116,9 +116,9 @@ def test_what_is_accepted_is_shown_as_accepted_until_its_day(
 ) -> None:
     olivia, day = signed_in("olivia"), timezone.localdate() + timedelta(days=3)
     problem = olivia.post(deed("accept"), {"until": day.isoformat(), "reason": ""})
-    assert "Say why it is left" in text(problem, 422)
+    assert "Give a reason for leaving it" in text(problem, 422)
     wrong = olivia.post(deed("accept"), {"until": "soon", "reason": "known"})
-    assert "Give a day from today to" in text(wrong, 422)
+    assert "Enter a day from today to" in text(wrong, 422)
     olivia.post(deed("accept"), {"until": day.isoformat(), "reason": "until it has moved"})
     page = text(olivia.get("/sync?s=accepted"))
     assert "until it has moved" in page
@@ -171,7 +171,7 @@ def test_a_pause_until_a_time_that_the_clock_skips_is_refused(looked: Backend, s
     marek, address = signed_in("marek"), f"/sync/{looked.pk}/pause"
     User.objects.filter(username="marek").update(time_zone="Europe/Berlin")
     answer = marek.post(address, {"until": "2130-03-26T02:30"})
-    assert "The clock of Europe/Berlin is put forward over that time; give another." in text(answer, 422)
+    assert "This time does not exist in Europe/Berlin because the clocks go forward" in text(answer, 422)
     assert Backend.objects.get().state == "in_sync"
 
 
@@ -210,7 +210,7 @@ def test_a_held_plan_goes_on_from_its_page(
     )
     worker.deliver(Backend.objects.get())
     marek, address = signed_in("marek"), f"/sync/{looked.pk}"
-    assert "Held: the plan takes something from 1 person." in text(marek.get(address))
+    assert "Held: the plan revokes something from 1 person." in text(marek.get(address))
     assert marek.post(f"{address}/confirm", {"digest": "other"}).status_code == 422
     digest = SyncRun.objects.order_by("-pk")[0].digest
     marek.post(f"{address}/confirm", {"digest": digest})
@@ -235,7 +235,7 @@ def test_what_is_parked_is_told_with_what_to_do_and_tried_again(looked: Backend,
     page = text(marek.get(f"/sync/{looked.pk}"))
     assert "permission denied for table orders" in page
     assert "Mend the connection or the rights of its account, then retry." in page
-    assert "refuses changes and needs somebody" in text(signed_in("olivia").get("/"))
+    assert "refuses changes and needs attention" in text(signed_in("olivia").get("/"))
     marek.post(f"/sync/{looked.pk}/retry")
     assert not OutboxEntry.objects.filter(parked=True).exists()
 

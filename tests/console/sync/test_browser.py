@@ -71,7 +71,7 @@ def test_a_grant_made_by_hand_is_adopted_on_the_board_and_nobody_is_cut_off(
     tasks.deliver(Backend.objects.get().pk)
     assert source.reads("ana")
     page.goto("/sync")
-    assert "ours is in its place" in page.locator("tr", has_text="Adopted").inner_text()
+    assert "replaced by our grant" in page.locator("tr", has_text="Adopted").inner_text()
     page.goto("/")
     page.get_by_role("searchbox").first.fill("orders")
     page.get_by_role("searchbox").first.press("Enter")

@@ -98,7 +98,7 @@ def test_adopting_several_has_one_plan_that_says_what_is_left_out(looked: Backen
     )
     page = text(olivia.get(address))
     assert "Adopt 2 grants of 1 holder?" in page
-    assert page.count("is also given use schema on sales") == 1
+    assert page.count("is also granted use schema on sales") == 1
     assert "Without it ana could not reach customers and orders." in page
     assert "1 of 3 left out." in page
     assert "Here carl is denied this." in page
@@ -118,8 +118,8 @@ def test_what_was_not_shown_is_not_decided(looked: Backend, source: Source, sign
     source.run("GRANT INSERT ON sales.orders TO ana")
     worker.look(looked)
     page = text(olivia.post(address.partition("?")[0], form), 422)
-    assert "Not decided, about none of them." in page
-    assert "What differs changed since you looked." in page
+    assert "None of them was decided." in page
+    assert "The differences have changed since you opened the page." in page
     assert not ForeignOrder.objects.exists()
     # the page that came back shows what is there now
     assert olivia.post(address.partition("?")[0], sent(page)).status_code == 302
@@ -134,7 +134,8 @@ def test_accepting_several_wants_a_day_and_a_reason(looked: Backend, signed_in: 
     page = text(olivia.get(address))
     assert "Accept 2 grants of 2 holders?" in page
     until = re.findall(r'name="until" value="([\d-]+)"', page)[0]
-    assert "Say why it is left" in text(olivia.post(address.partition("?")[0], sent(page, until=until)), 422)
+    unsaid = olivia.post(address.partition("?")[0], sent(page, until=until))
+    assert "Give a reason for leaving it" in text(unsaid, 422)
     olivia.post(address.partition("?")[0], sent(page, until=until, reason="moves in May"))
     assert BackendFinding.objects.filter(accepted_reason="moves in May").count() == 2
 

@@ -97,10 +97,10 @@ def test_what_somebody_else_sealed_is_no_password(lake: Node, source: Source, si
         ({"its-database": ""}, "Name the database."),
         ({"its-tls": "never"}, "Choose one of these."),
         ({"kind": "oracle"}, "Which system is behind it?"),
-        ({"host": ""}, "Name the server."),
+        ({"host": ""}, "Enter the server."),
         ({"catalog": "a.b"}, "A catalog&#x27;s name has no slash and no dot."),
         ({"port": "99999"}, "A port is a number up to 65535."),
-        ({"user": ""}, "Name the account it signs in with."),
+        ({"user": ""}, "Enter the account it signs in with."),
     ],
 )
 def test_what_does_not_work_is_said_and_nothing_is_kept(
@@ -189,7 +189,7 @@ def test_whose_things_are_there_is_taken_over_on_a_page_that_says_what_it_does(
     page = f"{room}/owner?name=mia"
     told = marek.get(room).content.decode()
     assert f'href="{page}"' in told
-    assert "Nobody of that name is a member here" in told  # postgres
+    assert "No member here has that name" in told  # postgres
     assert "shop.stock</" in marek.get(page).content.decode()
     assert marek.get(f"{room}/owner?name=postgres").status_code == 404
     assert marek.get(f"{room}/owner?name=a%00b").status_code == 404

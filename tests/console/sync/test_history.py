@@ -206,5 +206,5 @@ def test_comparisons_are_drawn_by_day(looked: Backend, signed_in: Enter) -> None
     many = SyncRun.objects.filter(backend=looked).count()
     page = shown(signed_in("marek"), f"/sync/{looked.pk}/runs")
     assert f"Comparisons by day: {many} in 30 days" in page
-    assert "; 1 went wrong" in page
+    assert "; 1 failed" in page
     assert page.count('<rect class="bad"') == 1

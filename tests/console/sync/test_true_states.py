@@ -180,12 +180,12 @@ def test_a_stuck_adoption_can_be_left_as_it_was_and_decided_again(
     finding = BackendFinding.objects.get(kind="foreign", holder="mia", what="SELECT").pk
     olivia = signed_in("olivia")
     shown = plain(olivia.get(f"/sync/findings/{finding}/adopt").content.decode())
-    assert "is also given use schema on sales" in shown
+    assert "is also granted use schema on sales" in shown
     foreign_rights.adopt(finding, by=acting("olivia"))
     barred(source)
     delivered(STUCK_AFTER)
     shown = plain(olivia.get(f"/sync/findings/{finding}/drop").content.decode())
-    assert "is no longer given use schema on sales here" in shown
+    assert "is no longer granted use schema on sales here" in shown
     assert olivia.post(f"/sync/findings/{finding}/drop", {"reason": "not now"}).status_code == 302
     delivered()
     assert Backend.objects.get().state == "in_sync"
@@ -193,7 +193,7 @@ def test_a_stuck_adoption_can_be_left_as_it_was_and_decided_again(
     assert source.run("SELECT has_table_privilege('mia', 'sales.orders', 'SELECT')") == [(True,)]
     # it waits for a decision again, and what would be refused is locked with its reason
     board = olivia.get("/sync").content.decode()
-    assert "may not act as tomas, who gave this, so it cannot revoke it." in plain(board)
+    assert "may not act as tomas, who granted this, so it cannot revoke it." in plain(board)
     assert f"/sync/findings/{finding}/accept" in board
     assert f"/sync/findings/{finding}/adopt" not in board
     refused = olivia.post(f"/sync/findings/{finding}/revoke", {"reason": "x"})
@@ -258,7 +258,7 @@ def test_a_plain_member_learns_nothing_of_others(shop: Backend, source: Source, 
         assert "stuck" not in plain(shown), address
     # their own they are told of
     shown = plain(signed_in("ana").get(f"/objects/{table('ledger')}").content.decode())
-    assert "Needs somebody" in shown
+    assert "Needs attention" in shown
 
 
 @pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, 5))])
@@ -336,6 +336,7 @@ def test_a_review_says_what_removing_a_foreign_grant_takes() -> None:
     row = ReviewRow(kind="foreign", type="table", privileges=["SELECT"], what="customers", outside=outside)
     told = effect(row, Consequence(), "remove")
     assert told == (
-        "legacy_bi loses read on customers. tomas gave it. Access from roles and other grantors there stays."
+        "legacy_bi loses read on customers. Granted by tomas. "
+        "Access from roles and other grantors there stays."
     )
     assert effect(row, Consequence(gone=True), "remove") == "It ended already. No decision is needed."

@@ -102,6 +102,6 @@ def test_from_a_connection_to_an_adopted_grant(
     step(page, "see", "On its way")
     tasks.deliver(row.pk)
     page.reload()
-    step(page, "see", "ours is in its place")
+    step(page, "see", "replaced by our grant")
     assert source.reads("ana", "sales.customers")
     assert page.get_by_role("link", name="Adopt SELECT of ana").count() == 0

@@ -32,13 +32,13 @@ def text(client: Client, address: str) -> str:
 
 def test_somebody_who_can_is_chosen_and_the_difference_is_named(named: Node, signed_in: Enter) -> None:
     olivia = signed_in("olivia")
-    assert "Compare with somebody who can" in text(olivia, ASKED.format("ana"))
+    assert "Compare with someone who can" in text(olivia, ASKED.format("ana"))
     page = text(olivia, ASKED.format("ana") + "&with=")
     assert "Mia Meyer can, Ana Analyst cannot" in page
     assert "One thing makes the difference." in page
     assert "Group analysts Does not have it Has it" in page
     assert "on schema sales" in page
-    assert "The smallest thing to ask for: " in page
+    assert "The smallest access to ask for: " in page
 
 
 def test_a_denial_is_what_makes_the_difference(named: Node, signed_in: Enter) -> None:
@@ -51,7 +51,7 @@ def test_a_denial_is_what_makes_the_difference(named: Node, signed_in: Enter) ->
 
 def test_who_cannot_either_makes_no_comparison(named: Node, signed_in: Enter) -> None:
     page = text(signed_in("olivia"), ASKED.format("ana") + "&with=carl")
-    assert "Carl Conrad cannot do it either. Choose somebody else." in page
+    assert "Carl Conrad cannot do it either. Choose someone else." in page
 
 
 def test_nobody_learns_by_it_who_can(named: Node, signed_in: Enter) -> None:
@@ -78,4 +78,4 @@ def test_what_both_were_given_by_themselves_is_no_difference(named: Node, signed
     grants.add(wish, by=acting("olivia"))
     page = text(signed_in("olivia"), ASKED.format("ana") + "&with=mia")
     assert "One thing makes the difference." in page
-    assert "Given to them directly Has it Has it Read on table orders" in page
+    assert "Granted to them directly Has it Has it Read on table orders" in page

@@ -68,7 +68,7 @@ def test_a_name_that_several_have_is_asked_about_again(named: Node, signed_in: E
 
 def test_a_part_of_an_objects_name_offers_the_objects_like_it(named: Node, signed_in: Enter) -> None:
     page = signed_in("olivia").get("/why?what=order&who=carl").content.decode()
-    assert "You can see no object of that name." in page
+    assert "No object with that name is visible to you." in page
     assert re.search(r'href="\?who=carl[^"]*what=demo%2Fshop.sales.orders', page)
     page = text(signed_in("bert"), "/why?what=order")
     assert "orders" not in page.replace("shop.sales.orders", "", 1)  # the example in the empty field
@@ -102,5 +102,5 @@ def test_a_way_round_a_denial_is_told_and_not_offered(named: Node, signed_in: En
     assert "denied" in first
     assert others
     for way in others:
-        assert "This would get round the denial, which stays." in way
+        assert "This would bypass the denial, which stays." in way
         assert "Open the form" not in way

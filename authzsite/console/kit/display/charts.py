@@ -145,7 +145,7 @@ def by_day(
     }
     ends = words.day(numbers[0][0]), words.day(numbers[-1][0])
     if sum(wrong):
-        text = gettext("%(text)s; %(many)s went wrong") % {"text": text, "many": words.number(sum(wrong))}
+        text = gettext("%(text)s; %(many)s failed") % {"text": text, "many": words.number(sum(wrong))}
     measures = len(numbers) * DAY_WIDE, *ends, words.number(most)
     return DayChart(title, text, tuple(drawn), *measures, head or gettext("Changes"), any_bad=any(wrong))
 

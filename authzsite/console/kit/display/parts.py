@@ -261,7 +261,7 @@ _MARKS = {
     "yes": noop("Holds"),
     "no": noop("Missing"),
     "deny": noop("Denied"),
-    "na": noop("Not given, not needed"),
+    "na": noop("Not granted, not needed"),
     "unsure": noop("Unknown"),
 }
 

@@ -17,7 +17,7 @@ from authzsite.console.kit.display import words
 
 STARTS = ("now", "date")
 ENDS = ("friday", "month", "date", "never")
-NO_MOMENT = gettext_lazy("Give a date and a time that are still to come.")
+NO_MOMENT = gettext_lazy("Enter a date and a time in the future.")
 
 
 class Skipped(ValueError):
@@ -43,7 +43,8 @@ def local_moment(text: str, *, later: bool = False) -> datetime | None:
     )  # two of one zone compare by its clock
     if moment.astimezone(zone).replace(tzinfo=None) != typed:
         raise Skipped(
-            _("The clock of %(zone)s is put forward over that time; give another.") % {"zone": words.zone()}
+            _("This time does not exist in %(zone)s because the clocks go forward; enter another.")
+            % {"zone": words.zone()}
         )
     return moment
 
@@ -173,7 +174,7 @@ class When:
                     "month",
                     _("Ends by itself 30 days after it begins, at 18:00, %(zone)s.") % {"zone": words.zone()},
                 ),
-                ("never", _("Stays until somebody revokes it.")),
+                ("never", _("Stays until someone revokes it.")),
             ],
             "until": self.until,
             "date": self.data.get("date", "")[:40],

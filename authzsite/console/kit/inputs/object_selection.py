@@ -84,16 +84,14 @@ class Chosen:
                 "locked": words.number(len(locked)),
                 "seen": words.number(len(self.seen)),
             }
-            text = _("%(locked)s: access to them is changed by their owners.") % {
-                "locked": words.listed(locked, 5)
-            }
+            text = _("%(locked)s: their owners change access to them.") % {"locked": words.listed(locked, 5)}
             told.append(Note("warn", strong, text))
         if len(self.seen) - len(locked) > MOST:
             told.append(
                 Note(
                     "warn",
                     _("At most %(most)s at once.") % {"most": MOST},
-                    _("Only the first that you chose are here."),
+                    _("Only the first objects of your selection are listed."),
                 )
             )
         return told

@@ -85,7 +85,7 @@ class BulkDecisionForm(ConsoleForm):
 
     on = NumbersField(required=False)
     text = ReasonField(
-        label=gettext_lazy("Note, if you like"),
+        label=gettext_lazy("Note (optional)"),
         help_text="",
         widget=forms.TextInput(attrs={**PLAIN, "maxlength": 2000}),
     )

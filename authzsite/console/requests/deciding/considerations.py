@@ -67,7 +67,7 @@ def _notes(found: Consideration, seen: VisibleRequest) -> Iterable[Note]:
             else _("%(label)s on %(name)s is denied.")
         )
         name = denial.ref.full_name or denial.ref.realm
-        text = _("A yes does not lift a denial; its author can.")
+        text = _("Approving does not lift a denial; only its author can.")
         yield Note(
             "warn",
             denied % {"label": label, "name": name, "role": denial.role},
@@ -79,13 +79,13 @@ def _present(present: Present, seen: VisibleRequest) -> str:
     """Ana can already use schema sales; Ana can do nothing with orders."""
     who, name = seen.request.holder.label, requests_rows.short(present.want.name)
     if present.node is None:
-        return _("There is nothing called %(name)s (yet).") % {"name": present.want.name}
+        return _("There is no object called %(name)s yet.") % {"name": present.want.name}
     can = [requests_rows.verb(action, present.want.type) for action in TOLD if action in present.can]
     can = list(dict.fromkeys(can))
     return (
         _("%(who)s can %(can)s %(name)s.") % {"who": who, "can": words.listed(can), "name": name}
         if can
-        else _("%(who)s can do nothing with %(name)s.") % {"who": who, "name": name}
+        else _("%(who)s has no access to %(name)s.") % {"who": who, "name": name}
     )
 
 

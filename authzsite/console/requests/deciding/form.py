@@ -45,7 +45,7 @@ class DecisionForm(ConsoleForm):
         label=gettext_lazy("Note, reason or question"),
         required=False,
         max_length=LONGEST,
-        help_text=gettext_lazy("Required to refuse or to ask back; optional to approve. Kept for ever."),
+        help_text=gettext_lazy("Required to refuse or to ask back; optional to approve. Kept permanently."),
         widget=forms.Textarea(attrs={"class": "input", "rows": 3, "maxlength": LONGEST}),
     )
 
@@ -128,12 +128,12 @@ class DecisionForm(ConsoleForm):
         if not self.parts:
             self.add_error("part", gettext("Choose at least one of the decisions that are yours."))
         elif self.step == "approve" and any(not codes for codes in self.give_by_part.values()):
-            self.add_error("part", gettext("Give at least one right of each part, or refuse it."))
+            self.add_error("part", gettext("Grant at least one right of each part, or refuse it."))
         if self.step != "approve" and len(self.cleaned_data.get("text", "")) < 3:
             why = (
-                gettext("Say why it is refused.")
+                gettext("Give a reason for the refusal.")
                 if self.step == "refuse"
-                else gettext("Write what you want to know.")
+                else gettext("Enter your question.")
             )
             self.add_error("text", why)
         return self.cleaned_data

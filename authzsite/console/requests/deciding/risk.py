@@ -42,7 +42,7 @@ def why_alone(request: AccessRequest) -> str:
     for part in request.parts.all():
         known = [law.privilege(code) for code in part.privileges]
         if part.kind != "privilege" or any(item is None or item.category not in SMALL for item in known):
-            return _("It gives more than to read.")
+            return _("It gives more than read access.")
     return "" if request.state == "asked" else _("It waits for an answer.")
 
 

@@ -85,7 +85,7 @@ class AgreeView(AdminChangeView):
         does = (
             _("repairs from then on")
             if self.object.policy == Backend.Policy.REPAIR
-            else _("goes on only reporting, until its owner sets it to repair")
+            else _("only reports, until its owner sets it to repair")
         )
         return {
             "digest": operations.likeness(self.object),

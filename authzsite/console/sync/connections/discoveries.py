@@ -61,7 +61,7 @@ def _reading(backend_access: BackendAccess, *, may_ask: bool) -> Reading | None:
         return None
     if row.finished is None:
         if not row.total:
-            text = _("Waiting for a worker") if row.started is None else _("Looking at what is there")
+            text = _("Waiting for a worker") if row.started is None else _("Reading what exists there")
             return Reading(Note("plain", text), going=True, text=text)
         text = _("%(done)s of %(total)s") % {
             "done": words.number(row.done),
@@ -85,8 +85,8 @@ def _reading(backend_access: BackendAccess, *, may_ask: bool) -> Reading | None:
     ]
     gone = (
         ngettext(
-            "%(number)s object vanished there and stays here until somebody closes it.",
-            "%(number)s objects vanished there and stay here until somebody closes them.",
+            "%(number)s object vanished there and stays here until someone closes it.",
+            "%(number)s objects vanished there and stay here until someone closes them.",
             row.vanished,
         )
         % {"number": words.number(row.vanished)}
@@ -148,7 +148,9 @@ def _show(request: Request, backend_access: BackendAccess, *, status: int = 200)
         registration.may_connect(backend_access.place.actor, backend_access.place.node),
     )
     root = next(iter(node.above()), node)
-    gone = Action(_("What is gone"), reverse("console:sync_vanished", args=[backend_access.row.pk]), "plain")
+    gone = Action(
+        _("Vanished objects"), reverse("console:sync_vanished", args=[backend_access.row.pk]), "plain"
+    )
     context: dict[str, Any] = {
         "heading": _("What %(name)s holds") % {"name": node.name},
         "lead": _lead(backend_access),
@@ -235,7 +237,7 @@ def _owners(backend_access: BackendAccess) -> list[DiscoveredOwner]:
 def _line(backend_access: BackendAccess, found: Suggestion) -> DiscoveredOwner:
     objects = words.count(found.objects, "object")
     if found.who is None:
-        return DiscoveredOwner(found.name, objects, _("Nobody of that name is a member here"))
+        return DiscoveredOwner(found.name, objects, _("No member here has that name"))
     if not found.left:
         return DiscoveredOwner(
             found.name, objects, _("%(label)s owns the same here") % {"label": found.who.label}

@@ -190,10 +190,10 @@ def _fields_of(kind: Kind, typed: TypedConnection) -> Iterator[tuple[str, forms.
         attrs = {**WRITTEN, **({} if typed.said("catalog") else {"autofocus": True})}
         yield (
             "catalog",
-            _text(gettext("Catalog"), gettext("Name the catalog, such as shop."), str(CATALOG_HELP), attrs),
+            _text(gettext("Catalog"), gettext("Enter the catalog, such as shop."), str(CATALOG_HELP), attrs),
         )
     if typed.asks_server:
-        yield "host", _text(gettext("Server"), gettext("Name the server."))
+        yield "host", _text(gettext("Server"), gettext("Enter the server."))
         wrong = gettext("A port is a number up to 65535.")
         yield (
             "port",
@@ -213,7 +213,7 @@ def _fields_of(kind: Kind, typed: TypedConnection) -> Iterator[tuple[str, forms.
         missing = gettext("Name the %(label)s.") % {"label": terms.lower(label)} if item.required else ""
         yield OWN + item.name, _choice(item) if item.choices else _text(label, missing, help_text)
     if typed.asks_account:
-        yield "user", _text(gettext("Account"), gettext("Name the account it signs in with."))
+        yield "user", _text(gettext("Account"), gettext("Enter the account it signs in with."))
         kept = (
             gettext("Empty keeps the current one.") if typed.password else gettext("Empty if none is needed.")
         )

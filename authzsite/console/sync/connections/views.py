@@ -70,7 +70,7 @@ class ConnectView(ChangeView):
         ward = self.object
         if not registration.may_connect(Actor(self.asker, "console"), ward.root):
             access_log.refused(ward.asker, registration.DUTY, ward.root, via="console")
-            text = _("It takes the duty to connect backends, or %(owner_words)s.") % {
+            text = _("Only %(owner_words)s or a holder of the connect duty can do this.") % {
                 "owner_words": ward.owner_words()
             }
             verdict = Verdict(
@@ -97,13 +97,15 @@ class ConnectView(ChangeView):
         try:
             trial = tried(self.kind.code, form.typed.url(self.kind), realm=self.object.root.name)
         except Misconfigured as problem:
-            self.notes.append(Note("bad", _("It cannot be tried."), _sentence(str(problem))))
+            self.notes.append(Note("bad", _("It cannot be tested."), _sentence(str(problem))))
             return self.show(form, 422)
         if trial.source is None or not trial.reached:
             said = [_sentence(item.cause or item.text) for item in trial.findings]
             self.notes.append(
                 Note(
-                    "bad", _("It does not answer."), _("%(said)s Nothing is kept.") % {"said": " ".join(said)}
+                    "bad",
+                    _("It does not answer."),
+                    _("%(said)s Nothing is saved.") % {"said": " ".join(said)},
                 )
             )
             self.failed = True
@@ -180,7 +182,7 @@ class ConnectView(ChangeView):
         typed, found = form.typed, self.found or ()
         look = sum(not item.ok for item in found)
         found_words = (
-            _("It answers; %(look)s to look at") % {"look": words.count(look, "thing")}
+            _("It answers; %(look)s to check") % {"look": words.count(look, "thing")}
             if look
             else _("It answers; all is well")
         )

@@ -58,7 +58,7 @@ class BulkForeignGrantsView(ChangeView):
     """The plan; then all of them are decided about as one change, or none."""
 
     template_name = "console/sync/bulk_decide.html"
-    not_saved = gettext_lazy("Not decided, about none of them.")
+    not_saved = gettext_lazy("None of them was decided.")
     object: BulkDecision
 
     @property
@@ -89,7 +89,7 @@ class BulkForeignGrantsView(ChangeView):
     def plan(self, form: ForeignGrantForm) -> Plan:
         fit, left = self.object.grants, self.object.left_out
         if not fit and not left:
-            text = _("Tick foreign grants in the list of what differs, then choose what to do with them.")
+            text = _("Select foreign grants in the list of differences, then choose what to do with them.")
             return Plan(nothing=True, notes=(Note("warn", _("Nothing is chosen."), text),))
         lines = (*self._effects(), *(_left_out(about, problem) for about, problem in left))
         values = {"left": words.number(len(left)), "all": words.number(len(fit) + len(left))}
@@ -112,9 +112,9 @@ class BulkForeignGrantsView(ChangeView):
     def save(self, form: ForeignGrantForm, actor: Actor) -> None:
         """Exactly what the page showed: what appeared or went since then is looked at again first."""
         if not self.object.grants:
-            raise Invalid(_("Nothing of it can be decided."))
+            raise Invalid(_("None of it can be decided."))
         if {row.pk for about in self.object.grants for row in about.rows} != set(self.numbers):
-            raise Conflict(_("What differs changed since you looked."))
+            raise Conflict(_("The differences have changed since you opened the page."))
         values = form.cleaned_data
         bulk_foreign_rights.decide(
             self.object.grants, self.code, by=actor, reason=values["reason"], until=values.get("until")

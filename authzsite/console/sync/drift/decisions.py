@@ -65,7 +65,7 @@ def _proof(row: ForeignOrder, *, whole: bool) -> State:
             _("%(done)s: it was left as it was") % {"done": words.moment(row.done, within=True)},
         )
     if row.done is not None:
-        gone = _("ours is in its place") if row.replaced else _("it is gone")
+        gone = _("replaced by our grant") if row.replaced else _("it is gone")
         return State("ok", _("Read back"), f"{words.moment(row.done, within=True)}: {gone}")
     if row.error:
         return State("failed", _("Not done"), cause(row, row.backend, whole=whole))

@@ -74,7 +74,7 @@ class Board:
         everything = Action(_("Show everything"), self.query.url(s="", q="", backend=""))
         unmatched = Empty(
             _("No difference matches"),
-            _("Drop the filter to see all that differs."),
+            _("Clear the filter to see all differences."),
             actions=(everything,),
             drawn=False,
         )
@@ -166,7 +166,7 @@ def _spoken(text: str, places: Mapping[int, Node]) -> str:
         return (
             _("role %(name)s") % {"name": node.name}
             if node and not is_personal(node.name)
-            else _("a role of ours")
+            else _("a role of Lakewarden")
         )
 
     return _KEY.sub(told, text)
@@ -321,7 +321,7 @@ def _doing(row: BackendFinding, order: ForeignOrder | None, *, whole: bool) -> s
             word = _("%(word)s, tried again") % {"word": word}
         return f"{word}. {cause(order, row.backend, whole=whole)}"
     if order.replaced and (timezone.now() - order.at).total_seconds() > 120:
-        return _("%(word)s; it stays until ours gives the same in the backend") % {"word": word}
+        return _("%(word)s; it stays until our grant gives the same in the backend") % {"word": word}
     return _("%(word)s, decided %(at)s") % {"word": word, "at": words.moment(order.at, within=True)}
 
 
@@ -364,14 +364,14 @@ def _there(row: BackendFinding) -> str:
     granted = _("Yes, granted by %(grantor)s") % {"grantor": row.grantor} if row.grantor else _("Yes")
     return {
         "missing": _("No"),
-        "unknown": _("Not readable for our account"),
+        "unknown": _("Not readable for Lakewarden’s account"),
         "bypass": _("Yes; no grant made here can limit it"),
     }.get(row.kind, granted)
 
 
 def _state(row: BackendFinding, order: ForeignOrder | None) -> State | Chip:
     if row.is_stuck or (order is not None and order.is_stuck):
-        return State("failed", _("Stuck"), _("waits for somebody"))
+        return State("failed", _("Stuck"), _("needs attention"))
     kind = row.kind
     if kind == "foreign":
         return Chip("foreign", _("Foreign"))

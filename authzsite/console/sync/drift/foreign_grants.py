@@ -66,7 +66,7 @@ def given_besides(gift: Grantable, needed_for: Sequence[Foreign]) -> DiffLine:
     """What adopting these gives their holder beside them."""
     name = needed_for[0].first.holder
     right = terms.lower(terms.right(gift.privilege, gift.node.type, gift.node.kind))
-    text = _("is also given %(told)s on %(name)s") % {"told": right, "name": gift.node.name}
+    text = _("is also granted %(told)s on %(name)s") % {"told": right, "name": gift.node.name}
     objects = words.listed(list(dict.fromkeys(about.node.name for about in needed_for)), 3)
     why = _("Without it %(name)s could not reach %(name2)s.") % {"name": name, "name2": objects}
     return DiffLine("gain", name, text, why)
@@ -85,7 +85,7 @@ def adopted(about: Foreign) -> tuple[DiffLine, ...]:
     }
     note = _("In %(system)s a role of Lakewarden replaces the grant by %(part)s.") % {
         "system": system,
-        "part": about.first.grantor or _("somebody"),
+        "part": about.first.grantor or _("someone"),
     }
     lines.append(DiffLine("same", name, gain, _("%(note)s Nobody is cut off in between.") % {"note": note}))
     passed_on = any(right.endswith(foreign_rights.OPTION) for right in about.covered)
@@ -105,7 +105,7 @@ def adopted(about: Foreign) -> tuple[DiffLine, ...]:
 def _revoking(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     system = about.backend.get_kind_display()
     text = (
-        _("Given by %(grantor)s in %(system)s. Access from roles and other grantors stays.")
+        _("Granted by %(grantor)s in %(system)s. Access from roles and other grantors stays.")
         if about.first.grantor
         else _("Access from roles and other grantors stays.")
     )
@@ -138,7 +138,7 @@ def _reopening(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
 
 def _retrying(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     goes = (
-        _("is taken")
+        _("is revoked")
         if not any(item.replaced for item in foreign_orders.ordered(about.rows).values())
         else _("is replaced")
     )
@@ -153,7 +153,7 @@ def _retrying(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
 def _dropping(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
     name, system = about.first.holder, about.backend.get_kind_display()
     giver = about.first.grantor or _("others")
-    keeps = _("keeps %(about)s on %(about2)s, as %(giver)s gave it in %(system)s") % {
+    keeps = _("keeps %(about)s on %(about2)s, as granted by %(giver)s in %(system)s") % {
         "about": rights_words(about),
         "about2": place_of(about),
         "giver": giver,
@@ -164,8 +164,8 @@ def _dropping(about: Foreign, by: Actor) -> tuple[DiffLine, ...]:
         place = node(grant.securable_id) if grant.securable_id else None
         if place is not None:
             told = terms.lower(terms.right(grant.privilege, place.type, place.kind))
-            text = _("is no longer given %(told)s on %(name)s here") % {"told": told, "name": place.name}
-            lines.append(DiffLine("lose", name, text, _("The adoption gave it.")))
+            text = _("is no longer granted %(told)s on %(name)s here") % {"told": told, "name": place.name}
+            lines.append(DiffLine("lose", name, text, _("It came with the adoption.")))
     return tuple(lines)
 
 
@@ -229,7 +229,7 @@ class ForeignGrantForm(ConsoleForm):
     def __init__(self, data: Any = None, *, code: str, **kwargs: Any) -> None:
         super().__init__(data, **kwargs)
         self.latest = timezone.localdate() + LONGEST
-        self.wrong_day = _("Give a day from today to %(latest)s.") % {
+        self.wrong_day = _("Enter a day from today to %(latest)s.") % {
             "latest": words.day(_end_of(self.latest))
         }
         if code == "accept":
@@ -240,7 +240,7 @@ class ForeignGrantForm(ConsoleForm):
                 help_text=_("In %(zone)s; a year from now at most.") % {"zone": words.zone()},
             )
             self.order_fields(("until", "reason"))
-            self.fields["reason"].help_text = _("Kept in the history for ever.")
+            self.fields["reason"].help_text = _("Kept in the history permanently.")
 
     def clean_until(self) -> datetime:
         """The last moment of a day in the reader's zone."""

@@ -33,7 +33,7 @@ def cause(row: Tried, backend: Backend, *, whole: bool) -> str:
 
 def _plainly(row: Tried, system: str) -> str:
     if found := _ACT_AS.search(row.error):
-        return _("Lakewarden's account in %(system)s may not act as %(found)s, who gave this right.") % {
+        return _("Lakewarden's account in %(system)s may not act as %(found)s, who granted this right.") % {
             "system": system,
             "found": found["who"],
         }

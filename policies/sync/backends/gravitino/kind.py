@@ -154,7 +154,7 @@ KIND = Kind(
     },
     wanted=wanted,
     fields=(
-        Field("database", "Metalake", "Its name over there."),
+        Field("database", "Metalake", "Its name in the backend."),
         SIGNS_IN,
         REACHED,
         Field(

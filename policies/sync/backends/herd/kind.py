@@ -200,7 +200,7 @@ KIND = Kind(
     carried={"namespace": tuple((code, code) for code in CARRIED)},
     wanted=wanted_entries.herd,
     fields=(
-        Field("database", "Path", "Of its REST API; herd-app/rest unless you know better.", required=False),
+        Field("database", "Path", "Of its REST API; usually herd-app/rest.", required=False),
         SIGNS_IN,
         REACHED,
     ),

@@ -35,7 +35,7 @@ ATTRIBUTES = {
     "bypassrls": Power("bypass.row_security", "passes by row security"),
     "replication": Power("bypass.replication", "may copy the whole server by replication"),
 }
-MAKES_MEMBERS = Power("bypass.makes_members", "may make anybody a member of any role")
+MAKES_MEMBERS = Power("bypass.makes_members", "may make anyone a member of any role")
 ON_EVERY_DATABASE = Power("bypass.every_database", "holds {rights} on every database")
 MANY_ON_EVERY_DATABASE = Power(
     "bypass.many_on_every_database",
