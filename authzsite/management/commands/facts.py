@@ -40,8 +40,8 @@ class Command(OperatorCommand):
         either.add_argument(
             "--confirm-name",
             metavar="KIND:NAME",
-            help="confirm a name that was written outside the console, such as `user:ana`, or `all` of them; the "
-            "audit log holds no names, so check each one first",
+            help="confirm a name that was written outside the console, such as `user:ana`, or `all` of them; "
+            "the audit log holds no names, so check each one first",
         )
 
     def run(self, *, seal: bool, if_new: bool, set_right: bool, confirm_name: str | None, **_: Any) -> None:
