@@ -20,8 +20,9 @@ from policies.errors import Conflict, Invalid
 from policies.events import POLICY_APPLIED
 from policies.models import AccessRequest
 from policies.policy_files import statements as kinds
+from policies.policy_files.comparison import Step
 from policies.policy_files.document import PolicyFile
-from policies.policy_files.plan import CREATED, Names, Plan, Step, changes_of, principal_name
+from policies.policy_files.plan import CREATED, Names, Plan, changes_of, principal_name
 from policies.policy_files.statements import of_realm, reference_of
 from policies.record.change import change
 from policies.record.event_drafts import make_event

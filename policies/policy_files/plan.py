@@ -1,13 +1,8 @@
-"""What a policy file would change: adds, changes and, apart, removals; and carrying the very same plan out.
-
-A file removes nothing but what it owns.  What is said in it is added wherever it lacks.
-"""
+"""What a policy file would change: adds, changes and, apart, removals; and carrying that very plan out."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
@@ -16,46 +11,23 @@ from django.utils.translation import gettext
 from accounts.models import Principal
 from catalog.nodes import Node
 from lakewarden.law import dialects
-from lakewarden.law.dialects.cdap.authorizable import BadEntity, parse
+from lakewarden.law.dialects.cdap.authorizable import BadEntity
 from lakewarden.law.facts import Level
 from lakewarden.law.objects import BadName
 from lakewarden.law.principals import BadPrincipal
 from lakewarden.law.principals import Principal as PrincipalName
 from policies.errors import Invalid
 from policies.policy_files import statements as kinds
-from policies.policy_files.document import EVERYTHING, PolicyFile
+from policies.policy_files.comparison import ADD, CHANGE, REMOVE, Comparison, Step
+from policies.policy_files.document import PolicyFile
 from policies.policy_files.statements import RealmStatements, Statement, of_realm, reference_of
 from policies.requests.plan_approvals import ListedStep, digest_of, last_change_of_access
 from policies.services import objects, patterns
 from policies.simulation import changes as proposals
 from policies.simulation.changes import Change, Target, Window
 
-ADD, CHANGE, REMOVE = "add", "change", "remove"
 CREATED = (kinds.MEMBER, kinds.OBJECT, kinds.ROLE)
 """What is made before anything is said of it, in this order."""
-
-
-@dataclass(frozen=True)
-class Step:
-    """What becomes of one thing: the statements about it that are so, and those that will be."""
-
-    action: str
-    before: tuple[Statement, ...]
-    after: tuple[Statement, ...]
-
-    @property
-    def key(self) -> Statement:
-        return (self.after or self.before)[0].key
-
-    def __str__(self) -> str:
-        if self.action == CHANGE:
-            return f"{' and '.join(map(str, self.before))}, then {' and '.join(map(str, self.after))}"
-        return " and ".join(map(str, self._differing))
-
-    @property
-    def _differing(self) -> list[Statement]:
-        mine, other = (self.after, self.before) if self.action == ADD else (self.before, self.after)
-        return [statement for statement in mine if statement not in other]
 
 
 class Plan:
@@ -79,7 +51,7 @@ class Plan:
         self.revision = last_change_of_access(root.realm_id)
         self.present = of_realm(root)
         self._resolve()
-        self.steps = sorted(self._steps(), key=lambda step: (step.action, step.key))
+        self.steps = Comparison(root, self.present, file).steps
 
     @property
     def adds(self) -> list[Step]:
@@ -150,60 +122,6 @@ class Plan:
                 % {"target": target, "realm": self.root.name}
             )
 
-    def _steps(self) -> Iterator[Step]:
-        wanted, present = _by_key(self.file.statements), _by_key(self.present.statements)
-        for key in wanted.keys() | present.keys():
-            stated, so = wanted.get(key, set()), present.get(key, set())
-            step = self._step(key, stated, so)
-            if step is not None:
-                yield step
-
-    def _step(self, key: Statement, stated: set[Statement], so: set[Statement]) -> Step | None:
-        before, after = tuple(sorted(so)), tuple(sorted(stated))
-        if key.kind == kinds.OBJECT:
-            return Step(ADD, (), after) if stated and not so else None
-        if key.kind in kinds.OWNERS:
-            if not stated or stated == so:
-                return None  # a file that names no owner does not say that there is none
-            return Step(CHANGE if so else ADD, before, after)
-        gone = so - stated if self._owns(key) else set()
-        if not gone:
-            return Step(ADD, before, tuple(sorted(so | stated))) if stated - so else None
-        return Step(CHANGE if stated else REMOVE, before, after)
-
-    def _owns(self, key: Statement) -> bool:
-        owns = self.file.owns
-        if EVERYTHING in owns:
-            return True
-        if key.kind == kinds.MEMBER:
-            return "members" in owns
-        if key.kind in kinds.OF_ROLES:
-            return "roles" in owns or f"role:{key.role}" in owns
-        node = self.present.targets.get(key.target)
-        if node is not None and not self._owned_nodes.isdisjoint(node.lineage):
-            return True
-        return dialects.get(self.root.kind).by_text and self._owns_text(key.target)
-
-    @cached_property
-    def _owned_nodes(self) -> frozenset[int]:
-        return frozenset(
-            self.present.targets[name].id for name in self.file.owns if name in self.present.targets
-        )
-
-    def _owns_text(self, text: str) -> bool:
-        if "texts" in self.file.owns:
-            return True
-        parts = parse(text, others=True).parts
-        within = (parse(name, others=True).parts for name in self.file.owns if name.startswith("namespace:"))
-        return any(parts[: len(above)] == above for above in within)
-
-
-def _by_key(some: Iterable[Statement]) -> dict[Statement, set[Statement]]:
-    groups: dict[Statement, set[Statement]] = defaultdict(set)
-    for statement in some:
-        groups[statement.key].add(statement)
-    return groups
-
 
 def principal_name(text: str) -> PrincipalName:
     kind, _, name = text.partition(":")
@@ -251,7 +169,7 @@ class Names:
 def changes_of(step: Step, names: Names) -> Iterator[Change]:
     """The changes of a step; what goes in one window and stays in another is given again."""
     key, removes = step.key, step.action != ADD
-    given = step.after if removes else tuple(item for item in step.after if item not in step.before)
+    given = step.after if removes else step.lacking
     who = names.people[key.who] if key.who else None
     if key.kind == kinds.MEMBER and who is not None:
         yield proposals.RemoveMember(who) if step.action == REMOVE else proposals.AddMember(who)

@@ -41,9 +41,10 @@ from policies.errors import Invalid, NotFound
 from policies.models import PlannedFile
 from policies.policy_files import document, imports
 from policies.policy_files.applying import apply_or_ask, needs_approval
+from policies.policy_files.comparison import ADD, CHANGE, REMOVE, Step
 from policies.policy_files.document import PolicyFile
 from policies.policy_files.effects import Effects
-from policies.policy_files.plan import ADD, CHANGE, REMOVE, Plan, Step
+from policies.policy_files.plan import Plan
 from policies.policy_files.statements import of_realm
 from policies.requests import notifications, visibility
 from policies.requests.plan_approvals import is_as_asked

@@ -9,7 +9,7 @@ from django.utils.translation import gettext_lazy
 
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Count, DiffLine, Tally
-from policies.policy_files.plan import ADD, CHANGE, REMOVE
+from policies.policy_files.comparison import ADD, CHANGE, REMOVE
 
 SHOWN = 40
 """So many steps of each kind are written out; of the rest the page says how many there are."""
