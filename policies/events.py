@@ -144,6 +144,7 @@ TOKEN_REVOKED = event("token.revoked", "revoked a token of {person}")
 POLICY_APPLIED = event(
     "policy.applied", "applied a policy file to {object}: {adds} added, {changes} changed, {removals} removed"
 )
+POLICY_LET_GO = event("policy.let_go", "no longer holds {object} against the policy file that owns {parts}")
 HINT_DISMISSED = event("hint.dismissed", "dismissed the hint `{hint}` about {object}")
 HINT_BROUGHT_BACK = event("hint.brought_back", "brought back the hint `{hint}` about {object}")
 

@@ -1,5 +1,6 @@
 """The rows of everything that is decided, asked, reviewed, mirrored and recorded."""
 
+from policies.models.applied_files import AppliedFile
 from policies.models.applied_rights import Peer, Written
 from policies.models.archives import Archive
 from policies.models.calculations import Calculation
@@ -44,6 +45,7 @@ __all__ = [
     "AccessRecord",
     "AccessRepeat",
     "AccessRequest",
+    "AppliedFile",
     "Archive",
     "Assignment",
     "Backend",

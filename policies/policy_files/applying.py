@@ -19,6 +19,7 @@ from policies.authority import Actor
 from policies.errors import Conflict, Invalid
 from policies.events import POLICY_APPLIED
 from policies.models import AccessRequest
+from policies.policy_files import applied_files
 from policies.policy_files import statements as kinds
 from policies.policy_files.comparison import Step
 from policies.policy_files.document import PolicyFile
@@ -86,7 +87,7 @@ def apply(root: Node, file: PolicyFile, *, seen: str, by: Actor, reason: str = "
             raise Conflict(
                 gettext("This is not the plan you reviewed: the realm or the file has changed. Plan again.")
             )
-        if not plan.steps:
+        if not plan.steps and applied_files.is_kept(root, file):
             return plan
         approval = None
         if needs_approval(plan):
@@ -96,9 +97,10 @@ def apply(root: Node, file: PolicyFile, *, seen: str, by: Actor, reason: str = "
                 raise NeedsApproval(plan)
         counts = {"adds": len(plan.adds), "changes": len(plan.changes), "removals": len(plan.removals)}
         authority = authority_to_make(root, by)
-        current.say(make_event(POLICY_APPLIED, root, **counts), by=authority)
+        current.say(make_event(POLICY_APPLIED, root, owns=sorted(file.owns), **counts), by=authority)
         _create(plan, by)
         _carry_out(plan, by)
+        applied_files.keep(current, root, file)
         if approval is not None:
             plan_approvals.applied(current, approval, by=authority)
     return plan

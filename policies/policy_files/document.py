@@ -30,6 +30,7 @@ from policies.policy_files.statements import (
 
 FORMAT = 1
 EVERYTHING = "everything"
+SECTIONS = ("members", "roles", "objects", "texts")
 HEADER = (
     "# Access in realm {realm}. What this file owns and does not say is removed; the rest is left alone.\n"
 )
@@ -262,17 +263,29 @@ def text_of(
     realm: str, law: str, some: Iterable[Statement], *, owns: Sequence[str], registers_objects: bool
 ) -> str:
     """Statements as a file."""
-    value: dict[str, Any] = {"format": FORMAT, "realm": realm, "law": law}
+    head: dict[str, Any] = {"format": FORMAT, "realm": realm}
+    if law:
+        head["law"] = law
     if owns:
-        value["owns"] = list(owns)
+        head["owns"] = list(owns)
     if registers_objects:
-        value["registers_objects"] = True
+        head["registers_objects"] = True
+    return HEADER.format(realm=realm) + _dumped(head, law, some)
+
+
+def sections_of(law: str, some: Iterable[Statement]) -> str:
+    """The same without what stands at the head of a file; empty for no statements."""
+    there = list(some)
+    return _dumped({}, law, there) if there else ""
+
+
+def _dumped(head: dict[str, Any], law: str, some: Iterable[Statement]) -> str:
+    value: dict[str, Any] = {"law": law}
     for statement in sorted(some):
         _add(value, statement)
-    order = ("format", "realm", "law", "owns", "registers_objects", "members", "roles", "objects", "texts")
-    ordered = {name: _sorted(value[name]) for name in order if name in value}
-    text = yaml.dump(ordered, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000)
-    return HEADER.format(realm=realm) + text
+    sections = {name: _sorted(value[name]) for name in SECTIONS if name in value}
+    ordered = {**{name: _sorted(each) for name, each in head.items()}, **sections}
+    return yaml.dump(ordered, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000)
 
 
 class _Dumper(yaml.SafeDumper):

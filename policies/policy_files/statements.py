@@ -10,11 +10,10 @@ from typing import NamedTuple, TypeVar
 from django.db.models import Q
 from django.utils import timezone
 
-from accounts.models import Principal
-from accounts.record import Fact
+from accounts.record import Fact, FactQuerySet
 from accounts.seals import is_fact_sealed
 from catalog.models import Detail, Placement
-from catalog.nodes import Node, nodes
+from catalog.nodes import Node, any_of, as_placed_last, nodes
 from lakewarden.law import dialects
 from lakewarden.law.dialects.cdap.authorizable import parse
 from lakewarden.law.objects import ObjectRef
@@ -78,9 +77,13 @@ _SENTENCES = {
 
 @dataclass
 class RealmStatements:
-    """All that a realm says of access, with the objects that it is said of."""
+    """All that a realm says of access, with the objects that it is said of.
+
+    `revisions` has of each statement the change by which it is so, or ended.
+    """
 
     statements: set[Statement] = field(default_factory=set)
+    revisions: dict[Statement, int] = field(default_factory=dict)
     targets: dict[str, Node] = field(default_factory=dict)
     roles: dict[str, Node] = field(default_factory=dict)
 
@@ -93,49 +96,107 @@ def of_realm(root: Node) -> RealmStatements:
     return _Reading(root).out
 
 
+def ended_since(root: Node, revision: int) -> RealmStatements:
+    """What was so and ended after a change, as far as that is live, by the names things have or had last.
+
+    A fixed number of queries.
+    """
+    return _Reading(root, ended_after=revision, reads_ended=True).out
+
+
 class _Reading:
-    def __init__(self, root: Node) -> None:
+    """Reads what is so, or what ended after a change."""
+
+    def __init__(self, root: Node, *, ended_after: int = 0, reads_ended: bool = False) -> None:
         self.root, self.now, self.out = root, timezone.now(), RealmStatements()
-        keys = Placement.objects.open().filter(securable__realm=root.realm_id)
-        self.nodes = nodes(keys.values_list("securable", flat=True))
+        self.ended_after, self.reads_ended = ended_after, reads_ended
+        self.placed = dict(self._of_realm(Placement).order_by("opened").values_list("securable", "opened"))
+        self.nodes = nodes(self.placed) if ended_after is None else self._nodes_or_last()
         self.names = {key: target_of(root, node) for key, node in self.nodes.items()}
         catalogs = [key for key, node in self.nodes.items() if node.type == "catalog"]
-        kinds = dict(Detail.objects.filter(securable__in=catalogs).values_list("securable", "properties"))
+        self.kinds = dict(
+            Detail.objects.filter(securable__in=catalogs).values_list("securable", "properties")
+        )
         for key, node in self.nodes.items():
-            if node.type == "role":
-                if not personal_role_names.is_personal(node.name):
-                    self.out.roles[node.name] = node
-                    self._say(ROLE, role=node.name)
-            else:
-                self.out.targets[self.names[key]] = node
-                if node.id != self.root.id:
-                    kind = str(kinds.get(key, {}).get("type", "")) if node.type == "catalog" else ""
-                    self._say(OBJECT, target=self.names[key], code=kind)
+            self._read_place(key, node)
         self.out.targets |= {f"role:{name}": node for name, node in self.out.roles.items()}
-        rows = RealmMember.objects.open().filter(realm=self.root.realm_id).select_related("principal")
+        rows = self._rows(RealmMember).filter(realm=self.root.realm_id).select_related("principal")
         for row in self._true(rows):
-            self._say(MEMBER, who=str(row.principal))
+            self._say(MEMBER, self._at(row), who=str(row.principal))
         self._read_roles()
         self._read_grants()
         self._read_owners()
 
-    def _say(self, kind: str, **fields: str) -> None:
-        self.out.statements.add(Statement(kind, **fields))
+    def _rows(self, model: type[F]) -> FactQuerySet[F]:
+        if self.reads_ended:
+            ran_out = Q(closed__isnull=True, valid_until__lte=self.now)
+            return model.objects.filter(Q(closed__gt=self.ended_after) | ran_out)
+        return model.objects.open()
+
+    def _of_realm(self, model: type[Placement]) -> FactQuerySet[Placement]:
+        return self._rows(model).filter(securable__realm=self.root.realm_id)
+
+    def _nodes_or_last(self) -> dict[int, Node]:
+        """What ended facts are about: what is there still by the name it has, what is gone by its last."""
+        self.gone = dict(self._of_realm(Placement).order_by("closed").values_list("securable", "closed"))
+        again = Placement.objects.open().filter(securable__in=self.gone)
+        keys = set(self.gone)
+        for key in again.values_list("securable", flat=True):
+            del self.gone[key]
+        realm = self.root.realm_id
+        keys |= set(self._rows(Assignment).filter(role__realm=realm).values_list("role", flat=True))
+        keys |= set(self._rows(Ownership).filter(securable__realm=realm).values_list("securable", flat=True))
+        for pair in self._grants().values_list("role", "securable"):
+            keys |= {key for key in pair if key is not None}
+        return as_placed_last(keys)
+
+    def _read_place(self, key: int, node: Node) -> None:
+        at = self.gone.get(key, 0) if self.reads_ended else self._named_since(node)
+        if node.type == "role":
+            if not personal_role_names.is_personal(node.name):
+                self.out.roles[node.name] = node
+                if at:
+                    self._say(ROLE, at, role=node.name)
+        else:
+            self.out.targets[self.names[key]] = node
+            if at and node.id != self.root.id:
+                kind = str(self.kinds.get(key, {}).get("type", "")) if node.type == "catalog" else ""
+                self._say(OBJECT, at, target=self.names[key], code=kind)
+
+    def _named_since(self, *places: Node | None) -> int:
+        """The change since which these have their names."""
+        keys = (key for place in places if place is not None for key in place.lineage)
+        return max((self.placed.get(key, 0) for key in keys), default=0)
+
+    def _at(self, row: Fact, *places: Node | None) -> int:
+        """The change by which a statement became so, of what has these names; or by which it ended."""
+        if self.reads_ended:
+            return row.closed or row.opened
+        return max(row.opened, self._named_since(*places))
+
+    def _say(self, kind: str, at: int, **fields: str) -> None:
+        statement = Statement(kind, **fields)
+        self.out.statements.add(statement)
+        self.out.revisions[statement] = max(at, self.out.revisions.get(statement, 0))
 
     def _read_roles(self) -> None:
-        rows = Assignment.objects.open().filter(role__realm=self.root.realm_id).select_related("holder")
-        self.personal: dict[int, Principal] = {}
+        own = {key for key, node in self.nodes.items() if personal_role_names.is_personal(node.name)}
+        held = Assignment.objects.filter(any_of("role_id", own)).order_by("opened").select_related("holder")
+        self.personal = {row.role_id: row.holder for row in held if is_fact_sealed(row)}
+        rows = self._rows(Assignment).filter(role__realm=self.root.realm_id).select_related("holder")
         for row in self._true(rows):
             role = self.nodes.get(row.role_id)
-            if role is not None and personal_role_names.is_personal(role.name):
-                self.personal[role.id] = row.holder
-            elif role is not None:
-                self._say(HOLDER, role=role.name, who=str(row.holder), **_window(row))
+            if role is not None and role.id not in own:
+                who = str(row.holder)
+                self._say(HOLDER, self._at(row, role), role=role.name, who=who, **_window(row))
+
+    def _grants(self) -> FactQuerySet[Grant]:
+        here = Q(role__realm=self.root.realm_id) | Q(realm=self.root.realm_id)
+        return self._rows(Grant).filter(here | Q(securable__realm=self.root.realm_id)).distinct()
 
     def _read_grants(self) -> None:
-        here = Q(role__realm=self.root.realm_id) | Q(realm=self.root.realm_id)
-        rows = Grant.objects.open().filter(here | Q(securable__realm=self.root.realm_id))
-        for row in self._true(rows.select_related("holder").distinct()):
+        for row in self._true(self._grants().select_related("holder")):
+            node = self.nodes.get(row.securable_id or 0)
             target = row.pattern or self.names.get(row.securable_id or 0, "")
             holder = row.holder or self.personal.get(row.role_id or 0)
             role = self.nodes.get(row.role_id or 0)
@@ -143,25 +204,26 @@ class _Reading:
             if not target:
                 continue
             if holder is not None:
-                self._say(GRANT, who=str(holder), **given)
+                self._say(GRANT, self._at(row, node), who=str(holder), **given)
             elif role is not None:
-                self._say(GIVES, role=role.name, effect=row.effect, **given)
+                at = self._at(row, node, role)
+                self._say(GIVES, at, role=role.name, effect=row.effect, **given)
 
     def _read_owners(self) -> None:
-        rows = Ownership.objects.open().filter(securable__realm=self.root.realm_id).select_related("owner")
-        for row in self._true(rows):
+        here = {"securable__realm": self.root.realm_id}
+        for row in self._true(self._rows(Ownership).filter(**here).select_related("owner")):
             node = self.nodes.get(row.securable_id)
             if node is None or personal_role_names.is_personal(node.name):
                 continue
             if node.type == "role":
-                self._say(ROLE_OWNER, role=node.name, who=str(row.owner))
+                self._say(ROLE_OWNER, self._at(row, node), role=node.name, who=str(row.owner))
             else:
-                self._say(OWNER, target=self.names[node.id], who=str(row.owner))
+                self._say(OWNER, self._at(row, node), target=self.names[node.id], who=str(row.owner))
 
     def _true(self, rows: Iterable[F]) -> Iterator[F]:
         for row in rows:
             ended = row.valid_until is not None and row.valid_until <= self.now
-            if not ended and is_fact_sealed(row):
+            if is_fact_sealed(row) and (self.reads_ended or not ended):
                 yield row
 
 

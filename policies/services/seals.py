@@ -33,6 +33,7 @@ from policies.decisions.seals.unsealed import fact_models, is_row_sealed, sealed
 from policies.errors import NotFound
 from policies.events import FACTS_SEALED, FACTS_SET_RIGHT, NAMES_CONFIRMED
 from policies.models import (
+    AppliedFile,
     Backend,
     Counter,
     ForeignOrder,
@@ -312,7 +313,7 @@ def _seal_connections(findings: Findings) -> None:
 
     So it is with who is asked in reviews, and who decides for others: these are named anew in the console.
     """
-    for model in (Backend, ForeignOrder, ReviewDesk, ReviewSeat, Substitute):
+    for model in (AppliedFile, Backend, ForeignOrder, ReviewDesk, ReviewSeat, Substitute):
         for row in model.objects.order_by("pk"):
             if not row.is_sealed:
                 findings.wrong.append(f"{row._meta.model_name}:{row.pk}: it was written outside the console")
