@@ -124,6 +124,9 @@ WSGI_APPLICATION = "authzsite.wsgi.application"
 ASGI_APPLICATION = "authzsite.asgi.application"
 DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
 APPEND_SLASH = False
+# a site has no path of its own; else gunicorn takes one from a header of whoever comes from this machine, and
+# pages pass for what machines ask, where no session ends
+FORCE_SCRIPT_NAME = ""
 
 TEMPLATES = [
     {

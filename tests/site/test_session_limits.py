@@ -65,6 +65,12 @@ def test_a_session_ends(
     assert (browser.get(address).status_code == 200) is good
 
 
+def test_a_session_ends_also_where_a_header_says_that_the_site_has_a_path(browser: Client) -> None:
+    """As `SCRIPT_NAME`, which gunicorn believes of whoever comes from this machine, a proxy too."""
+    change(browser, **{BEGAN: time.time() - 13 * HOUR})
+    assert browser.get("/profile", SCRIPT_NAME="/health").status_code == 302
+
+
 def test_signing_in_begins_anew(browser: Client) -> None:
     change(browser, **{BEGAN: time.time() - 13 * HOUR})
     assert browser.get("/profile").status_code == 302
