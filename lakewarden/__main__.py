@@ -1,11 +1,11 @@
 """`python -m lakewarden check user:ana read table:demo/shop.sales.orders …`, `… why …`, `… snapshot demo`,
 `… request user:ana read table:demo/shop.sales.orders --reason "…"`, `… cdap "list roles"`,
-`… export demo`, `… plan access.yaml`, `… apply access.yaml --plan DIGEST`,
+`… export demo`, `… plan access.yaml`, `… apply access.yaml --plan DIGEST`, `… drift demo`,
 `… simulate demo unassign_role role=readers principal=user:ana --replay 90`, `… connect-server --realm demo`.
 
 Leaves with 0 when all are yes or it is done, 1 when something is refused, 2 when there is no answer.
 A plan leaves with 3 where it adds or changes something, with 4 where it removes something; applying leaves
-with 5 where another person has to approve it first.
+with 5 where another person has to approve it first.  What differs from policy files leaves with 3.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class No(Exception):
 
 
 class ToDo(Exception):
-    """A plan that has something to do, and the code that says what."""
+    """There is something to do, and the code says what."""
 
     def __init__(self, text: str, code: int) -> None:
         super().__init__(text)
@@ -61,6 +61,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _add_requests_and_cdap(commands)
     _add_simulate(commands)
     _add_policies(commands)
+    _add_drift(commands)
     _add_connect_server(commands)
     asked = parser.parse_args(arguments)
     if arguments is None and asked.do is _connect_server:
@@ -191,6 +192,19 @@ def _apply(asked: argparse.Namespace) -> str:
     return text
 
 
+def _drift(asked: argparse.Namespace) -> str:
+    answer = Client(timeout=TIMEOUT).policy_drift(asked.realm)
+    try:
+        lines = map(_plain, policy_files.drifted(answer, sections=asked.sections))
+        text = json.dumps(answer) if asked.json else "\n".join(lines)
+        code = policy_files.leaves_drift(answer)
+    except (AttributeError, KeyError, TypeError):
+        raise Unavailable("the console answered something else than what differs") from None
+    if code:
+        raise ToDo(text, code)
+    return text
+
+
 def _progress(line: str) -> None:
     sys.stderr.write(f"{_plain(line)}\n")
 
@@ -314,6 +328,16 @@ def _add_policies(commands: argparse._SubParsersAction[argparse.ArgumentParser])
     apply.add_argument("--reason", default="", help="why, such as the commit and its author")
     apply.add_argument("--json", action="store_true", help="what was applied, or what it waits for, as JSON")
     apply.set_defaults(do=_apply)
+
+
+def _add_drift(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+    drift = commands.add_parser(
+        "drift", help="what was changed beside a realm's policy files: leaves with 3 where something was"
+    )
+    drift.add_argument("realm")
+    drift.add_argument("--sections", action="store_true", help="also what to paste into each file")
+    drift.add_argument("--json", action="store_true", help="all of it as JSON, with the files")
+    drift.set_defaults(do=_drift)
 
 
 def _add_connect_server(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:

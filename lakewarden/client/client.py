@@ -305,6 +305,10 @@ class Client:
         """
         return policy_files.plan(self._transport, file, replay_days=replay_days, progress=progress)
 
+    def policy_drift(self, realm: str) -> dict[str, Any]:
+        """What was changed beside a realm's policy files since they were applied.  Raises ConsoleError."""
+        return policy_files.drift(self._transport, realm)
+
     def apply_policies(self, file: str, plan: str, reason: str = "") -> dict[str, Any]:
         """Apply a file as the plan of that name had it.  Raises Conflicting when something changed since."""
         return policy_files.apply(self._transport, file, plan, reason)

@@ -43,6 +43,14 @@ def apply(line: Transport, file: str, plan: str, reason: str = "") -> dict[str, 
     return line.post(f"{POLICIES}/apply", {"file": file, "plan": plan, "reason": reason})
 
 
+def drift(line: Transport, realm: str) -> dict[str, Any]:
+    """What was changed beside a realm's policy files since they were applied.  Raises ConsoleError."""
+    answer = line.get(f"{POLICIES}/drift", {"realm": realm}).value
+    if not isinstance(answer, dict) or not isinstance(answer.get("files"), list):
+        raise Unavailable(f"{line.url} answered something else than what differs from policy files")
+    return answer
+
+
 def read_from(line: Transport, source: str, text: str, *, realm: str, catalog: str = "") -> dict[str, Any]:
     """What another system wrote, as a policy file and a report.  Raises ConsoleError."""
     asked = {"system": source, "text": text, "realm": realm, "catalog": catalog}
@@ -56,6 +64,44 @@ def report(answer: Mapping[str, Any]) -> Iterator[str]:
     for item in answer["added"]:
         yield f"added {item['what']}: {item['why']}"
     yield f"{len(answer['left_out']):,} left out, {len(answer['added']):,} added"
+
+
+def drifted(answer: Mapping[str, Any], *, sections: bool = False) -> Iterator[str]:
+    """What differs, for a terminal, file by file; with `sections` also what to paste into each.
+
+    Raises KeyError, TypeError for what is no such answer.
+    """
+    for file in answer["files"]:
+        head = f"file that owns {', '.join(file['owns'])}, applied {file['at']} by change {file['revision']}"
+        yield (
+            f"{head}: {file['count']:,} differ"
+            if file["kept"]
+            else f"{head}: what it said is lost, apply it again"
+        )
+        yield from map(_drift_line, file["results"])
+        hidden = file["count"] - len(file["results"])
+        if hidden:
+            yield f"  {hidden:,} more"
+        if sections and file["count"]:
+            yield from (f"  take out of the file: {name}" for name in file["gone"])
+            yield from (f"    {each}" for each in file["sections"].splitlines())
+    if not answer["files"]:
+        yield f"no policy file that owns a part of {answer['realm']} was applied"
+
+
+def _drift_line(line: Mapping[str, Any]) -> str:
+    made, text = line["change"], f"  {line['action']} {line['text']}"
+    if made is None:
+        return f"{text} (the live record does not tell by whom)"
+    who = f"{made['by']} on behalf of {made['on_behalf_of']}" if made["on_behalf_of"] else made["by"]
+    why = f": {made['reason']}" if made["reason"] else ""
+    return f"{text} (change {made['revision']}, {made['at']}, {who} by {made['via']}{why})"
+
+
+def leaves_drift(answer: Mapping[str, Any]) -> int:
+    """The exit code of what differs: as of a plan that has something to do, or 0."""
+    lost = not all(file["kept"] for file in answer["files"])
+    return CHANGES if answer["count"] or lost else NOTHING
 
 
 def leaves(planned: Mapping[str, Any]) -> int:

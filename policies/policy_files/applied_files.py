@@ -4,18 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from django.utils.translation import gettext
+
 from accounts.models import Principal
 from catalog.nodes import Node
+from policies.authority import Actor
+from policies.errors import NotFound
 from policies.events import POLICY_APPLIED, POLICY_LET_GO
 from policies.models import AppliedFile, Event
 from policies.policy_files.document import PolicyFile
 from policies.policy_files.statements import Statement
 from policies.record import newest_editions
+from policies.record.change import change
+from policies.record.event_drafts import make_event
 from policies.record.pending import ChangeInProgress
+from policies.services import realm_of
+from policies.simulation.carrying_out import authority_to_make
 
 OWNS = "owns"
 """Where an event tells which parts the file owns."""
@@ -72,6 +80,21 @@ def keep(current: ChangeInProgress, root: Node, file: PolicyFile) -> None:
         AppliedFile(**here, **values).save()
 
 
+def let_go(root: Node, owns: Sequence[str], *, by: Actor, reason: str = "") -> None:
+    """Hold a realm no more against the file that owns these parts, which nobody applies any more.
+
+    Raises Refused, NotFound.
+    """
+    with change(POLICY_LET_GO, realm=realm_of(root), by=by, reason=reason) as current:
+        authority = authority_to_make(root, by)
+        if not any(kept.scope == scope_of(owns) for kept in of_realm(root)):
+            raise NotFound(gettext("No file that owns these parts is held against the realm."))
+        parts = sorted(owns)
+        draft = make_event(POLICY_LET_GO, root, owns=parts, parts=", ".join(parts))
+        current.say(draft, by=authority)
+        AppliedFile.objects.filter(realm=root.realm_id, scope=scope_of(owns)).delete()
+
+
 def of_realm(root: Node) -> list[KeptFile]:
     """The files of a realm, those applied last first."""
     rows = list(AppliedFile.objects.filter(realm=root.realm_id))
@@ -82,21 +105,21 @@ def of_realm(root: Node) -> list[KeptFile]:
         for row in rows
     ]
     kept += _lost(root, {row.scope for row in rows})
-    return sorted(kept, key=lambda one: -one.revision)
+    return sorted(kept, key=lambda file: -file.revision)
 
 
 def _lost(root: Node, there: set[str]) -> Iterator[KeptFile]:
     """Files that were applied, as the live record tells, and of which nothing is kept."""
     kinds = (POLICY_APPLIED, POLICY_LET_GO)
-    told: dict[str, KeptFile] = {}
+    applied: dict[str, KeptFile] = {}
     events = Event.objects.filter(kind__in=kinds, object_key=root.id, data__has_key=OWNS)
     for event in events.order_by("change").select_related("change"):
         owns = tuple(event.data[OWNS])
         if event.kind == POLICY_LET_GO:
-            told.pop(scope_of(owns), None)
+            applied.pop(scope_of(owns), None)
         elif owns:
-            told[scope_of(owns)] = KeptFile(owns, event.change_id, event.change.at, None)
-    return (kept for scope, kept in told.items() if scope not in there)
+            applied[scope_of(owns)] = KeptFile(owns, event.change_id, event.change.at, None)
+    return (kept for scope, kept in applied.items() if scope not in there)
 
 
 def _kept(some: Iterable[Statement]) -> list[list[str]]:
@@ -116,5 +139,5 @@ def _names_of(rows: Iterable[AppliedFile]) -> dict[str, str]:
 
 def _file(root: Node, row: AppliedFile, names: dict[str, str]) -> PolicyFile:
     stated = (Statement(*item) for item in row.statements)
-    said = frozenset(item._replace(who=names[item.who]) for item in stated if item.who in names)
-    return PolicyFile(root.name, root.kind, frozenset(row.owns), row.registers_objects, said, "")
+    left = frozenset(item._replace(who=names[item.who]) for item in stated if item.who in names)
+    return PolicyFile(root.name, root.kind, frozenset(row.owns), row.registers_objects, left, "")

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
+from django.utils.translation import gettext
+
 from catalog.nodes import Node
 from lakewarden.law import dialects
 from lakewarden.law.dialects.cdap.authorizable import parse
@@ -36,6 +38,14 @@ class Step:
         if self.action == CHANGE:
             return f"{' and '.join(map(str, self.before))}, then {' and '.join(map(str, self.after))}"
         return " and ".join(map(str, self.lacking if self.action == ADD else self.in_excess))
+
+    @property
+    def words(self) -> str:
+        """The same in the reader's language."""
+        if self.action == CHANGE:
+            before, after = _all(self.before), _all(self.after)
+            return gettext("%(before)s, then %(after)s") % {"before": before, "after": after}
+        return _all(self.lacking if self.action == ADD else self.in_excess)
 
     @property
     def lacking(self) -> tuple[Statement, ...]:
@@ -112,6 +122,10 @@ class Comparison:
         parts = parse(text, others=True).parts
         within = (parse(name, others=True).parts for name in self.file.owns if name.startswith("namespace:"))
         return any(parts[: len(above)] == above for above in within)
+
+
+def _all(some: Iterable[Statement]) -> str:
+    return "; ".join(statement.words for statement in some)
 
 
 def _by_key(some: Iterable[Statement]) -> dict[Statement, set[Statement]]:

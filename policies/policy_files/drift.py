@@ -40,10 +40,10 @@ class DriftLine:
     change: Change | None
 
     def __str__(self) -> str:
-        so, said = " and ".join(map(str, self.is_so)), " and ".join(map(str, self.file_says))
+        so, stated = " and ".join(map(str, self.is_so)), " and ".join(map(str, self.file_says))
         if self.action == CHANGED:
-            return f"{so}; the file says {said}"
-        return so if self.action == ADDED else said
+            return f"{so}; the file says {stated}"
+        return so if self.action == ADDED else stated
 
 
 @dataclass(frozen=True)
@@ -79,11 +79,11 @@ class FileDrift:
 
     @cached_property
     def _taken_in(self) -> frozenset[Statement]:
-        said = set(self.kept.file.statements if self.kept.file else ())
+        left = set(self.kept.file.statements if self.kept.file else ())
         for step in self.steps:
-            said -= set(step.lacking)
-            said |= set(step.in_excess)
-        return frozenset(said)
+            left -= set(step.lacking)
+            left |= set(step.in_excess)
+        return frozenset(left)
 
     def _text(self, some: Iterable[Statement]) -> str:
         file = self.kept.file
@@ -98,8 +98,8 @@ def of_root(root: Node) -> list[FileDrift]:
     present = of_realm(root) if files else RealmStatements()
     compared = list(_compared(root, present, files))
     makers = _Makers(root, present, [(kept, steps) for kept, steps in compared if steps])
-    found = {kept.scope: FileDrift(root, kept, steps, makers.lines(kept, steps)) for kept, steps in compared}
-    return [found.get(kept.scope) or FileDrift(root, kept, (), ()) for kept in files]
+    drifts = {kept.scope: FileDrift(root, kept, steps, makers.lines(kept, steps)) for kept, steps in compared}
+    return [drifts.get(kept.scope) or FileDrift(root, kept, (), ()) for kept in files]
 
 
 def _compared(
@@ -110,7 +110,7 @@ def _compared(
     for kept in files:
         if kept.file is not None:
             comparison = Comparison(root, present, _still(kept.file, now))
-            mine = (step for step in comparison.steps if not any(one.decides(step.key) for one in later))
+            mine = (step for step in comparison.steps if not any(other.decides(step.key) for other in later))
             yield kept, tuple(mine)
             later.append(comparison)
 
@@ -158,8 +158,8 @@ class _Makers:
         change = self.changes.get(revision) if revision > kept.revision else None
         is_change = step.action == CHANGE
         so = step.before if is_change else step.in_excess
-        said = step.after if is_change else step.lacking
-        return DriftLine(BACKWARDS[step.action], so, said, change)
+        stated = step.after if is_change else step.lacking
+        return DriftLine(BACKWARDS[step.action], so, stated, change)
 
     def _revision(self, step: Step) -> int:
         """The last change that had to do with it; 0 where the live record tells of none."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import NamedTuple, TypeVar
 
 from django.db.models import Q
 from django.utils import timezone
+from django.utils.translation import gettext, gettext_noop
 
 from accounts.record import Fact, FactQuerySet
 from accounts.seals import is_fact_sealed
@@ -24,7 +25,7 @@ from policies.services.entities import entity_of
 F = TypeVar("F", bound=Fact)
 MEMBER, ROLE, HOLDER, ROLE_OWNER = "member", "role", "holder", "role_owner"
 GIVES, OBJECT, OWNER, GRANT = "gives", "object", "owner", "grant"
-OF_KIND = "object of a kind"
+OF_KIND, DENIES = "object of a kind", "denies"
 OF_ROLES = frozenset((ROLE, HOLDER, ROLE_OWNER, GIVES))
 OWNERS = frozenset((OWNER, ROLE_OWNER))
 
@@ -55,23 +56,40 @@ class Statement(NamedTuple):
         return self._replace(start="", end="")
 
     def __str__(self) -> str:
-        window = "".join(
-            f" {word} {moment}" for word, moment in (("from", self.start), ("until", self.end)) if moment
+        return self._said(str)
+
+    @property
+    def words(self) -> str:
+        """The same in the reader's language."""
+        return self._said(gettext)
+
+    def _said(self, in_language: Callable[[str], str]) -> str:
+        kind = (
+            OF_KIND if self.kind == OBJECT and self.code else DENIES if self.effect == "deny" else self.kind
         )
-        kind = OF_KIND if self.kind == OBJECT and self.code else self.kind
-        return f"{_SENTENCES[kind].format(**self._asdict())}{window}"
+        sentence = in_language(_SENTENCES[kind]).format(**self._asdict())
+        bounds = bool(self.start), bool(self.end)
+        if bounds not in _WINDOWS:
+            return sentence
+        return in_language(_WINDOWS[bounds]).format(said=sentence, start=self.start, end=self.end)
 
 
 _SENTENCES = {
-    MEMBER: "{who} is a member",
-    ROLE: "role {role} is there",
-    HOLDER: "{who} holds role {role}",
-    ROLE_OWNER: "{who} owns role {role}",
-    GIVES: "role {role} {effect}s {code} on {target}",
-    OBJECT: "{target} is there",
-    OF_KIND: "{target} is there, of kind {code}",
-    OWNER: "{who} owns {target}",
-    GRANT: "{who} has {code} on {target}",
+    MEMBER: gettext_noop("{who} is a member"),
+    ROLE: gettext_noop("role {role} is there"),
+    HOLDER: gettext_noop("{who} holds role {role}"),
+    ROLE_OWNER: gettext_noop("{who} owns role {role}"),
+    GIVES: gettext_noop("role {role} allows {code} on {target}"),
+    DENIES: gettext_noop("role {role} denies {code} on {target}"),
+    OBJECT: gettext_noop("{target} is there"),
+    OF_KIND: gettext_noop("{target} is there, of kind {code}"),
+    OWNER: gettext_noop("{who} owns {target}"),
+    GRANT: gettext_noop("{who} has {code} on {target}"),
+}
+_WINDOWS = {
+    (True, True): gettext_noop("{said} from {start} until {end}"),
+    (True, False): gettext_noop("{said} from {start}"),
+    (False, True): gettext_noop("{said} until {end}"),
 }
 
 

@@ -370,6 +370,11 @@ class Names:
         row = self.principals.get(pseudonym)
         return row.label if row else ERASED
 
+    def principal(self, pseudonym: str) -> str:
+        """The same as programs read it: `user:ana`, or the word for an actor that is nobody."""
+        row = self.principals.get(pseudonym)
+        return str(row) if row else pseudonym if pseudonym in NOBODY else ERASED
+
     def entry(self, change: Change, events: Sequence[Event], more: int = 0) -> Entry:
         lines = tuple(self.line(event) for event in events)
         return Entry(change, self.of(change.actor), self.of(change.on_behalf_of), lines, more)

@@ -39,13 +39,15 @@ from catalog.nodes import Node
 from policies.data_views.visibility import sees_all_access
 from policies.errors import Invalid, NotFound
 from policies.models import PlannedFile
-from policies.policy_files import document, imports
+from policies.policy_files import document, drift, imports
 from policies.policy_files.applying import apply_or_ask, needs_approval
 from policies.policy_files.comparison import ADD, CHANGE, REMOVE, Step
 from policies.policy_files.document import PolicyFile
+from policies.policy_files.drift import DriftLine, FileDrift
 from policies.policy_files.effects import Effects
 from policies.policy_files.plan import Plan
 from policies.policy_files.statements import of_realm
+from policies.record.history import Names
 from policies.requests import notifications, visibility
 from policies.requests.plan_approvals import is_as_asked
 from policies.requests.visibility import VisibleRequest
@@ -149,6 +151,55 @@ class RequestedPlanSerializer(PlanSerializer):
     current = Flag()
 
 
+class MadeBySerializer(Answer):
+    """The change by which it came to differ."""
+
+    revision = Whole()
+    at = Moment()
+    by = Text(help_text="a principal, or operator, system, directory or review")
+    on_behalf_of = Text()
+    via = Text()
+    reason = Text()
+
+
+class DriftLineSerializer(Answer):
+    """One thing that is not as the file says; `change` is null where the live record does not tell it."""
+
+    action = Text(help_text="added, changed or removed: what was done beside the file")
+    text = Text()
+    is_so = Listed(child=Text())
+    file_says = Listed(child=Text())
+    change = MadeBySerializer(allow_null=True)
+
+
+class FileDriftSerializer(Answer):
+    """One file: what it `owns`, the change that applied it, and what was changed since.
+
+    `file` is what it said, to plan it again; `file_with_drift` the same with all changes taken into it, of
+    which `sections` are the parts that differ and `gone` the roles and objects to take out.  `kept` is false
+    where what it said is lost; then apply it again.
+    """
+
+    owns = Listed(child=Text())
+    revision = Whole()
+    at = Moment()
+    kept = Flag()
+    count = Whole()
+    results = Listed(child=DriftLineSerializer())
+    file = Text()
+    file_with_drift = Text()
+    sections = Text()
+    gone = Listed(child=Text())
+
+
+class DriftSerializer(Answer):
+    """The files of a realm that own parts of it, those applied last first."""
+
+    realm = Text()
+    count = Whole(help_text="how many things differ from the files")
+    files = Listed(child=FileDriftSerializer())
+
+
 class Policies(Call):
     http_method_names = ["get"]
 
@@ -166,6 +217,54 @@ class Policies(Call):
         top = _governed(named.needed(asked, "realm"), caller)
         text = document.write(top, of_realm(top), objects=whole == "true")
         return respond({"realm": top.name, "file": text})
+
+
+class PolicyDrift(Call):
+    http_method_names = ["get"]
+
+    @described(
+        "What was changed beside the policy files of a realm since they were applied",
+        "check",
+        DriftSerializer,
+        query=("realm!",),
+    )
+    def get(self, request: Request) -> HttpResponse:
+        caller, asked = self.require_scope("check").principal, request._request.GET.dict()
+        top = _governed(named.needed(asked, "realm"), caller)
+        files = drift.of_root(top)
+        changes = [line.change for file in files for line in file.lines[:LISTED] if line.change]
+        names = Names(changes, ())
+        count = sum(len(file.lines) for file in files)
+        listed = [_drifted(file, names) for file in files]
+        return respond({"realm": top.name, "count": count, "files": listed})
+
+
+def _drifted(file: FileDrift, names: Names) -> dict[str, Any]:
+    return {
+        "owns": list(file.kept.owns),
+        "revision": file.kept.revision,
+        "at": file.kept.at.isoformat(),
+        "kept": file.kept.file is not None,
+        "count": len(file.lines),
+        "results": [_drift_line(line, names) for line in file.lines[:LISTED]],
+        "file": file.text,
+        "file_with_drift": file.text_with_drift,
+        "sections": file.sections,
+        "gone": file.gone,
+    }
+
+
+def _drift_line(line: DriftLine, names: Names) -> dict[str, Any]:
+    sides = {"is_so": [*map(str, line.is_so)], "file_says": [*map(str, line.file_says)]}
+    made = line.change and {
+        "revision": line.change.revision,
+        "at": line.change.at.isoformat(),
+        "by": names.principal(line.change.actor),
+        "on_behalf_of": names.principal(line.change.on_behalf_of),
+        "via": line.change.via,
+        "reason": line.change.reason,
+    }
+    return {"action": line.action, "text": str(line), **sides, "change": made}
 
 
 class PolicySchema(Call):

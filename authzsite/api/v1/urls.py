@@ -31,6 +31,7 @@ urlpatterns = [
     path("authz/v1/readings", ranges.Readings.as_view(), name="readings"),
     path("authz/v1/explain", explain.Explain.as_view(), name="explain"),
     path("authz/v1/policies", policies.Policies.as_view(), name="policies"),
+    path("authz/v1/policies/drift", policies.PolicyDrift.as_view(), name="policies_drift"),
     path("authz/v1/policies/schema", policies.PolicySchema.as_view(), name="policy_schema"),
     path("authz/v1/policies/import", policies.ImportPolicies.as_view(), name="policies_import"),
     path("authz/v1/policies/plan", policies.PlanPolicies.as_view(), name="policies_plan"),

@@ -96,6 +96,7 @@ def realm_overview(request: Request, id: int) -> HttpResponse:
         "starts": starts,
         "place": ward.root.id,
         "name": NAME,
+        "drift": list(by_hand(ward)),
         "reason": None if starts else Reason("why-not-start", str(STARTERS)),
         **(_shown(request, ward, found) if found else _none(ward)),
     }
@@ -124,7 +125,6 @@ def _shown(request: Request, ward: RealmAccess, found: Overview) -> dict[str, An
         "lead": _("Counted over the whole realm at one revision; later changes are not included."),
         "actions": [Action(_("See the run"), run_url, "plain")],
         "note": _later(found),
-        "drift": list(by_hand(ward, reverse("console:policy_file", args=[ward.root.id]))),
         "as_of": figures.as_of(found.run),
         "tiles": figures.tiles(found),
         "classes": figures.classes(found),

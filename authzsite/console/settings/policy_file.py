@@ -22,12 +22,13 @@ from authzsite.console.kit.methods import reads
 from authzsite.console.kit.replay import Proposal
 from authzsite.console.settings.realm import RealmAccess, realm_at, realm_tabs
 from authzsite.console.settings.realm_settings import RealmChangeView, not_yours
+from catalog.nodes import Node
 from policies import events
 from policies.authority import Actor
 from policies.data_views.visibility import sees_all_access
 from policies.errors import Conflict, PolicyError
 from policies.models import AccessRequest, Change
-from policies.policy_files import document
+from policies.policy_files import document, drift
 from policies.policy_files.applying import apply_or_ask, needs_approval
 from policies.policy_files.effects import Effects
 from policies.policy_files.plan import Plan
@@ -96,7 +97,10 @@ class PolicyFileView(RealmChangeView):
         return not_yours(self.request, self.object, heading)
 
     def make_form(self, data: Any) -> PolicyFileForm:
-        return PolicyFileForm(data, files=self.request.FILES or None)
+        form = PolicyFileForm(data, files=self.request.FILES or None)
+        if self.request.method == "GET" and (scope := self.request.GET.get("applied", "")):
+            form.data["file"] = applied_text(self.object.root, scope)
+        return form
 
     def plan(self, form: PolicyFileForm) -> change_view.Plan:
         if form.unreadable:
@@ -109,7 +113,7 @@ class PolicyFileView(RealmChangeView):
         except PolicyError as problem:
             return change_view.Plan(empty=str(problem), notes=(Note("bad", str(problem)),))
         form.data["plan"] = self.planned.digest
-        steps = [(step.action, step) for step in self.planned.steps]
+        steps = [(step.action, step.words) for step in self.planned.steps]
         return change_view.Plan(
             diff=Diff(tuple(plan_steps.lines(steps))) if steps else None,
             tally=plan_steps.tally(steps),
@@ -184,11 +188,14 @@ def download(request: Request, id: int) -> HttpResponse:
     return answer
 
 
-def by_hand(ward: RealmAccess, url: str = "") -> Iterator[Note]:
-    """Since a file was applied last: how many changes were made beside it, which it does not know of.
+def applied_text(root: Node, scope: str) -> str:
+    """What the file said that was applied last of those that own the same; empty for none."""
+    texts = (file.text for file in drift.of_root(root) if file.kept.scope == scope)
+    return next(texts, "")
 
-    `url` leads to the page of the file.
-    """
+
+def by_hand(ward: RealmAccess) -> Iterator[Note]:
+    """Since a file was applied last: how many changes were made beside it, and where they are told apart."""
     mine = Change.objects.filter(realm=ward.root.realm_id)
     last = mine.filter(kind=events.POLICY_APPLIED).order_by("-revision").first()
     if last is None:
@@ -197,8 +204,10 @@ def by_hand(ward: RealmAccess, url: str = "") -> Iterator[Note]:
     when = words.ago(last.at)
     if many:
         strong = _("%(many)s made by hand since the last file.") % {"many": words.count(many, "change")}
-        text = _("It was applied %(when)s. Plan it again to see them.") % {"when": when}
-        yield Note("warn", strong, text, url, _("Go to the policy file") if url else "")
+        text = _("It was applied %(when)s.") % {"when": when}
+        url = reverse("console:policy_drift", args=[ward.root.id])
+        shown = sees_all_access(ward.asker, ward.root)
+        yield Note("warn", strong, text, url if shown else "", _("See what differs") if shown else "")
     else:
         yield Note("", _("Nothing was changed by hand."), _("A file was applied %(when)s.") % {"when": when})
 

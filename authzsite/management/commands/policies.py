@@ -9,7 +9,7 @@ from pathlib import Path
 from django.core.management.base import CommandParser
 
 from authzsite.management.base import OperatorCommand, realm_root
-from policies.policy_files import document, imports
+from policies.policy_files import document, drift, imports
 from policies.policy_files.applying import apply
 from policies.policy_files.effects import Effects
 from policies.policy_files.plan import Plan
@@ -17,10 +17,10 @@ from policies.policy_files.statements import of_realm
 
 
 class Command(OperatorCommand):
-    help = "Write a realm as a policy file, show what a file would change, or apply it as it was planned."
+    help = "Write a realm as a policy file, plan and apply one, and show what differs."
 
     def add_arguments(self, parser: CommandParser) -> None:
-        deeds = parser.add_subparsers(dest="deed", required=True, metavar="export|import|plan|apply")
+        deeds = parser.add_subparsers(dest="deed", required=True, metavar="export|import|plan|apply|drift")
         export = deeds.add_parser("export", help="a realm as a policy file")
         export.add_argument("realm", metavar="REALM")
         export.add_argument("--out", metavar="FILE", type=Path)
@@ -36,6 +36,8 @@ class Command(OperatorCommand):
         plan = deeds.add_parser("plan", help="what a file would change; nothing is written")
         plan.add_argument("file", metavar="FILE", type=Path)
         plan.add_argument("--replay", metavar="DAYS", type=int, help="also which uses would be refused")
+        drifted = deeds.add_parser("drift", help="what was changed beside a realm's files since")
+        drifted.add_argument("realm", metavar="REALM")
         applying = deeds.add_parser("apply", help="carry out the plan that was seen")
         applying.add_argument("file", metavar="FILE", type=Path)
         applying.add_argument("--plan", required=True, metavar="DIGEST", help="as `plan` printed it")
@@ -44,6 +46,8 @@ class Command(OperatorCommand):
     def run(self, *, deed: str, **options: object) -> None:
         if deed == "export":
             self._export(str(options["realm"]), options["out"], objects=not options["without_objects"])
+        elif deed == "drift":
+            self._drift(str(options["realm"]))
         elif deed == "import":
             self._import(options)
         elif deed == "plan":
@@ -60,6 +64,16 @@ class Command(OperatorCommand):
             sys.exit(4 if plan.removals else 3 if plan.steps else 0)
         else:
             self._apply(Path(str(options["file"])), str(options["plan"]), str(options["reason"]))
+
+    def _drift(self, realm: str) -> None:
+        files = drift.of_root(realm_root(realm))
+        for file in files:
+            lost = "" if file.kept.file else "; what it said is lost, apply it again"
+            self.stdout.write(f"file that owns {', '.join(file.kept.owns)}: {len(file.lines)} differ{lost}")
+            for line in file.lines:
+                change = f" (change {line.change.revision})" if line.change else ""
+                self.stdout.write(f"  {line.action} {line}{change}")
+        sys.exit(3 if any(file.lines or file.kept.file is None for file in files) else 0)
 
     def _export(self, realm: str, out: object, *, objects: bool) -> None:
         root = realm_root(realm)

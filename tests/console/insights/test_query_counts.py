@@ -21,6 +21,7 @@ from tests.pipelines.test_hints import a_hint
 PAGES = {
     "overview": "/overview",
     "overview of a realm": "/overview/{realm}",
+    "what differs from files": "/overview/{realm}/files",
     "pipelines": "/pipelines",
     "progress of pipelines": "/pipelines/progress?run={run}",
     "a run": "/pipelines/runs/{run}",
