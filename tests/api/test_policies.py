@@ -88,3 +88,30 @@ def test_a_file_that_makes_no_sense_is_refused(shop: Shop, marek: Caller) -> Non
     sent(marek, PLAN, 400, file="[")
     sent(marek, PLAN, 400, file=7)
     sent(marek, PLAN, 400)
+
+
+def test_what_was_changed_beside_a_file_is_told_with_its_change(shop: Shop, marek: Caller) -> None:
+    file = "format: 1\nrealm: demo\nowns: [members]\nmembers: [user:marek, user:ana, user:admin]\n"
+    drift = "/authz/v1/policies/drift?realm=demo"
+    assert marek.get(drift).json() == {"realm": "demo", "count": 0, "files": []}
+    planned = sent(marek, PLAN, file=file)
+    sent(marek, APPLY, file=file, plan=planned["plan"])
+    assert marek.get(drift).json()["count"] == 0
+    members.add(shop.realm, user("late"), **{**BY, "reason": "in the night"})
+    answer = marek.get(drift).json()
+    [kept] = answer["files"]
+    [line] = kept["results"]
+    assert (answer["count"], kept["owns"], kept["kept"]) == (1, ["members"], True)
+    assert (line["action"], line["text"]) == ("added", "user:late is a member")
+    assert (line["change"]["by"], line["change"]["reason"]) == ("operator", "in the night")
+    assert "- user:late\n" in kept["sections"]
+    planned = sent(marek, PLAN, file=kept["file"])
+    assert planned["removals"]["results"] == ["user:late is a member"]
+    taken_in = kept["file_with_drift"]
+    sent(marek, APPLY, file=taken_in, plan=sent(marek, PLAN, file=taken_in)["plan"])
+    assert marek.get(drift).json()["count"] == 0
+
+
+def test_what_differs_is_for_people_who_see_all_access(shop: Shop, ana: Caller) -> None:
+    assert ana.get("/authz/v1/policies/drift?realm=demo").status_code == 403
+    assert Caller(token("user", "stranger")).get("/authz/v1/policies/drift?realm=demo").status_code == 404

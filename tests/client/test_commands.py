@@ -188,3 +188,56 @@ def test_apply_leaves_with_5_where_the_plan_waits_for_approval(
     console.scripts = [answer(body)]
     assert main(["apply", str(tmp_path / "access.yaml"), "--plan", "d1ge57"]) == code
     assert told in "".join(capsys.readouterr())
+
+
+MADE = {
+    "revision": 12,
+    "at": "2030-01-01T00:00:00+00:00",
+    "by": "user:marek",
+    "on_behalf_of": "",
+    "via": "console",
+    "reason": "on call",
+}
+DRIFTED = {"action": "added", "text": "user:ana holds role reader", "change": MADE}
+KEPT_FILE = {
+    "owns": ["role:reader"],
+    "revision": 9,
+    "at": "2030-01-01T00:00:00+00:00",
+    "kept": True,
+    "count": 0,
+    "results": [],
+    "sections": "roles:\n  reader: {}\n",
+    "gone": ["old"],
+}
+
+
+@pytest.mark.parametrize(
+    ("files", "count", "code", "words"),
+    [
+        ([], 0, 0, "no policy file that owns a part of demo"),
+        ([KEPT_FILE], 0, 0, "0 differ"),
+        ([{**KEPT_FILE, "count": 1, "results": [DRIFTED]}], 1, 3, "user:marek by console: on call"),
+        ([{**KEPT_FILE, "count": 1, "results": [DRIFTED]}], 1, 3, "take out of the file: old"),
+        ([{**KEPT_FILE, "count": 2, "results": [{**DRIFTED, "change": None}]}], 2, 3, "1 more"),
+        ([{**KEPT_FILE, "kept": False}], 0, 3, "what it said is lost"),
+        ([7], 0, 2, "something else"),
+        (None, 0, 2, "something else"),
+    ],
+)
+def test_drift_leaves_with_3_where_something_was_changed_beside_a_file(
+    console: Peer,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    files: object,
+    count: int,
+    code: int,
+    words: str,
+) -> None:
+    monkeypatch.setenv("LAKEWARDEN_URL", console.url)
+    monkeypatch.setenv("LAKEWARDEN_TOKEN", TOKEN)
+    console.scripts = [answer({"realm": "demo", "count": count, "files": files})] * 2
+    assert main(["drift", "demo", "--sections"]) == code
+    assert words in "".join(capsys.readouterr())
+    if code != 2:
+        assert main(["drift", "demo", "--json"]) == code
+        assert json.loads(capsys.readouterr().out)["count"] == count

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +21,20 @@ echo "lakewarden $*" >> calls
 [ "$1" = plan ] && echo "  REMOVE user:ana is a member" && echo "plan d1ge57" && exit $LEAVES
 exit 0
 """
-OTHER = '#!/bin/sh\necho "$(basename $0) $*" >> calls\ncat comment.md >> calls\n'
+OTHER = """#!/bin/sh
+echo "$(basename $0) $*" >> calls
+case "$*" in
+  *PATCH*|*PUT*|*POST*) cat comment.md >> calls ;;
+  */user*) echo '{"id": 7}' ;;
+  *per_page*) printf '%s' "$NOTES" ;;
+  *paginate*) [ -z "$MINE" ] || printf '%s\\n18\\n' "$MINE" ;;
+esac
+"""
+MARK = "<!-- lakewarden access.yaml -->"
+OTHERS = [
+    {"id": 1, "author": {"id": 7}, "body": "of another pipeline"},
+    {"id": 2, "author": {"id": 8}, "body": MARK},
+]
 
 
 def scripts(name: str, job: str) -> list[str]:
@@ -40,8 +54,10 @@ def runner(tmp_path: Path) -> Iterator[Path]:
     yield tmp_path
 
 
-def run(folder: Path, name: str, job: str, leaves: int) -> tuple[int, str]:
+def run(folder: Path, name: str, job: str, leaves: int, **more: str) -> tuple[int, str]:
     known = {"PATH": f"{folder}:{os.environ['PATH']}", "LEAVES": str(leaves), "REASON": "commit 17 by ana"}
+    mine = [{"id": int(more["MINE"]), "author": {"id": 7}, "body": f"{MARK}\nold"}] if "MINE" in more else []
+    known |= {"NOTES": json.dumps([*OTHERS, *mine]), **more}
     script = "\n".join(scripts(name, job))
     done = subprocess.run(
         ["bash", "-e", "-c", script], cwd=folder, env=known, capture_output=True, check=False
@@ -58,7 +74,26 @@ def test_a_plan_is_commented_with_its_removals(runner: Path, name: str) -> None:
     code, calls = run(runner, name, "plan", 4)
     assert code == 0
     assert "lakewarden plan access.yaml --replay 90" in calls
-    assert "REMOVE user:ana" in calls and ("gh pr comment" in calls or "curl" in calls)
+    assert "REMOVE user:ana" in calls and "POST" in calls
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_the_comment_is_brought_up_to_date_and_not_repeated(runner: Path, name: str) -> None:
+    code, calls = run(runner, name, "plan", 4, MINE="17")
+    assert code == 0
+    assert "POST" not in calls and calls.count(MARK + "\n###") == 1
+    assert "comments/17" in calls or "/17" in calls
+    assert "REMOVE user:ana" in calls
+
+
+def test_each_job_of_github_has_the_rights_that_it_needs_and_runs_what_is_pinned() -> None:
+    value: dict[str, Any] = yaml.safe_load((FILES / NAMES[0]).read_text())
+    assert value["permissions"] == {}
+    rights = {name: job["permissions"] for name, job in value["jobs"].items()}
+    assert rights["apply"] == {"contents": "read"}
+    assert rights["plan"] == {"contents": "read", "pull-requests": "write"}
+    used = [step["uses"] for job in value["jobs"].values() for step in job["steps"] if "uses" in step]
+    assert used and all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", one) for one in used)
 
 
 @pytest.mark.parametrize("name", NAMES)

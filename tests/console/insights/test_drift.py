@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
 
 from django.test import Client
 from django.utils import translation
@@ -16,11 +15,11 @@ from policies.policy_files import document
 from policies.policy_files.applying import apply
 from policies.policy_files.plan import Plan
 from policies.record.change import change
-from policies.services import realm_of, roles
+from policies.services import realm_of
 from policies.simulation import changes as proposals
 from policies.simulation.carrying_out import carry_out
 from tests.console.test_forms import hidden
-from tests.factories import AUTHORITY, BY, acting, the
+from tests.factories import acting, the
 
 Enter = Callable[[str], Client]
 READ = """

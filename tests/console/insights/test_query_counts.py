@@ -12,10 +12,15 @@ from django.utils import timezone
 from accounts.people import ensure
 from catalog.nodes import Node
 from policies.analytics.pipelines import control, running
+from policies.events import POLICY_APPLIED
 from policies.models import Figure, PipelineRun
+from policies.policy_files import applied_files, document
+from policies.record.change import change
+from policies.record.event_drafts import make_event
+from policies.services import realm_of
 from tests.console.insights.test_hints import DATA
 from tests.console.test_query_counts import count, ledger
-from tests.factories import acting, the
+from tests.factories import AUTHORITY, BY, acting, admit, the
 from tests.pipelines.test_hints import a_hint
 
 PAGES = {
@@ -34,8 +39,19 @@ PAGES = {
 }
 
 
+def differ(shop: Node, many: int) -> None:
+    """A policy file was applied, and so many members were admitted beside it."""
+    file = document.read("format: 1\nrealm: demo\nowns: [members]\nmembers: [user:marek]\n")
+    with change(POLICY_APPLIED, realm=realm_of(shop), by=BY) as current:
+        counts = {"adds": 0, "changes": 0, "removals": 0}
+        current.say(make_event(POLICY_APPLIED, shop, owns=["members"], **counts), by=AUTHORITY)
+        applied_files.keep(current, shop, file)
+    admit(shop, *(f"late{at}" for at in range(many)))
+
+
 def grow(shop: Node, many: int) -> None:
-    """So many runs, hints about one person and one role, and lines of figures."""
+    """So many runs, hints about one person and one role, lines of figures, and of what differs from files."""
+    differ(shop, many)
     row = control.ask("effective_access", shop, by=acting("marek"))
     running.run(row)
     sales, role, mia = the("schema", "shop.sales").id, the("role", "sales_read").id, ensure("user", "mia")

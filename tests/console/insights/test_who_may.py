@@ -43,10 +43,10 @@ RUN, HINT = "/pipelines/runs/{run}", "/hints/{hint}"
 PAGES = (
     Page("overview", "/overview", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("overview_realm", "/overview/{realm}", DOOR, 404, 403, 403, 403, 200, 200, 200),
-    Page("policy_drift", "/overview/{realm}/files", DOOR, 404, 403, 403, 403, 200, 200, 200),
+    Page("policy_drift", "/overview/{realm}/files", DOOR, 404, 403, 403, 403, 200, 200, 403),
     Page("policy_taken_in", f"{FILE}.yaml", DOOR, 404, 404, 404, 404, 404, 404, 404),
-    Page("policy_let_go", f"{FILE}/let-go", DOOR, 404, 403, 403, 403, 404, 404, 404),
-    Page("policy_let_go", f"{FILE}/let-go", KEPT, 404, 403, 403, 403, 404, 404, 404, "post"),
+    Page("policy_let_go", f"{FILE}/let-go", DOOR, 404, 403, 403, 403, 404, 404, 403),
+    Page("policy_let_go", f"{FILE}/let-go", KEPT, 404, 403, 403, 403, 404, 404, 403, "post"),
     Page("pipelines", "/pipelines", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("pipeline_runs_csv", "/pipelines/runs.csv", DOOR, 200, 200, 200, 200, 200, 200, 200),
     Page("pipeline_progress", "/pipelines/progress?run={run}", DOOR, 200, 200, 200, 200, 200, 200, 200),
