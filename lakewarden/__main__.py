@@ -37,6 +37,8 @@ from lakewarden.law.principals import Principal
 from lakewarden.spark import server_environment
 
 TIMEOUT = 30.0
+FILE_TIMEOUT = 600.0
+"""A file of 100,000 lines is planned and applied while the command waits; what was done is done without it."""
 
 
 class No(Exception):
@@ -148,7 +150,7 @@ def _simulate(asked: argparse.Namespace) -> str:
 
 
 def _export(asked: argparse.Namespace) -> str:
-    text = Client(timeout=TIMEOUT).export_policies(asked.realm, objects=not asked.without_objects)
+    text = Client(timeout=FILE_TIMEOUT).export_policies(asked.realm, objects=not asked.without_objects)
     if asked.out:
         Path(asked.out).write_text(text)
         return f"{asked.realm} is written to {asked.out}"
@@ -156,7 +158,7 @@ def _export(asked: argparse.Namespace) -> str:
 
 
 def _import(asked: argparse.Namespace) -> str:
-    client = Client(timeout=TIMEOUT)
+    client = Client(timeout=FILE_TIMEOUT)
     answer = client.import_policies(
         asked.source, _text_of(asked.file), realm=asked.realm, catalog=asked.catalog
     )
@@ -168,7 +170,7 @@ def _import(asked: argparse.Namespace) -> str:
 
 
 def _plan(asked: argparse.Namespace) -> str:
-    client = Client(timeout=TIMEOUT)
+    client = Client(timeout=FILE_TIMEOUT)
     planned = client.plan_policies(_text_of(asked.file), replay_days=asked.replay, progress=_progress)
     try:
         text = json.dumps(planned) if asked.json else "\n".join(map(_plain, policy_files.lines(planned)))
@@ -181,7 +183,7 @@ def _plan(asked: argparse.Namespace) -> str:
 
 
 def _apply(asked: argparse.Namespace) -> str:
-    done = Client(timeout=TIMEOUT).apply_policies(_text_of(asked.file), asked.plan, asked.reason)
+    done = Client(timeout=FILE_TIMEOUT).apply_policies(_text_of(asked.file), asked.plan, asked.reason)
     try:
         text = json.dumps(done) if asked.json else _plain(policy_files.applied(done))
         waits = done["waits_for"] is not None
@@ -193,7 +195,7 @@ def _apply(asked: argparse.Namespace) -> str:
 
 
 def _drift(asked: argparse.Namespace) -> str:
-    answer = Client(timeout=TIMEOUT).policy_drift(asked.realm)
+    answer = Client(timeout=FILE_TIMEOUT).policy_drift(asked.realm)
     try:
         lines = map(_plain, policy_files.drifted(answer, sections=asked.sections))
         text = json.dumps(answer) if asked.json else "\n".join(lines)

@@ -78,10 +78,13 @@ class Plan:
     def proposed(self) -> list[Change]:
         """The same as changes that can be simulated; new objects are left out, as nobody has access yet.
 
-        Removals come first, as one role may not allow and deny the same.
+        Who is admitted comes first, as others hold nothing here; then removals, as one role may not allow and
+        deny the same.
         """
         names = Names(self.root, self.present, self.file.statements)
-        ordered = [*self.removals, *self.changes, *self.adds]
+        admitted = [step for step in self.adds if step.key.kind == kinds.MEMBER]
+        others = (step for step in self.adds if step.key.kind != kinds.MEMBER)
+        ordered = [*admitted, *self.removals, *self.changes, *others]
         known = [step for step in ordered if step.key.kind != kinds.OBJECT and names.knows(step.key)]
         return [change for step in known for change in changes_of(step, names)]
 

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
+from accounts import people
 from catalog.nodes import Node
 from policies.authority import OPERATOR
 from policies.errors import Conflict, Invalid, Refused
 from policies.models import Change
 from policies.policy_files import document
 from policies.policy_files.applying import apply
+from policies.policy_files.effects import Effects
 from policies.policy_files.plan import Plan
 from policies.services import roles
 from policies.services.roles import Privilege
@@ -142,6 +144,14 @@ def test_a_window_that_differs_is_a_change(world: Node) -> None:
     )
     do(world, text)
     assert plan(world, text).steps == []
+
+
+def test_what_a_file_does_to_people_whom_it_admits_is_worked_out(world: Node) -> None:
+    people.ensure("user", "newcomer")
+    holders = "[user:ana, user:newcomer, user:unheard.of]"
+    text = READER.replace("[user:bo]", holders) + "members: [user:newcomer, user:unheard.of]\n"
+    gains = {str(line.person) for line in Effects(plan(world, text)).difference.page(limit=100) if line.gains}
+    assert gains == {"user:newcomer"}
 
 
 def test_an_owner_is_set_and_never_left_out(world: Node) -> None:
