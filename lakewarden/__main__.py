@@ -38,7 +38,7 @@ from lakewarden.spark import server_environment
 
 TIMEOUT = 30.0
 FILE_TIMEOUT = 600.0
-"""A file of 100,000 lines is planned and applied while the command waits; what was done is done without it."""
+"""A file of 100,000 lines is planned and applied while the command waits, to know what became of it."""
 
 
 class No(Exception):
