@@ -43,7 +43,7 @@ def _run(server: str) -> int:
         figures.touch()
         command = [sys.executable, "-m", "pytest", "-m", "real", f"tests/real/{server}"]
         done = subprocess.run(
-            [*command, f"--junitxml={report}", "-q", "--timeout=3600"],
+            [*command, f"--junitxml={report}", "-q", "-s", "--timeout=36000"],
             cwd=ROOT,
             env={**os.environ, results.TARGET: str(figures)},
             check=False,
