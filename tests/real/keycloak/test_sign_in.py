@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from typing import Any
-from urllib.parse import urlsplit
 
 import pytest
 from django.test import Client
 
-from accounts.models import Membership, User
+from accounts.models import User
 from authzsite.runtime.configuration import single_sign_on
+from tests.real.browsers import begin, come_back, groups_of
 from tests.real.keycloak.server import CLIENT, SECRET, Keycloak, sign_in_there
 
 pytestmark = pytest.mark.django_db
@@ -36,25 +36,9 @@ def _known(keycloak: Keycloak, settings: Any) -> None:
     settings.LAKEWARDEN_OIDC = single_sign_on.oidc_providers(variables)
 
 
-def begin(browser: Client) -> str:
-    answer = browser.post("/sign-in/with/keycloak", {"next": "/profile"})
-    assert answer.status_code == 200, answer.content[:2000]
-    return str(answer.headers["Refresh"]).partition("url=")[2]
-
-
-def come_back(browser: Client, address: str) -> Any:
-    back = urlsplit(address)
-    return browser.get(f"{back.path}?{back.query}")
-
-
 def sign_in(name: str) -> tuple[Client, Any]:
     browser = Client()
-    return browser, come_back(browser, sign_in_there(begin(browser), name))
-
-
-def groups_of(name: str) -> set[str]:
-    held = Membership.objects.open().filter(origin="directory", member__name=name)
-    return set(held.values_list("group__name", flat=True))
+    return browser, come_back(browser, sign_in_there(begin(browser, "keycloak"), name))
 
 
 def test_who_signs_in_there_is_let_in_here_with_their_groups() -> None:
@@ -74,19 +58,19 @@ def test_each_person_is_themselves_and_the_same_again() -> None:
 
 def test_a_wrong_password_gets_nowhere() -> None:
     browser = Client()
-    assert sign_in_there(begin(browser), "ana", "wrong") == ""
+    assert sign_in_there(begin(browser, "keycloak"), "ana", "wrong") == ""
     assert browser.get("/profile").status_code == 302
 
 
 def test_an_answer_to_another_browser_is_refused() -> None:
-    address = sign_in_there(begin(Client()), "ana")
+    address = sign_in_there(begin(Client(), "keycloak"), "ana")
     assert come_back(Client(), address).status_code == 403
     assert not User.objects.exists()
 
 
 def test_a_code_is_used_once() -> None:
     browser = Client()
-    address = sign_in_there(begin(browser), "ana")
+    address = sign_in_there(begin(browser, "keycloak"), "ana")
     assert come_back(browser, address).status_code == 302
     browser.logout()
     assert come_back(browser, address).status_code == 403
