@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import os
+import re
 from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
@@ -31,6 +32,16 @@ TEXT = """\
 | Answers against what had been acknowledged | {wrong} |
 | Seconds of a round, with its recovery: half of them, nearly all (95%), longest | {median:.1f}, {nearly:.1f}, {longest:.1f} |
 
+## Runs so far
+
+Each `make torture` adds its row.
+
+| Day | Seed | Rounds | Acknowledged | Without an answer | Lost | Differing | Record broken | Answers against what had been acknowledged |
+|---|---|---|---|---|---|---|---|---|
+{runs}
+
+{total:,} rounds in all; wrong in any of them: {total_wrong}.
+
 ## What was done to it
 
 | Fault | Rounds |
@@ -49,13 +60,29 @@ It ends after 30 minutes, however many rounds were asked for; `MINUTES=120` give
 """
 
 
+RUN = re.compile(r"^\| (\d{4}-\d\d-\d\d \|.*) \|$", re.MULTILINE)
+
+
+def runs_in(text: str) -> list[list[str]]:
+    """The rows of the runs that a page tells of, cell by cell."""
+    return [[cell.strip() for cell in row.split("|")] for row in RUN.findall(text)]
+
+
 def write(place: Path, torture: Any, seconds: float, seed: int) -> None:
     """The page, from what a run saw."""
     figures, prober = torture.figures, torture.prober
     settled = sorted(figures.settled)
+    day = datetime.now(UTC).date().isoformat()
+    counted = (figures.rounds, figures.acknowledged, figures.unanswered)
+    wrong = tuple(map(len, (figures.lost, figures.differing, figures.broken, prober.wrong)))
+    earlier = runs_in(place.read_text()) if place.exists() else []
+    runs = [*earlier, [day, str(seed), *map(str, (*counted, *wrong))]]
     place.write_text(
         TEXT.format(
-            day=datetime.now(UTC).date().isoformat(),
+            day=day,
+            runs="\n".join(f"| {' | '.join(cells)} |" for cells in runs),
+            total=sum(int(cells[2]) for cells in runs),
+            total_wrong=sum(int(cell) for cells in runs for cell in cells[5:]),
             seed=seed,
             rounds=figures.rounds,
             minutes=seconds / 60,

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+from types import SimpleNamespace
+
 import pytest
 
+from tests.torture import report
 from tests.torture.prober import Prober
+from tests.torture.run import Figures
 from tests.torture.world import PAIRS, Caller, Fact, Ledger, Matrix, Tokens
 
 ANA_READS, READING_GIVES = Fact("holds", "reading", "ana"), Fact("gives", "reading", "orders")
@@ -77,3 +82,18 @@ def test_a_right_that_comes_back_to_the_database_is_wrong_unless_it_was_asked_fo
     assert prober.wrong == [f"the database let {PAIR} in again after it had followed the revocation"]
     prober.follow(everybody(True))
     assert not prober.closed
+
+
+def test_a_page_tells_of_all_runs_and_of_what_was_wrong_in_any(tmp_path: Path) -> None:
+    page = tmp_path / "reliability.md"
+    for seed, lost in ((7, []), (8, ["a fact"])):
+        figures = Figures(rounds=100, acknowledged=40, unanswered=5, lost=lost, settled=[1.0])
+        prober = SimpleNamespace(asked={"decisions": 1, "catalog": 1}, wrong=[])
+        site = SimpleNamespace(has_disk=True)
+        report.write(page, SimpleNamespace(figures=figures, prober=prober, site=site), 60.0, seed)
+    runs = report.runs_in(page.read_text())
+    assert [run[1:] for run in runs] == [
+        ["7", "100", "40", "5", "0", "0", "0", "0"],
+        ["8", "100", "40", "5", "1", "0", "0", "0"],
+    ]
+    assert "200 rounds in all; wrong in any of them: 1." in page.read_text()
