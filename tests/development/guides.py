@@ -57,10 +57,14 @@ def files() -> Iterator[str]:
 
 
 def copied(tree: Path) -> Path:
-    """A copy of the project, without what is made from it."""
+    """A copy of the project, without what is made from it but what Python compiled."""
     for name in files():
         (tree / name).parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(ROOT / name, tree / name)
+        shutil.copy2(ROOT / name, tree / name)  # with its time, by which Python knows what it compiled of it
+    for folder in {Path(name).parent / "__pycache__" for name in files() if name.endswith(".py")}:
+        (tree / folder).mkdir()
+        for compiled in (ROOT / folder).glob("*.pyc"):
+            shutil.copyfile(compiled, tree / folder / compiled.name)
     return tree
 
 
