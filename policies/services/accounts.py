@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from django.contrib.auth.password_validation import validate_password
 from django.core.exceptions import ValidationError
 from django.utils.translation import gettext
@@ -30,6 +32,8 @@ from policies.record.event_drafts import make_event
 from policies.services import scheduled_grants
 
 LONGEST = 150
+_OF_SERVICES = re.compile(r"\s*service:[0-9]+\s*$", re.IGNORECASE)
+"""As the accounts by which they are disabled are called: of another's there could be none."""
 
 
 def show_as(principal: Principal, name: str, *, by: Actor = SYSTEM, ground: str = "manage.py") -> None:
@@ -56,6 +60,8 @@ def make_person(name: str, display_name: str, *, by: Actor, authority: Authority
             raise Invalid(f"{str(problem).capitalize()}.") from problem
         if name != name.strip(" "):
             raise Invalid(gettext("A name to sign in with has no spaces around it."))
+        if _OF_SERVICES.match(name):
+            raise Invalid(gettext("%(name)s is a name of service accounts.") % {"name": name})
         if taken := people.taken_name(name):
             raise AlreadyExists(gettext("There is an account %(name)s already.") % {"name": taken})
         account = people.make_account(name, display_name=recordable(display_name.strip(), 255))

@@ -196,6 +196,15 @@ def test_scopes_without_openid_are_refused_when_the_site_starts(
         known(settings, provider, SCOPES="profile groups")
 
 
+def test_nobody_keeps_a_service_from_being_disabled_by_what_they_call_themselves(
+    provider: oidc.Provider,
+) -> None:
+    service = accounts.make_service("nightly-load", people.ensure("user", "hedda"), **BY)
+    provider.claims |= {"preferred_username": f"service:{service.pk}"}
+    sign_in()
+    assert accounts.close(accounts.of_service(service), **BY)
+
+
 @pytest.mark.parametrize(
     "claims", [{"sub": "a\0b"}, {"sub": "\ud800"}, {"groups": ["a\0b"]}, {"groups": ["\ud800"]}], ids=ascii
 )
