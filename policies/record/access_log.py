@@ -6,9 +6,12 @@ committed before the answer; counts follow within a second.
 
 from __future__ import annotations
 
+import threading
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
+from itertools import islice
 from typing import Any, NamedTuple
 
 from django.db import connection, transaction
@@ -98,7 +101,8 @@ def _record(rows: list[AccessRecord], times: int = 1) -> None:
     if unknown:
         found = _firsts(list(unknown.values()), since)
         new = {key: row for key, row in unknown.items() if key not in found}
-        numbers = _append(list(new.values()), [counts[key] for key in new]) if new else []
+        append = _append_together if lasting else _append
+        numbers = append(list(new.values()), [counts[key] for key in new]) if new else []
         if lasting:
             made = {key: (pk, row.at) for pk, (key, row) in zip(numbers, new.items(), strict=True)}
             repeats.remember(found | made)
@@ -158,6 +162,50 @@ repeated AS (
 counter AS (UPDATE policies_accesscounter SET size = size + %s, digest = %s)
 SELECT id FROM record ORDER BY id
 """
+
+
+@dataclass(eq=False)
+class _Waiting:
+    """Records of one thread that are to be added, and their numbers once they are committed."""
+
+    rows: list[AccessRecord]
+    counts: list[int]
+    numbers: list[int] | None = None
+
+
+_waiting: list[_Waiting] = []
+_gate, _turn = threading.Lock(), threading.Lock()
+
+
+def _append_together(rows: list[AccessRecord], counts: list[int]) -> list[int]:
+    """Add to the chain together with what other threads want to add by now; committed when this returns.
+
+    Whoever has their turn writes for all who wait: one transaction, one wait for the disk.  Where that fails
+    it fails for them alone, and the next one writes for the others.
+    """
+    mine = _Waiting(rows, counts)
+    with _gate:
+        _waiting.append(mine)
+    with _turn:
+        if mine.numbers is None:
+            with _gate:
+                together = list(_waiting)
+            try:
+                numbers = iter(_append(*_joined(together)))
+            except BaseException:
+                with _gate:
+                    _waiting.remove(mine)
+                raise
+            with _gate:
+                del _waiting[: len(together)]
+            for each in together:
+                each.numbers = list(islice(numbers, len(each.rows)))
+    return mine.numbers or []
+
+
+def _joined(together: Sequence[_Waiting]) -> tuple[list[AccessRecord], list[int]]:
+    rows = [row for each in together for row in each.rows]
+    return rows, [count for each in together for count in each.counts]
 
 
 @transaction.atomic
