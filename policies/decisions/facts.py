@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from django.conf import settings
@@ -25,7 +27,7 @@ from lakewarden.law.facts import OWNER, Key, Rule, Slice, Station, Window, conta
 from policies.decisions import authorizers, live_history, replica, role_facts
 from policies.decisions.cache_versions import principal_key, realm_key, role_key
 from policies.decisions.fact_rows.statement import statement_of
-from policies.decisions.role_facts import ALWAYS, GrantRow, RoleFacts, overlap, rules_from
+from policies.decisions.role_facts import ALWAYS, Gifts, GrantRow, RoleFacts, overlap, rules_from
 from policies.decisions.seals import unsealed
 from policies.decisions.seals.sealed_rows import SealedRow, judged, key_of_row
 
@@ -53,6 +55,7 @@ class Loaded:
     live_from: int = 0
     mode: str = "on"
     members: set[int] = field(default_factory=set)
+    admissions: dict[int, list[Window]] = field(default_factory=lambda: defaultdict(list))
     admitted: set[int] = field(default_factory=set)
     groups: dict[int, list[tuple[int, str, Window]]] = field(default_factory=lambda: defaultdict(list))
     outside: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
@@ -72,6 +75,7 @@ class Loaded:
     fetched_until: dict[int, float] = field(default_factory=dict)
     doubted: set[str] = field(default_factory=set)
     lost: set[str] = field(default_factory=set)
+    moved: dict[str, tuple[int, str | None]] = field(default_factory=dict)
     shared: dict[int, RoleFacts] = field(default_factory=dict)
     """What is held of roles, of the same snapshot as the rest."""
 
@@ -140,6 +144,7 @@ class Loaded:
                 self.doubted.add(row.text)
             case "member":
                 self.admitted.add(row.one)
+                self.admissions[row.one].append(window)
                 if row.one in self.asked and contains(window, self.now):
                     self.members.add(row.one)
             case "group":
@@ -148,6 +153,9 @@ class Loaded:
                 self.lost.add(principal_key(row.one))
             case "lost":
                 self.lost.add(row.text)
+            case "moved":
+                if row.text not in self.moved or row.one > self.moved[row.text][0]:
+                    self.moved[row.text] = row.one, row.effect
             case "role":
                 self.roles[row.one].append((row.other, row.text, window))
             case "grant" | "direct":
@@ -211,6 +219,13 @@ class Loaded:
         former = self.past and self.revision < int(self.settings.get("policy_since") or 0)
         return () if former else (*given, *self._by_office(principal, number))
 
+    def parts_for(self, principal: Principal, number: int) -> Iterable[Sequence[Rule]]:
+        """The same in parts: what a role gives by one path is the very same part for all who hold it so."""
+        plain = not (self.past or dialects.get(self.realm.law).by_text)
+        if plain and authorizers.of(self.realm_name) is None:
+            return self._parts_of(number)
+        return [tuple(self.rules_for(principal, number))]
+
     def _mode_for(self, number: int) -> str:
         if number in self.shut:
             return "on"
@@ -237,10 +252,48 @@ class Loaded:
         by_name = self.aliases.get(principal) or dialects.get(self.realm.law).by_text
         if self.objects is None or principal in self.shut or by_name:
             return self.signature_of(principal)
+        given = self._given_here(principal)
+        if given is not None:
+            return principal in self.members, self._joined[given]
         groups = ((group, window) for group, _, window in self.groups.get(principal, ()))
         holders = [(principal, ALWAYS), *groups]
         held = (item for holder, window in holders for item in self._held_here(holder, window))
         return principal in self.members, frozenset(held)
+
+    def _given_here(self, principal: int) -> frozenset[int] | None:
+        """What roles give them here, by numbers of it; None where more than roles count, or for a time."""
+        given = self._by_holder(principal)
+        for group, _, window in self.groups.get(principal, ()):
+            theirs = self._by_holder(group)
+            if given is None or theirs is None or window != ALWAYS:
+                return None
+            given = given | theirs
+        return given
+
+    def _by_holder(self, holder: int) -> frozenset[int] | None:
+        if holder not in self._known:
+            gifts, rows = self._gifts, self.roles.get(holder, ())
+            lasting = holder not in self.owned and holder not in self.direct
+            lasting = lasting and all(window == ALWAYS for _, _, window in rows)
+            numbers = frozenset(gifts[role] for role, _, _ in rows if role in gifts) if lasting else None
+            self._known[holder] = numbers
+        return self._known[holder]
+
+    @cached_property
+    def _known(self) -> dict[int, frozenset[int] | None]:
+        return {}
+
+    @cached_property
+    def _gifts(self) -> dict[int, int]:
+        """For each role the number of what it gives on the objects that were loaded."""
+        given = {role: {row[:4] for row in rows} for role, rows in self.grants.items()}
+        for role in self.objects or ():  # who holds a role is somebody to that role
+            given.setdefault(role, set()).add((role, "", True, ALWAYS))
+        return {role: self._joined.number(frozenset(gift)) for role, gift in given.items()}
+
+    @cached_property
+    def _joined(self) -> Gifts:
+        return Gifts()
 
     def _held_here(self, holder: int, window: Window) -> Iterator[Hashable]:
         for securable, own, _, _ in self.owned.get(holder, ()):
@@ -267,13 +320,16 @@ class Loaded:
 
     def rules_of(self, principal: int, objects: Collection[Key] | None = None) -> Iterable[Rule]:
         """Every rule that reaches a principal, by every path."""
+        return chain.from_iterable(self._parts_of(principal, objects))
+
+    def _parts_of(self, principal: int, objects: Collection[Key] | None = None) -> Iterable[Sequence[Rule]]:
         yield from self._held(principal, (), ALWAYS, objects)
         for group, name, window in self.groups.get(principal, ()):
             yield from self._held(group, (Station("group", name, group),), window, objects)
         for holder, kind, name in self.aliases.get(principal, ()):
             # the same name in another case is the same person; a pattern is a way of its own
             via = (Station(kind, name, holder),) if kind == Principal.Kind.PATTERN else ()
-            yield from rules_from(self.direct.get(holder, ()), via, ALWAYS)
+            yield tuple(rules_from(self.direct.get(holder, ()), via, ALWAYS))
 
     def _by_office(self, principal: Principal, number: int) -> Iterable[Rule]:
         """What a realm's settings give: to its master user, to its admin group, and a principal of a name
@@ -284,12 +340,12 @@ class Loaded:
 
     def _held(
         self, holder: int, via: tuple[Station, ...], window: Window, objects: Collection[Key] | None
-    ) -> Iterable[Rule]:
+    ) -> Iterable[Sequence[Rule]]:
         for securable, own, opened, pk in self.owned.get(holder, ()):
             start, end = overlap(window, own)
-            yield Rule(securable, OWNER, True, via, start, end, opened, f"ownership:{pk}")
+            yield (Rule(securable, OWNER, True, via, start, end, opened, f"ownership:{pk}"),)
         if direct := self.direct.get(holder):
-            yield from rules_from(direct, via, window)
+            yield tuple(rules_from(direct, via, window))
         for role, name, held in self.roles.get(holder, ()):
             # of thousands of holders most roles give nothing on the objects that were loaded
             shared, rows = self.shared.get(role), self.grants.get(role)
@@ -297,9 +353,23 @@ class Loaded:
                 continue
             path, both = (*via, Station("role", name, role)), overlap(window, held)
             if shared is not None:
-                yield from shared.rules(path, both, objects)
+                yield shared.rules(path, both, objects)
             elif rows:
-                yield from rules_from(rows, path, both)
+                yield self._given_by(rows, path, both)
+
+    def _given_by(
+        self, rows: Sequence[GrantRow], path: tuple[Station, ...], window: Window
+    ) -> Sequence[Rule]:
+        """What a role gives by a path; made once for all who hold it without an end."""
+        if window != ALWAYS:
+            return tuple(rules_from(rows, path, window))
+        if path not in self._made:
+            self._made[path] = tuple(rules_from(rows, path, window))
+        return self._made[path]
+
+    @cached_property
+    def _made(self) -> dict[tuple[Station, ...], tuple[Rule, ...]]:
+        return {}
 
     def _selves(self, principal: int) -> Iterable[Key]:
         holders = [

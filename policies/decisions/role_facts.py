@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import OrderedDict
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
@@ -53,11 +53,11 @@ class RoleFacts:
 
     def rules(
         self, path: tuple[Station, ...], held: Window, objects: Collection[Key] | None
-    ) -> Iterable[Rule]:
+    ) -> Sequence[Rule]:
         """The role's rules for whoever holds it by a path, on all objects or only some."""
         if objects is not None:
             rows = [row for key in self.by_object.keys() & set(objects) for row in self.by_object[key]]
-            return rules_from(rows, path, held)
+            return tuple(rules_from(rows, path, held))
         # most hold a role themselves and without an end, so that one tuple serves them all
         rules = self.made.get(path) if held == ALWAYS else None
         if rules is None:
@@ -72,6 +72,26 @@ class RoleFacts:
         for row in self.rows:
             grants.setdefault(row[0], []).append(row)
         return grants
+
+
+class Gifts(dict["frozenset[int]", int]):
+    """The number of what some gifts, by their numbers, give together: equal for equal wholes."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._each: list[frozenset[Hashable]] = []
+        self._numbers: dict[frozenset[Hashable], int] = {}
+
+    def number(self, gift: frozenset[Hashable]) -> int:
+        if gift not in self._numbers:
+            self._numbers[gift] = len(self._each)
+            self._each.append(gift)
+        return self._numbers[gift]
+
+    def __missing__(self, numbers: frozenset[int]) -> int:
+        whole = frozenset[Hashable]().union(*(self._each[number] for number in numbers))
+        self[numbers] = self.number(whole)
+        return self[numbers]
 
 
 def rules_from(rows: Iterable[GrantRow], path: tuple[Station, ...], held: Window) -> Iterator[Rule]:

@@ -25,6 +25,7 @@ from lakewarden.law import dialects, engine
 from lakewarden.law.facts import Slice
 from policies.decisions import facts, role_facts
 from policies.decisions.cache_versions import principal_key
+from policies.decisions.held import people
 
 KEPT = 2_000
 KEPT_RULES = 500_000
@@ -271,3 +272,4 @@ def forget_all() -> None:
         _met.clear()
         _rules = 0
     role_facts.forget_all()
+    people.forget_all()

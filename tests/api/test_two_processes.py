@@ -12,11 +12,15 @@ from urllib.parse import quote
 import pytest
 from django.conf import settings
 from django.db import connection
+from django.utils import timezone
 
 from accounts import people
 from policies.decisions import slices
+from policies.decisions.held import people as held
+from policies.decisions.lookups import searches
 from policies.services import members, roles
 from tests.api.world import BY, Caller, make_shop, token
+from tests.factories import the
 
 ORDERS = "table:demo/shop.sales.orders"
 
@@ -82,3 +86,28 @@ def test_no_stale_answer_after_a_commit_is_acknowledged(
             stale.append((number, told))
     assert stale == []
     assert beside > flips / 4, "the two hardly ever worked at once"
+
+
+def test_who_has_access_is_never_told_of_somebody_after_their_access_was_taken(
+    flipper: subprocess.Popen[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of people whose facts are held, too, while the other process gives and takes."""
+    monkeypatch.setattr(held, "FEW", 0)
+    orders = the("table", "shop.sales.orders")
+
+    def is_found() -> bool:
+        found = searches.subjects(orders, "read", "user", after=0, limit=100, now=timezone.now()).found
+        return "ana" in {one.name for one in found}
+
+    assert is_found() and held._realms
+    stale, beside = [], 0
+    for number in range(100):
+        flipper.stdin.write("flip\n")
+        while not select.select([flipper.stdout], [], [], 0)[0]:
+            is_found()
+            beside += 1
+        told = flipper.stdout.readline().strip()
+        if is_found() != (told == "allowed"):
+            stale.append((number, told))
+    assert stale == []
+    assert beside > 25, "the two hardly ever worked at once"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -40,7 +41,7 @@ from catalog.nodes import Node
 from lakewarden.law import dialects
 from lakewarden.law.facts import OWNER
 from policies.analytics.uses import last_use
-from policies.decisions.lookups.access import Access, Path
+from policies.decisions.lookups.access import Path
 from policies.decisions.lookups.visible_objects import count_admitted, owners_along
 from policies.emergency import access as emergency_access
 from policies.record import history
@@ -71,6 +72,24 @@ USED = {
     "": gettext_lazy("%(action)s by %(label)s"),
 }
 """The last use, by its action; without one, of any other."""
+
+
+@dataclass
+class _Gifts:
+    """To whom one level gives something, as owners or by which rules, and whether only to them directly."""
+
+    owners: set[int] = field(default_factory=set)
+    holders: set[int] = field(default_factory=set)
+    facts: set[object] = field(default_factory=set)
+    direct: bool = True
+
+    def take(self, holder: int, path: Path) -> None:
+        if path.owner:
+            self.owners.add(holder)
+            return
+        self.holders.add(holder)
+        self.facts.add(path.rule.fact)
+        self.direct = self.direct and path.direct
 
 
 @dataclass
@@ -278,16 +297,13 @@ class ObjectHeader:
         return Station(name, terms.kind_of(level.type).lower(), url, gives or _("gives nothing"), bool(gives))
 
     def _gives(self, depth: int, *, direct: bool) -> str:
-        gifts = self._gifts.get(depth, [])
-        holders = {row.principal.pk for row, path in gifts if not path.owner}
-        owners = self._people(row.principal.pk for row, path in gifts if path.owner)
-        rights = [path for _, path in gifts if not path.owner]
+        gifts = self._gifts.get(depth, _Gifts())
+        owners = self._people(gifts.owners)
         parts = []
-        if holders:
-            rules = words.count(len({path.rule.fact for path in rights}), "rule")
-            alone = direct and all(path.direct for path in rights)
-            by = _("directly") if alone else _("by %(rules)s") % {"rules": rules}
-            parts.append(f"{words.count(self._people(holders), 'person', 'people')} {by}")
+        if gifts.holders:
+            rules = words.count(len(gifts.facts), "rule")
+            by = _("directly") if direct and gifts.direct else _("by %(rules)s") % {"rules": rules}
+            parts.append(f"{words.count(self._people(gifts.holders), 'person', 'people')} {by}")
         if owners:
             parts.append(
                 _("%(owners)s as owner") % {"owners": words.number(owners)}
@@ -297,13 +313,13 @@ class ObjectHeader:
         return ", ".join(parts)
 
     @cached_property
-    def _gifts(self) -> dict[int, list[tuple[Access, Path]]]:
-        """Every path that gives something, by the level on which it does."""
-        gifts: dict[int, list[tuple[Access, Path]]] = {}
+    def _gifts(self) -> dict[int, _Gifts]:
+        """What is given, by the level on which it is."""
+        gifts: dict[int, _Gifts] = defaultdict(_Gifts)
         for row in self.who_has.all:
             for path in row.paths:
                 if not path.denies:
-                    gifts.setdefault(path.depth, []).append((row, path))
+                    gifts[path.depth].take(row.principal.pk, path)
         return gifts
 
     def _people(self, holders: Iterable[int]) -> int:

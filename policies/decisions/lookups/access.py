@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 from django.db.models import Exists, Q, QuerySet
@@ -18,7 +19,9 @@ from catalog.nodes import Node, any_of
 from lakewarden.law import conditions, dialects, engine, pattern_levels
 from lakewarden.law.facts import OWNER, Rule, Slice
 from policies.decisions import facts
+from policies.decisions.held import people
 from policies.decisions.lookups import patterns
+from policies.decisions.seals.sealed_rows import is_principal_good
 from policies.models import Assignment, Grant, Ownership, RealmMember
 
 TRAVERSAL = ("use",)
@@ -100,6 +103,7 @@ class AccessMap:
         self._by_person: dict[int, frozenset[str]] = {}
         self._accesses: dict[int, Access] = {}
         self._paths: dict[int, tuple[Path, ...]] = {}
+        self._by_part: dict[int, tuple[Sequence[Rule], tuple[Path, ...]]] = {}
         self._depth_of, self._privileges = depths(node), relevant_privileges(node)
 
     @cached_property
@@ -185,7 +189,9 @@ class AccessMap:
     @cached_property
     def loaded(self) -> facts.Loaded:
         realm = Realm(pk=self.node.realm_id, kind=self.node.kind)
-        asked = {*self.people, *self.holders} | ({self.also.pk} if self.also else set())
+        asked = self.people | self.holders | ({self.also.pk: self.also} if self.also else {})
+        if self.as_of is None and all(map(is_principal_good, asked.values())):
+            return people.load(realm, self.node.realm, asked, now=self.now, objects=self._objects)
         return facts.load(
             realm, self.node.realm, asked, now=self.now, as_of=self.as_of, objects=self._objects
         )
@@ -194,7 +200,9 @@ class AccessMap:
         """What one of the people or holders, or the person asked about, can do."""
         if principal.pk not in self._accesses:
             can, moment = self._decided(principal), self.now.timestamp()
-            paths = tuple(path for path in self._telling(principal) if path.rule.holds_at(moment))
+            paths = self._telling(principal)
+            if not all(path.rule.holds_at(moment) for path in paths):
+                paths = tuple(path for path in paths if path.rule.holds_at(moment))
             self._accesses[principal.pk] = Access(
                 principal, can, any(path.owner for path in paths), paths, self.loaded
             )
@@ -248,14 +256,23 @@ class AccessMap:
     def _telling(self, principal: Principal) -> tuple[Path, ...]:
         """What speaks of the object itself, whenever it holds."""
         if principal.pk not in self._paths:
+            parts = self._told.parts_for(principal, principal.pk)
+            self._paths[principal.pk] = tuple(chain.from_iterable(map(self._paths_by, parts)))
+        return self._paths[principal.pk]
+
+    def _paths_by(self, rules: Sequence[Rule]) -> tuple[Path, ...]:
+        """The paths of some rules; of those that many people share, once for all of them."""
+        known = self._by_part.get(id(rules))
+        if known is None:
             last = len(self.node.levels) - 1
-            levels = ((rule, self._depth_of(rule)) for rule in self._told.rules_for(principal, principal.pk))
-            self._paths[principal.pk] = tuple(
+            levels = ((rule, self._depth_of(rule)) for rule in rules)
+            paths = tuple(
                 Path(rule, depth, depth != last)
                 for rule, depth in levels
                 if depth is not None and rule.privilege in self._privileges
             )
-        return self._paths[principal.pk]
+            known = self._by_part[id(rules)] = rules, paths  # held, so that no other takes its number
+        return known[1]
 
     @cached_property
     def _told(self) -> facts.Loaded:

@@ -21,7 +21,9 @@ from lakewarden.law import dialects, engine
 from lakewarden.law.facts import Level, Slice
 from lakewarden.law.principals import Principal as Somebody
 from policies.decisions import ask, facts, switches
+from policies.decisions.held import people as held
 from policies.decisions.lookups.access import AccessMap, needed_privileges
+from policies.decisions.seals.sealed_rows import is_principal_good
 from policies.models import RealmMember
 
 SCANNED = 2_000
@@ -148,7 +150,8 @@ def _able(node: Node, action: str, people: Sequence[Principal], now: datetime) -
         return
     realm = Realm(pk=node.realm_id, kind=node.kind)
     numbers = [person.pk for person in people]
-    loaded = facts.load(realm, node.realm, numbers, now=now, objects=node.lineage)
+    load = held.load if all(map(is_principal_good, people)) else facts.load
+    loaded = load(realm, node.realm, numbers, now=now, objects=node.lineage)
     decided: dict[tuple[Hashable, bool], bool] = {}
     for person in people:
         # those who hold the same here are decided once

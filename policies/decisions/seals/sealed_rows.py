@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from django.conf import settings
 
 from accounts.fact_content import content, plain
+from accounts.models import Principal
 from accounts.seals import is_sealed
 from policies.decisions.cache_versions import principal_key, realm_key, role_key
 
@@ -92,6 +93,22 @@ def judged(rows: Iterable[tuple[Any, ...]]) -> Iterator[tuple[SealedRow, bool]]:
                 known.pop()
             known.add(row)
         yield row, good
+
+
+def is_principal_good(person: Principal) -> bool:
+    """Whether a principal is as the console wrote them; seals that were found good are known."""
+    named = (person.name, person.kind, None, None, person.edition, person.pk, person.pseudonym, None)
+    values = (
+        "principal",
+        person.pk,
+        int(person.erased),
+        *named,
+        person.seal,
+        person.display_name,
+        None,
+        None,
+    )
+    return all(good for _, good in judged([values]))
 
 
 def _values(row: SealedRow) -> tuple[Any, ...]:

@@ -1,0 +1,1 @@
+"""Facts about many people, held in the process and proved fresh by one statement."""
