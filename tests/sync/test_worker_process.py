@@ -16,13 +16,20 @@ from threading import Event
 import psycopg
 import pytest
 from django.db import connection
+from django.utils import timezone
 
 from accounts import people
-from policies.models import Backend, OutboxEntry
+from policies.calculations import asking
+from policies.calculations.asking import LargeEffect
+from policies.calculations.results import effect_of
+from policies.models import Backend, Calculation, OutboxEntry
 from policies.record.verify import verify
 from policies.services import grants, roles
 from policies.services.grants import GrantRequest
-from tests.factories import AUTHORITY, BY, acting, the
+from policies.simulation.changes import UnassignRole
+from policies.simulation.difference import Difference
+from policies.simulation.simulation import Simulation
+from tests.factories import AUTHORITY, BY, a_role, a_shop, a_use, acting, admit, the
 from tests.sync.conftest import Source, make_governed
 from tests.waiting import until
 
@@ -145,6 +152,32 @@ def test_two_workers_on_one_person_never_leave_two_sets(
         other.kill()
     assert len(settled) == 2
     assert set(seen) == settled
+
+
+def test_a_large_effect_whose_worker_is_killed_is_worked_out_by_the_next(worker: Worker) -> None:
+    root = a_shop()
+    admit(root, "ana")
+    above = ("allow USE_CATALOG on catalog shop", "allow USE_SCHEMA on schema shop.sales")
+    a_role(root, "reading", *above, "allow SELECT_TABLE on schema shop.sales", held_by=("ana",))
+    a_use("ana", the("table", "shop.sales.orders"))
+    changes = [UnassignRole(the("role", "reading"), people.ensure("user", "ana"))]
+    effect = LargeEffect(root, changes, timezone.now(), 30)
+    at_once = Difference(Simulation(root, changes, at=effect.at))
+    values = connection.settings_dict
+    address = f"postgresql://{values['USER']}@/{values['NAME']}?host={values['HOST']}"
+    with psycopg.connect(address) as other:
+        other.execute("LOCK TABLE policies_use IN ACCESS EXCLUSIVE MODE")  # the replay waits for it
+        row = asking.ask(effect, by=people.ensure("user", "marek"))
+        rows = Calculation.objects.filter(pk=row.pk)
+        until(lambda: rows.filter(started__isnull=False, total__gt=0).exists())
+        worker.kill()
+        assert (rows.get().state, rows.get().attempts) == ("running", 1)
+    worker.start()
+    until(lambda: rows.get().state == "done")
+    assert rows.get().attempts == 2
+    found = effect_of(rows.get())
+    assert found.totals == at_once.totals
+    assert found.replay is not None and found.replay.refused.count == 1
 
 
 @pytest.mark.slow
