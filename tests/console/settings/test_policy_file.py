@@ -82,7 +82,7 @@ def test_a_large_effect_is_followed_on_the_page_until_it_is_worked_out(
     a_use("mia", the("table", "shop.sales.orders"))
     text, marek = without(shop, "    holders:\n      - group:analysts\n"), signed_in("marek")
     body = looked(marek, shop, file=text)
-    assert "worked out in the background" in body and "No worker has reported" in body
+    assert "calculated in the background" in body and "No worker has reported" in body
     assert "could no longer read" not in body
     address = f"/effects/{Calculation.objects.get().pk}"
     assert f'hx-get="{address}"' in body
