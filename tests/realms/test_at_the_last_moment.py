@@ -34,7 +34,11 @@ THEIR_OWN = {
     "Review, one row /reviews/{review}/rows/{row}/back",
     *("Overview of a realm /pipelines/start", "Overview of a realm /pipelines/runs/{new_run}/stop"),
 }
+<<<<<<< HEAD
 """What takes no right that can be lost: their own things, seats of a review, figures, new namespaces; and
+=======
+"""What takes no right that can be lost: the caller's own things, seats of a review, figures, new namespaces; and
+>>>>>>> 5020d7c5 (Say shortly what a parent object requires, and keep banned words out of new texts)
 what another for whom one stands in may still do."""
 STANDING_IN = {"request.refused"}
 RIGHTLY = [form for form in FORMS if form.who != ADMIN and str(form) not in THEIR_OWN]

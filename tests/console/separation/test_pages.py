@@ -108,7 +108,7 @@ def test_letting_somebody_and_ending_that(marek: Client, shop: Node) -> None:
         "nonce": "b" * 24,
     }
     for wrong, said in (
-        ({"owner": "ana"}, "Nobody is responsible for their own exception"),
+        ({"owner": "ana"}, "Nobody can be responsible for their own exception"),
         ({"owner": "nobody"}, "Nobody is called nobody."),
         ({"date": ""}, "Enter a date"),
         ({"date": "2020-01-01T00:00"}, "within a year"),
