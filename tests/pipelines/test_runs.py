@@ -160,7 +160,7 @@ def test_a_stopped_run_ends_and_keeps_nothing(shop: Node, made: list[Any]) -> No
     running.run(row)
     row.refresh_from_db()
     assert (row.state, row.result) == ("stopped", {})
-    with pytest.raises(Conflict, match="stopped by now"):
+    with pytest.raises(Conflict, match="now stopped"):
         control.stop(row.pk, by=acting("marek"))
 
 

@@ -59,7 +59,7 @@ OF_HINTS = (
     ),
 )
 TAKE = (
-    "The account that Lakewarden uses in PostgreSQL may not act as bob, who gave this, "
+    "The account that Lakewarden uses in PostgreSQL may not act as bob, who granted this, "
     "so it cannot revoke it."
 )
 

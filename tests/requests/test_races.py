@@ -56,7 +56,7 @@ def test_of_two_who_decide_at_once_one_wins_and_the_other_is_told(other: str) ->
     found = at_once(lambda: decisions.approve(request.pk, by=by("marek"), parts=everything), deeds[other])
     lost = [item for item in found if isinstance(item, Conflict)]
     assert len(lost) == 1, found
-    assert "by now" in str(lost[0])
+    assert "check it again" in str(lost[0])
     state = AccessRequest.objects.get().state
     won = "approve" if isinstance(found[1], Conflict) else other
     assert state == {"approve": "approved", "refuse": "refused", "withdraw": "withdrawn"}[won]

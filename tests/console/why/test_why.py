@@ -75,8 +75,8 @@ def test_a_part_of_an_objects_name_offers_the_objects_like_it(named: Node, signe
 
 
 def test_a_question_without_an_object_asks_for_one(named: Node, signed_in: Enter) -> None:
-    assert "Name an object" in text(signed_in("olivia"), "/why?who=carl&action=read&what=")
-    assert "Name an object" not in text(signed_in("olivia"), "/why?who=carl")
+    assert "Enter an object" in text(signed_in("olivia"), "/why?who=carl&action=read&what=")
+    assert "Enter an object" not in text(signed_in("olivia"), "/why?who=carl")
 
 
 @pytest.mark.parametrize("who", ["Stranger", "stranger star", "Nobody"])
