@@ -34,17 +34,8 @@ THEIR_OWN = {
     "Review, one row /reviews/{review}/rows/{row}/back",
     *("Overview of a realm /pipelines/start", "Overview of a realm /pipelines/runs/{new_run}/stop"),
 }
-<<<<<<< HEAD
-<<<<<<< HEAD
 """What takes no right that can be lost: their own things, seats of a review, figures, new namespaces; and
-=======
-"""What takes no right that can be lost: the caller's own things, seats of a review, figures, new namespaces; and
->>>>>>> 5020d7c5 (Say shortly what a parent object requires, and keep banned words out of new texts)
 what another for whom one stands in may still do."""
-=======
-"""What takes no right that can be lost: the caller's own things, seats of a review, figures, new namespaces;
-and what another for whom one stands in may still do."""
->>>>>>> 2cdff3ce (Expect the new words of emergencies, races, reviews and separation)
 STANDING_IN = {"request.refused"}
 RIGHTLY = [form for form in FORMS if form.who != ADMIN and str(form) not in THEIR_OWN]
 
