@@ -150,7 +150,7 @@ WALKS = (
         "marek",
         "/realms/{demo}/connect",
         "link PostgreSQL > textbox Catalog: lake > textbox Server: 127.0.0.1 > "
-        "textbox Port: 9 > textbox Database: lake > textbox Account: console > button Try it > "
+        "textbox Port: 9 > textbox Database: lake > textbox Account: console > button Test > "
         "see It does not answer.",
         lambda: find(ObjectRef("catalog", "demo", ("lake",))) is None,
     ),

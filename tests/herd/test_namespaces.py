@@ -40,7 +40,7 @@ def test_anybody_makes_and_sees_namespaces(herd: Node, pdp: Caller) -> None:
         (" ", "A namespace must be specified."),
         ("a/b", "Namespace can not contain a forward slash character."),
         ("a\\b", "Namespace can not contain a backward slash character."),
-        ("x" * 256, "Namespace is not usable: a name must have 1 to 255 characters."),
+        ("x" * 256, "Namespace is not usable: a name has 1 to 255 characters."),
         ("a\0b", "Namespace is not usable: a name has no control characters."),
     ],
 )

@@ -147,7 +147,7 @@ def test_what_somebody_changed_meanwhile_is_not_overwritten(herd: Node, sales: N
     ("name", "words"),
     [
         ("a/b", "A user id cannot contain slashes."),
-        ("x" * 256, "A name must have 1 to 255 characters."),
+        ("x" * 256, "A name has 1 to 255 characters."),
         ("tab\there", "A name has no control characters."),
     ],
 )

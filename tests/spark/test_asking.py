@@ -105,7 +105,7 @@ def test_from_a_refused_job_to_its_second_run(
     marek.decide("Approve")
 
     ana.page.goto(address)
-    assert "Given" in ana.page.locator(".stateline").inner_text()
+    assert "Granted" in ana.page.locator(".stateline").inner_text()
     ana.shot("given")
     assert AccessRequest.objects.get().state == "approved"
     served = run(live_server.url, apart, tmp_path)

@@ -38,7 +38,7 @@ def test_an_owner_sets_how_long_it_stays_live(shop: Node, signed_in: Enter) -> N
     assert last.kind == "realm.retention"
     assert "stay live for 730 days" in text(marek, "/history")
     posted(marek, address, keep="for-ever", days="")
-    assert retention.days(realm(shop)) is None and "for ever" in text(marek, f"/realms/{shop.id}")
+    assert retention.days(realm(shop)) is None and "permanently" in text(marek, f"/realms/{shop.id}")
 
 
 @pytest.mark.parametrize("days", ["", "0", "364", "x", "-400", "9" * 9, "٤٠٠"])

@@ -51,9 +51,9 @@ def test_refusals_and_looks_below_ones_own_are_listed(shop: Node, signed_in: Sig
 @pytest.mark.parametrize(
     ("stored", "shown"),
     [
-        ("uses", "looked at who uses what"),
-        ("access in review 7", "looked at who has access, in review 7"),
-        ("access to dataset:shop.*", "looked at who has access to dataset:shop.*"),
+        ("uses", "viewed who uses what"),
+        ("access in review 7", "viewed who has access, in review 7"),
+        ("access to dataset:shop.*", "viewed who has access to dataset:shop.*"),
         ("conflicts with rules of separation", "viewed who holds both sides of a separation rule"),
     ],
 )
@@ -88,7 +88,7 @@ def test_whose_access_was_looked_at_is_said_by_name(shop: Node, signed_in: Signe
     ana = people.ensure("user", "ana")
     access_log.looked(a_person("carl"), f"access of {ana.pseudonym}", the("schema", "shop.sales"), via="api")
     body = words(signed_in("olivia"), "/history/looks")
-    assert f"looked at access of {ana.label}" in body
+    assert f"viewed access of {ana.label}" in body
     assert ana.pseudonym not in body
 
 

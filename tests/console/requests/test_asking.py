@@ -89,7 +89,7 @@ def test_asking_deciding_and_using(staff: Node, signed_in: SignedIn) -> None:
     assert "One request waits for you" in text(olivia.get("/requests"))
     assert "One request waits for you" in text(olivia.get("/"))
     decide = text(olivia.get(f"/requests/{row.pk}/decide"))
-    for told in ("Yours to decide", "What an approval adds", "has no access with sales.orders", WHY):
+    for told in ("Yours to decide", "What an approval adds", "has no access to sales.orders", WHY):
         assert told in decide
     done = olivia.post(
         f"/requests/{row.pk}/decide", {"form": 1, "part": ["0", "1"], "step": "approve", **all_of(row)}

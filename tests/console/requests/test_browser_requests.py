@@ -113,7 +113,7 @@ def test_asked_from_a_refusal_and_decided_on_a_small_screen(scripts: bool, visit
     olivia.get_by_role("button", name="Approve 2 decisions").click()
     olivia.get_by_role("status").get_by_text("approved").wait_for()
     ana.reload()
-    assert "Given" in ana.locator(".stateline").inner_text()
+    assert "Granted" in ana.locator(".stateline").inner_text()
     assert can_read("ana")
     assert AccessRequest.objects.get().state == "approved"
 

@@ -43,7 +43,7 @@ def test_each_kind_is_called_by_its_own_name(shop: Node, sam: Client) -> None:
     a_herd()
     a_cdap()
     body = text(sam, "/realms")
-    for word in ("Metalake", "Herd", "CDAP instance", "Everybody"):
+    for word in ("Metalake", "Herd", "CDAP instance", "Everyone"):
         assert word in body
 
 

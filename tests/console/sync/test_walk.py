@@ -45,7 +45,7 @@ def connect(page: Any, source: Source) -> None:  # noqa: F811
         ("textbox", "Account", "postgres"),
         ("textbox", "Password", str(there["password"])),
         ("radio", "Only report", "", "ArrowDown"),
-        ("button", "Try it"),
+        ("button", "Test"),
         ("see", "It answers"),
         ("button", "Connect"),
         ("see", "shop is connected; read what it holds next"),
