@@ -3,6 +3,7 @@
 from accounts.models.directory import DirectoryEntry, DirectoryMember
 from accounts.models.external_sign_ins import ExternalSignIn
 from accounts.models.keeping import Keeping
+from accounts.models.list_views import ListView
 from accounts.models.membership import Membership
 from accounts.models.principals import Principal
 from accounts.models.sign_ins import SignIn
@@ -14,6 +15,7 @@ __all__ = [
     "DirectoryMember",
     "ExternalSignIn",
     "Keeping",
+    "ListView",
     "Membership",
     "Principal",
     "SignIn",

@@ -31,6 +31,7 @@ class User(AbstractUser):
     browser_language = models.CharField(max_length=16, blank=True, default="", db_default="")
     formats = models.CharField(max_length=8, blank=True, default="")
     """A code of those known to the console; without one as the language does."""
+    compact_lists = models.BooleanField(default=False, db_default=False)
     unread = models.IntegerField(default=0)
     emergency_until = models.DateTimeField(null=True)
 

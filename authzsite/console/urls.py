@@ -18,6 +18,7 @@ AREAS = (
     "inbox",
     "insights",
     "lifecycle",
+    "lists",
     "objects",
     "people",
     "requests",

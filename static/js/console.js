@@ -15,6 +15,18 @@ for (const form of document.querySelectorAll("[data-theme-form]")) {
   });
 }
 
+for (const form of document.querySelectorAll("[data-theme-switch]")) {
+  form.addEventListener("submit", event => {
+    event.preventDefault();
+    const told = new FormData(form), theme = event.submitter.value;
+    told.set("theme", theme);
+    document.documentElement.dataset.theme = theme;
+    for (const input of document.querySelectorAll("[data-theme-form] [name=theme]")) input.checked = input.value === theme;
+    form.querySelector(theme === "dark" ? ".to-light" : ".to-dark").focus();
+    fetch(form.action, { method: "POST", body: told, redirect: "manual" });
+  });
+}
+
 // A link that also says something to its form's address: it is sent while the link is followed.
 for (const link of document.querySelectorAll("a[data-sends]")) {
   link.addEventListener("click", () => {

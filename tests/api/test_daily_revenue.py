@@ -104,7 +104,9 @@ def test_the_job_reads_what_was_granted_and_nothing_before_or_after(demo: Demo, 
     before = demo.run("ana", shop="postgresql://nobody@127.0.0.1:9/none")
     assert before.returncode == 1
     assert before.stdout == ""
-    assert before.stderr.splitlines() == [
+    asking, *refusal = before.stderr.splitlines()
+    assert asking.endswith(" s] asking the console whether user:ana may read sales.orders and sales.channels")
+    assert refusal == [
         "access denied: 1 of 2 refused, nothing was read",
         "  user:ana may not read table demo/shop.sales.orders",
         "    lacks SELECT_TABLE on table demo/shop.sales.orders (owner: user:olivia)",
@@ -117,6 +119,13 @@ def test_the_job_reads_what_was_granted_and_nothing_before_or_after(demo: Demo, 
     served = demo.run("ana")
     assert served.returncode == 0, served.stderr[-3000:]
     assert rows(served.stdout) == newest(demo.shop.superuser_url)
+    assert [line.partition("] ")[2] for line in served.stderr.splitlines() if line.startswith("[")] == [
+        "asking the console whether user:ana may read sales.orders and sales.channels",
+        "starting Spark",
+        "reading sales.orders from the shop's database",
+        "reading sales.channels from the shop's database",
+        "adding up the revenue",
+    ]
 
     grants.remove(orders, [ana], ["SELECT_TABLE"], by=olivia)
     demo.push()

@@ -21,6 +21,7 @@ from policies.models import (
     Change,
     Emergency,
     ForeignOrder,
+    Hint,
     Review,
     SeparationRule,
     Use,
@@ -88,6 +89,7 @@ def _has_everything() -> None:
     assert Principal.objects.filter(kind="user").count() >= 60
     days = {at.date() for at in Use.objects.values_list("at", flat=True)}
     assert len(days) >= happened.USED_DAYS
+    assert Hint.objects.filter(kind="unused_grant").exists()
 
 
 def _leaves_today_as_it_was() -> None:

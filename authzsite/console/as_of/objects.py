@@ -118,11 +118,19 @@ def _with_a_first_date(asked: AsOfQuery, place: ObjectAccess) -> AsOfQuery:
     """Without a date a month ago beside now, where the live history reaches back so far."""
     if asked.at or asked.to:
         return asked
+    if (first := a_month_ago([place.node.realm_id])) is None:
+        return asked
+    day, then = first
+    return replace(asked, at=day, then=then, view="changes")
+
+
+def a_month_ago(realms: Iterable[int]) -> tuple[str, Past] | None:
+    """The day on which the past opens, and its state; None where the live history reaches back less far."""
     day = (timezone.localdate() - FIRST_SHOWN).isoformat()
     then = moment_of(day)
-    if then is None or then.revision < max(1, live_history.floor(place.node.realm_id)):
-        return asked
-    return replace(asked, at=day, then=then, view="changes")
+    if then is None or then.revision < max([1, *(live_history.floor(realm) for realm in realms)]):
+        return None
+    return day, then
 
 
 def moment_of(text: str) -> Past | None:

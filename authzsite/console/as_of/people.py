@@ -10,6 +10,7 @@ from urllib.parse import urlencode
 
 from django.http import HttpResponse
 from django.urls import reverse
+from django.utils import timezone
 from django.utils.translation import gettext
 
 from accounts.models import Principal
@@ -116,12 +117,22 @@ def read(request: Request, circle: VisiblePrincipals) -> AsOfQuery:
     return AsOfQuery(at, to, of, skipped, left, right, other, problems)
 
 
+def _with_a_first_date(asked: AsOfQuery, circle: VisiblePrincipals) -> AsOfQuery:
+    """Where nothing was asked, a month ago beside today."""
+    if asked.at or asked.compares:
+        return asked
+    if (first := as_of_objects.a_month_ago(realm.realm_id for realm in circle.realms)) is None:
+        return asked
+    day, then = first
+    return replace(asked, at=day, left=then, to=timezone.localdate().isoformat())
+
+
 @reads
 @login_required
 def person_as_of(request: Request, id: int) -> HttpResponse:
     """The Past tab of a person."""
     seen = get_person_or_404(request, id, "person_then")
-    asked = read(request, seen.circle)
+    asked = _with_a_first_date(read(request, seen.circle), seen.circle)
     context = {"asked": asked, "zone": words.zone(), **_answer(asked, seen.circle, seen.person)}
     return seen.page(request, "console/people/person_as_of.html", context)
 
@@ -245,6 +256,6 @@ def _side(person: Principal, text: str, at: Past | None) -> str:
         gettext("%(moment)s, revision %(revision)s")
         % {"moment": words.moment(at.moment), "revision": words.number(at.revision)}
         if at and text
-        else "now"
+        else gettext("now")
     )
     return f"{person.label}, {when}"

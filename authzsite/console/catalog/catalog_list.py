@@ -6,7 +6,6 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
-from urllib.parse import urlencode
 
 from django.db.models import CharField, Count, Exists, OuterRef, QuerySet, Value
 from django.db.models.functions import Collate, Left, Upper
@@ -17,6 +16,7 @@ from django.utils.translation import gettext_lazy, ngettext
 from authzsite.console.catalog.tree import SHOWN, after, inside, mark_of, shown_types
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Letter, Letters, Pager, Toggle
+from authzsite.console.lists.shown import ShownList
 from authzsite.console.objects.access import ObjectAccess
 from catalog.models import Placement
 from catalog.nodes import any_of
@@ -37,6 +37,7 @@ class CatalogList:
 
     place: ObjectAccess
     data: QueryDict
+    listed: ShownList[Any]
 
     @cached_property
     def text(self) -> str:
@@ -58,8 +59,7 @@ class CatalogList:
         return bool(self.text or self.type or self.how)
 
     def url(self, **changed: str) -> str:
-        kept = {"q": self.text, "type": self.type, "how": self.how, **changed}
-        return "?" + urlencode({name: value for name, value in kept.items() if value})
+        return self.listed.url(**{"q": self.text, "type": self.type, "how": self.how, **changed})
 
     @cached_property
     def rows(self) -> QuerySet[Any]:

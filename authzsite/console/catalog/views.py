@@ -11,6 +11,7 @@ from django.http.response import HttpResponseBase
 from django.shortcuts import redirect
 from django.urls import reverse
 from django.utils.translation import gettext as _
+from django.utils.translation import gettext_lazy
 
 from accounts.models import Principal
 from authzsite.console.catalog.catalog_list import CatalogList
@@ -19,10 +20,12 @@ from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.lists import Nodes
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty, Face, Fact, Facts, Who
+from authzsite.console.kit.display.tables import Column, Table, Text, Tick
 from authzsite.console.kit.http import Request, asker_of
 from authzsite.console.kit.inputs.object_selection import ticking
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
+from authzsite.console.lists.shown import ShownList
 from authzsite.console.objects.access import ObjectAccess, get_object_or_404
 from authzsite.console.objects.header import ObjectHeader
 from authzsite.console.settings.modes import banner
@@ -48,6 +51,33 @@ class CatalogRow:
     comment: str
     id: int = 0
     may_grant: bool = False
+    full_name: str = ""
+    above: str = ""
+    """Who owns it for being the owner of what is above it."""
+
+    @property
+    def owned_by(self) -> Text:
+        return Text(self.owner or self.above or _("No owner"), muted=not self.owner)
+
+
+_COLUMNS: tuple[Column[CatalogRow], ...] = (
+    Column(gettext_lazy("Name"), lambda row: row.what, sort=("folded",)),
+    Column(gettext_lazy("Owner"), lambda row: row.owned_by, term="owner", code="owner"),
+    Column(gettext_lazy("You"), lambda row: Text(row.you, muted=row.you == _("Nothing")), code="you"),
+    Column(
+        gettext_lazy("Comment"), lambda row: row.comment and Text(row.comment, muted=True), code="comment"
+    ),
+    Column(gettext_lazy("Full name"), lambda row: row.full_name, code="full_name", at_first=False),
+)
+TABLE: Table[CatalogRow] = Table(
+    gettext_lazy("What is in it, by name"),
+    (
+        Column(gettext_lazy("Choose"), lambda row: Tick("on", row.id, row.what.name), width="tick"),
+        *_COLUMNS,
+    ),
+    code="catalog",
+)
+REALMS: Table[CatalogRow] = Table(gettext_lazy("Realms, by name"), _COLUMNS)
 
 
 # The list
@@ -65,7 +95,7 @@ def top(request: Request) -> HttpResponse:
         "heading": _("Catalog"),
         "lead": _("The realms you are a member of."),
         "tree": _forest(request, realms),
-        "rows": [
+        "table": REALMS.page(
             CatalogRow(
                 Who(
                     root.name,
@@ -78,8 +108,7 @@ def top(request: Request) -> HttpResponse:
                 "",
             )
             for root in realms
-        ],
-        "above": "",  # nothing lies above a realm from which an owner could come down
+        ),
         "count_words": words.count(len(realms), "realm"),
         "pager": None,
         "empty": Empty(
@@ -102,14 +131,21 @@ def browse(request: Request, id: int) -> HttpResponse:
     place = get_object_or_404(request, id)
     if place.node.type not in terms.CONTAINERS:
         return redirect(terms.page_of(id, place.node.type))
-    shelf = CatalogList(place, request.GET)
+    listed = ShownList.of(request, TABLE)
+    shelf = CatalogList(place, request.GET, listed)
+    level, owner = _nearest(place)
+    above = _("Owner of %(level)s") % {"level": level} if owner else ""
+    rows = list_rows(place, shelf.shown, above)
     context = {
-        **_top(place),
+        **_top(place, level, owner),
         "tree": tree(place, None if shelf.filtered else shelf.count),
         "shelf": shelf,
         "toggles": list(shelf.toggles()),
         "letters": shelf.letters(),
-        **ticking(list_rows(place, shelf.shown)),
+        **ticking(rows),
+        "table": listed.page(rows),
+        "options": listed.options(),
+        "kept": listed.kept,
         "count_words": shelf.count_words(),
         "csv": reverse("console:browse_csv", args=[id]) + shelf.url(),
         "pager": shelf.pager(),
@@ -142,13 +178,14 @@ def _empty(node: Node, *, filtered: bool) -> Empty:
     )
 
 
-def list_rows(place: ObjectAccess, found: Sequence[Placement]) -> list[CatalogRow]:
+def list_rows(place: ObjectAccess, found: Sequence[Placement], above: str) -> list[CatalogRow]:
     """Rows with owner, what the viewer can do, and the comment.  Two queries, however many rows."""
     keys = [row.securable_id for row in found]
     owners = _owners_of(keys)
     comments = dict(Detail.objects.filter(securable__in=keys).values_list("securable", "comment"))
     return [
-        _row(place, row, owners.get(row.securable_id), comments.get(row.securable_id, "")) for row in found
+        _row(place, row, owners.get(row.securable_id), comments.get(row.securable_id, ""), above)
+        for row in found
     ]
 
 
@@ -158,7 +195,9 @@ def _owners_of(keys: Sequence[int]) -> dict[int, Principal]:
     return {row.securable_id: row.owner for row in rows}
 
 
-def _row(place: ObjectAccess, row: Placement, owner: Principal | None, comment: str) -> CatalogRow:
+def _row(
+    place: ObjectAccess, row: Placement, owner: Principal | None, comment: str, above: str
+) -> CatalogRow:
     node = child_of(place.node, row)
     able = [
         name
@@ -173,6 +212,8 @@ def _row(place: ObjectAccess, row: Placement, owner: Principal | None, comment: 
         comment=comment[:200],
         id=row.securable_id,
         may_grant="grant" in able,
+        full_name=node.ref.full_name,
+        above=above,
     )
 
 
@@ -186,9 +227,8 @@ def child_of(node: Node, row: Placement) -> Node:
     )
 
 
-def _top(place: ObjectAccess) -> dict[str, Any]:
+def _top(place: ObjectAccess, level: str, owner: Principal | None) -> dict[str, Any]:
     node = place.node
-    level, owner = _nearest(place)
     detail = Detail.objects.filter(securable=node.id).first()
     crumbs = [(item.name, reverse("console:browse", args=[item.id])) for item in node.above()]
     reach = Action(
@@ -211,7 +251,6 @@ def _top(place: ObjectAccess) -> dict[str, Any]:
         "actions": [*_settings(node), reach, grant],
         "reason": reason,
         "facts": Facts(tuple(_facts(place, level, owner))),
-        "above": _("Owner of %(level)s") % {"level": level} if owner else "",
     }
 
 
@@ -242,6 +281,6 @@ def _facts(place: ObjectAccess, level: str, owner: Principal | None) -> Iterable
 def as_csv(request: Request, id: int) -> HttpResponseBase:
     """Everything the viewer may see directly below an object, as a file."""
     place = get_object_or_404(request, id)
-    rows = CatalogList(place, request.GET).rows
+    rows = CatalogList(place, request.GET, ShownList.of(request, TABLE)).rows
     lines = ([f"{place.node.ref.id}", row.type, row.name] for row in rows.iterator(2000))
     return csv_file.answer(f"catalog-{id}", ["in", "type", "name"], lines)

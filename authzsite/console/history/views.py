@@ -22,10 +22,12 @@ from authzsite.console.kit.display import terms, words
 from authzsite.console.kit.display.charts import DayChart, by_day
 from authzsite.console.kit.display.lists import Pager
 from authzsite.console.kit.display.parts import Action, Crumbs, Empty
+from authzsite.console.kit.display.tables import Table
 from authzsite.console.kit.error_pages import show
 from authzsite.console.kit.http import Request, asker_of, number_in
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
+from authzsite.console.lists.shown import ShownList
 from authzsite.console.objects.access import ObjectAccess, get_past_object_or_404
 from authzsite.downloads import csv_file
 from catalog.nodes import Node
@@ -110,6 +112,10 @@ def _nothing(asked: Question) -> Empty:
     )
 
 
+LIST: Table[Any] = Table(gettext_lazy("History"), code="history")
+"""Nobody chooses its columns; views keep what is asked of it."""
+
+
 @reads
 @login_required
 def history_list(request: Request) -> HttpResponse:
@@ -127,7 +133,13 @@ def history_list(request: Request) -> HttpResponse:
     return page(
         request,
         "console/history/history.html",
-        {**context, **_frame(place), **fields(asked, realms), "chart": _chart(asked, context["seen"])},
+        {
+            **context,
+            **_frame(place),
+            **fields(asked, realms),
+            "chart": _chart(asked, context["seen"]),
+            "options": ShownList.of(request, LIST).options(),
+        },
         section="history",
         realm=realms[0].name if len(realms) == 1 else "",
         revision=revision_now(),

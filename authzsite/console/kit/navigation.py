@@ -100,6 +100,8 @@ _PLACE_OF = {"emergency": "audit", **{code: place.code for place in EVERY for co
 FOR_ADMINS = frozenset({"accounts"})
 FOR_CARERS = frozenset({"insights", "sync", "settings", "emergencies"})
 """Places and rooms that hold something for those alone who give access, watch or run something."""
+OF_FIGURES = frozenset({"overview", "pipelines"})
+"""Rooms for those alone who may see the figures of a whole realm."""
 
 
 @dataclass(frozen=True)
@@ -118,6 +120,8 @@ class Doors:
         waiting = visibility.waiting_for(person).order_by().values("pk")[: MOST_COUNTED + 1].count()
         places = {place.code for place in EVERY}
         rooms = EVERY_ROOM if circle.runs_the_site else EVERY_ROOM - FOR_ADMINS
+        if not sees_figures(circle):
+            rooms = rooms - OF_FIGURES
         if not looks_after_anything(circle):
             places, rooms = places - FOR_CARERS, rooms - FOR_CARERS
             if not owed and not worklist.reviews_for(person).exists():
@@ -148,10 +152,13 @@ class Doors:
 
 def looks_after_anything(circle: VisiblePrincipals) -> bool:
     """Whether anything is theirs to give, to watch or to run."""
-    if circle.runs_the_site or circle.gives_access:
-        return True
+    return circle.gives_access or sees_figures(circle)
+
+
+def sees_figures(circle: VisiblePrincipals) -> bool:
+    """Whether they may see the figures of a whole realm."""
     by = Actor(circle.asker, "console")
-    return any(overview.may_look(by, realm) for realm in circle.realms)
+    return circle.runs_the_site or any(overview.may_look(by, realm) for realm in circle.realms)
 
 
 def place_of(section: str) -> str:
@@ -161,7 +168,8 @@ def place_of(section: str) -> str:
 
 EVERY_ROOM = frozenset(code for place in EVERY for code, _ in place.rooms)
 NOBODYS = Doors(
-    frozenset({"home", "requests", "catalog", "people", "audit"}), EVERY_ROOM - FOR_ADMINS - FOR_CARERS
+    frozenset({"home", "requests", "catalog", "people", "audit"}),
+    EVERY_ROOM - FOR_ADMINS - FOR_CARERS - OF_FIGURES,
 )
 
 

@@ -79,6 +79,7 @@ def surroundings(request: Request, revision: int | None = None) -> dict[str, Any
         "principal": str(principal) if principal else "",
         **languages.described(known.formats if known else ""),
         "theme": known.theme if known and known.theme != "system" else "",
+        "compact": known.compact_lists if known else False,
         "here": request.get_full_path(),
         "asked": request.GET.get("q", "") if match is not None and match.url_name == "search" else "",
         "keys_off": known and request.session.get(KEYS_OFF, False),

@@ -29,6 +29,7 @@ from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, c
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
 from authzsite.console.kit.replay import Proposal
+from authzsite.console.lists.shown import ShownList
 from authzsite.downloads.csv_file import CHUNK
 from catalog.nodes import Node
 from policies.authority import Actor
@@ -103,7 +104,7 @@ class Chosen:
         return keyset_page(self.rows, ownership.ORDER, after, LISTED)
 
     def url(self, **changed: object) -> str:
-        kept = {name: self.data.get(name, "") for name in ("in", "of", "how", "type", "q")} | changed
+        kept = {name: self.data.get(name, "") for name in ("in", "of", "how", "type", "q", "view")} | changed
         return "?" + urlencode({name: value for name, value in kept.items() if value})
 
     def words(self) -> str:
@@ -167,7 +168,12 @@ TABLE: Table[OwnerRow] = Table(
                 "shown as": lambda row: row.owner.label if row.owner else "",
             },
         ),
+        Column(gettext_lazy("Type"), lambda row: terms.kind_of(row.node.type), code="type", at_first=False),
+        Column(
+            gettext_lazy("Full name"), lambda row: row.node.ref.full_name, code="full_name", at_first=False
+        ),
     ),
+    code="owners",
 )
 
 
@@ -181,7 +187,7 @@ def owner_list(request: Request) -> HttpResponse:
     chosen = Chosen(circle_of(request), request.GET)
     found = chosen.page(number_in(request.GET.get("after", "")))
     shown = ownership.in_order(found.rows)
-    csv = reverse("console:owners_csv") + chosen.url()
+    csv, listed = reverse("console:owners_csv") + chosen.url(), ShownList.of(request, TABLE)
     context = {
         "heading": _("Owners"),
         "lead": _(
@@ -196,7 +202,9 @@ def owner_list(request: Request) -> HttpResponse:
         "realms": chosen.realms,
         "types": TYPES,
         "toggles": _toggles(chosen),
-        "table": TABLE.page(_rows(shown, owners.settable(shown, chosen.circle.asker))),
+        "table": listed.page(_rows(shown, owners.settable(shown, chosen.circle.asker))),
+        "options": listed.options(),
+        "kept_view": listed.kept,
         "hand_over_url": reverse("console:owners_hand_over"),
         "kept": [(name, chosen.data.get(name, "")) for name in ("of", "how", "type", "q")],
         "pager": found.pager(_span(shown), lambda after: chosen.url(after=after), csv),

@@ -94,8 +94,9 @@ TABLE: Table[RuleRow] = Table(
             lambda row: row.right,
             {"right": lambda row: row.grant.privilege, "effect": lambda row: row.grant.effect},
             term="rule",
+            code="rule",
         ),
-        Column(gettext_lazy("On"), lambda row: row.place, {"on": lambda row: row.on.ref.id}),
+        Column(gettext_lazy("On"), lambda row: row.place, {"on": lambda row: row.on.ref.id}, code="on"),
         Column(
             gettext_lazy("Ends"),
             lambda row: terms.window_chip(row.grant.valid_from, row.grant.valid_until),
@@ -103,20 +104,24 @@ TABLE: Table[RuleRow] = Table(
                 "begins": lambda row: moment(row.grant.valid_from),
                 "ends": lambda row: moment(row.grant.valid_until),
             },
+            code="ends",
         ),
         Column(
             gettext_lazy("Held by"),
             lambda row: row.held,
             {"holder": lambda row: "; ".join(sorted(map(str, row.holders)))},
+            code="held",
         ),
         Column(
             gettext_lazy("Revision"),
             lambda row: row.revision,
             {"revision": lambda row: row.grant.opened},
             "num",
+            code="revision",
         ),
     ),
     in_file=("object", "on", "right", "effect", "role", "holder", "begins", "ends", "revision"),
+    code="rules",
 )
 
 

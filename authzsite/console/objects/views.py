@@ -26,6 +26,7 @@ from authzsite.console.kit.display.tables import in_chunks
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
+from authzsite.console.lists.shown import ShownList
 from authzsite.console.objects import rules, uses
 from authzsite.console.objects.access import get_object_or_404, get_past_object_or_404
 from authzsite.console.objects.access_table import SHOWN, AccessTableFilter, ends_of
@@ -215,12 +216,14 @@ def rules_tab(request: Request, id: int) -> HttpResponse:
     after = _asked(request).after
     grants = rules.grants_on(place.node)
     many, shown = len(grants), rules.rows(place.node, grants[after : after + rules.SHOWN])
-    next_ = f"?after={after + rules.SHOWN}" if after + rules.SHOWN < many else ""
+    listed = ShownList.of(request, rules.TABLE)
+    next_ = listed.url(after=after + rules.SHOWN) if after + rules.SHOWN < many else ""
     context = {
-        "table": rules.TABLE.page(shown),
+        "table": listed.page(shown),
+        "options": listed.options(),
         "pager": Pager(
             _("%(many)s, nearest first") % {"many": words.count(many, "rule")},
-            "?" if after else "",
+            listed.url() if after else "",
             next_,
             reverse("console:rules_csv", args=[id]),
         ),

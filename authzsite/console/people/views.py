@@ -30,6 +30,7 @@ from authzsite.console.kit.inputs.visible_principals import (
 )
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
+from authzsite.console.lists.shown import ShownList
 from authzsite.console.people.person_access import PersonAccess, get_person_or_404
 from authzsite.console.people.person_groups import MembershipRow, nothing_to_give
 from authzsite.downloads.csv_file import CHUNK
@@ -78,16 +79,26 @@ TABLE: Table[PersonRow] = Table(
             lambda row: row.who,
             {"name": lambda row: row.person.name, "shown as": lambda row: row.person.label},
             sort=("display_name", "name"),
+            code="name",
         ),
-        Column(gettext_lazy("Kind"), lambda row: row.kind, {"kind": lambda row: row.person.kind}),
+        Column(
+            gettext_lazy("Kind"),
+            lambda row: row.kind,
+            {"kind": lambda row: row.person.kind},
+            sort=("kind", "display_name", "name"),
+            code="kind",
+        ),
         Column(
             gettext_lazy("In groups"),
             lambda row: words.listed(row.groups, 4),
             {"groups": lambda row: "; ".join(row.groups)},
+            code="groups",
         ),
+        Column(gettext_lazy("Identifier"), lambda row: str(row.person), code="id", at_first=False),
         Column(gettext_lazy("Actions"), lambda row: row.ask_why, width="acts"),
     ),
     in_file=("kind", "name", "shown as", "groups"),
+    code="people",
 )
 
 
@@ -101,7 +112,9 @@ def people_list(request: Request) -> HttpResponse:
     circle = circle_of(request)
     text, kind = asked_in(request)
     after = number_in(request.GET.get("after", ""))
-    shown = keyset_page(circle.people(text, kind), TABLE.order, after, LISTED)
+    listed = ShownList.of(request, TABLE)
+    shown = keyset_page(circle.people(text, kind), listed.by, after, LISTED)
+    bounds = shown.bounds(lambda row: row.label, by_name=listed.as_it_opens)
     adding = list(_adding(circle))
     context = {
         "heading": _("People"),
@@ -109,10 +122,12 @@ def people_list(request: Request) -> HttpResponse:
         "reason": _no_adding(adding),
         "asked": text,
         "kind": kind,
-        "toggles": _kinds(circle, text, kind),
-        "table": TABLE.page(_rows(circle, shown.rows)),
-        "pager": shown.pager(shown.bounds(lambda row: row.label), lambda after: _url(text, kind, after)),
-        "csv": reverse("console:people_csv") + _url(text, kind),
+        "toggles": _kinds(circle, text, kind, listed),
+        "table": listed.page(_rows(circle, shown.rows)),
+        "options": listed.options(),
+        "kept": listed.kept,
+        "pager": shown.pager(bounds, lambda after: listed.url(q=text, kind=kind, after=after)),
+        "csv": reverse("console:people_csv") + listed.url(q=text, kind=kind),
         "empty": _nobody(text),
         "actions": [
             Action(_("Your own access"), reverse("console:person", args=[circle.asker.pk])),
@@ -168,20 +183,17 @@ def _lead(circle: VisiblePrincipals) -> str:
     return _("You and your groups. Other people are shown to people who grant access.")
 
 
-def _kinds(circle: VisiblePrincipals, text: str, kind: str) -> tuple[Toggle, ...]:
+def _kinds(
+    circle: VisiblePrincipals, text: str, kind: str, listed: ShownList[PersonRow]
+) -> tuple[Toggle, ...]:
     counted = circle.people(text).order_by().values_list("kind").annotate(Count("pk", distinct=True))
     counts = dict(counted)
     counts[""] = sum(counts.values())
     return tuple(
-        Toggle(word, _url(text, code), code == kind, words.number(counts.get(code, 0)))
+        Toggle(word, listed.url(q=text, kind=code), code == kind, words.number(counts.get(code, 0)))
         for code, word in KINDS
         if counts.get(code) or not code
     )
-
-
-def _url(text: str, kind: str, after: int = 0) -> str:
-    asked = {"q": text, "kind": kind, "after": after}
-    return "?" + urlencode({name: value for name, value in asked.items() if value})
 
 
 @reads
@@ -189,7 +201,8 @@ def _url(text: str, kind: str, after: int = 0) -> str:
 def as_csv(request: Request) -> HttpResponseBase:
     """Whom the viewer may look up, with their groups."""
     circle = circle_of(request)
-    people = circle.people(*asked_in(request)).order_by(*TABLE.order, "pk")
+    order = ShownList.of(request, TABLE).by
+    people = circle.people(*asked_in(request)).order_by(*order, "pk")
     return TABLE.file("people", in_chunks(people.iterator(CHUNK), lambda some: _rows(circle, some)))
 
 

@@ -27,6 +27,7 @@ from authzsite.console.kit.methods import reads
 from authzsite.console.kit.object_change import ObjectChangeView
 from authzsite.console.kit.page import page
 from authzsite.console.kit.refusal import refused
+from authzsite.console.lists.shown import ShownList
 from authzsite.console.objects.access import ObjectAccess, get_object_or_404
 from authzsite.downloads.csv_file import CHUNK
 from catalog.models import Placement
@@ -75,20 +76,24 @@ TABLE: Table[RoleRow] = Table(
             lambda row: row.who,
             {"role": lambda row: row.place.name, "realm": lambda row: row.realm},
             sort=("name",),
+            code="role",
         ),
         Column(
             gettext_lazy("Held by"),
             lambda row: words.count(row.holders, "holder") if row.holders else gettext_lazy("Nobody"),
             "held by",
+            code="held",
         ),
-        Column(gettext_lazy("Allows"), lambda row: _objects(row.allows), "allows"),
-        Column(gettext_lazy("Denies"), lambda row: _objects(row.denies), "denies"),
+        Column(gettext_lazy("Allows"), lambda row: _objects(row.allows), "allows", code="allows"),
+        Column(gettext_lazy("Denies"), lambda row: _objects(row.denies), "denies", code="denies"),
         Column(
             gettext_lazy("Owner"),
             lambda row: row.owner or Text(gettext_lazy("No owner"), muted=True),
             {"owner": lambda row: row.owner},
+            code="owner",
         ),
     ),
+    code="roles",
 )
 
 
@@ -101,7 +106,8 @@ def role_list(request: Request) -> HttpResponse:
     named = _named(circle, text)
     counts = named.aggregate(personal=Count("pk", filter=PERSONAL), roles=Count("pk", filter=~PERSONAL))
     wanted = named.filter(PERSONAL if personal else ~PERSONAL)
-    shown, how = keyset_page(wanted, TABLE.order, after, SHOWN), "personal" if personal else ""
+    listed = ShownList.of(request, TABLE)
+    shown, how = keyset_page(wanted, listed.by, after, SHOWN), "personal" if personal else ""
     many = words.count(counts["personal" if personal else "roles"], "role")
     create, reason = _creating(circle)
     context = {
@@ -112,12 +118,12 @@ def role_list(request: Request) -> HttpResponse:
         "asked": text,
         "how": how,
         "toggles": (
-            Toggle(gettext("Roles"), _url(text, ""), not personal, words.number(counts["roles"])),
+            Toggle(gettext("Roles"), listed.url(q=text), not personal, words.number(counts["roles"])),
             *(
                 [
                     Toggle(
                         gettext("Personal roles"),
-                        _url(text, "personal"),
+                        listed.url(q=text, how="personal"),
                         personal,
                         words.number(counts["personal"]),
                     )
@@ -126,11 +132,14 @@ def role_list(request: Request) -> HttpResponse:
                 else []
             ),
         ),
-        "table": TABLE.page(_rows(shown.rows, circle.admitting)),
+        "table": listed.page(_rows(shown.rows, circle.admitting)),
+        "options": listed.options(),
+        "kept": listed.kept,
         "pager": shown.pager(
-            gettext("%(many)s, by name") % {"many": many}, lambda after: _url(text, how, after)
+            gettext("%(many)s, by name") % {"many": many} if listed.as_it_opens else many,
+            lambda after: listed.url(q=text, how=how, after=after),
         ),
-        "csv": reverse("console:roles_csv") + _url(text, how),
+        "csv": reverse("console:roles_csv") + listed.url(q=text, how=how),
         "empty": _empty(text),
     }
     realm = circle.admitting[0].name if len(circle.admitting) == 1 else ""
@@ -142,11 +151,6 @@ def role_list(request: Request) -> HttpResponse:
 def asked_in(request: Request) -> tuple[str, bool]:
     """The text that the list is filtered by, and whether personal roles are asked for."""
     return request.GET.get("q", "").strip()[:255], request.GET.get("how", "") == "personal"
-
-
-def _url(text: str, how: str, after: int = 0) -> str:
-    asked = {"q": text, "how": how, "after": after}
-    return "?" + urlencode({name: value for name, value in asked.items() if value})
 
 
 def _named(circle: VisiblePrincipals, text: str) -> QuerySet[Placement]:
@@ -183,7 +187,8 @@ def as_csv(request: Request) -> HttpResponseBase:
     """The roles the viewer may see, with how many hold each and what it is given on."""
     circle = circle_of(request)
     text, personal = asked_in(request)
-    found = _named(circle, text).filter(PERSONAL if personal else ~PERSONAL).order_by(*TABLE.order, "pk")
+    order = ShownList.of(request, TABLE).by
+    found = _named(circle, text).filter(PERSONAL if personal else ~PERSONAL).order_by(*order, "pk")
     roles_ = in_chunks(found.iterator(CHUNK), lambda some: _rows(some, circle.admitting))
     return TABLE.file("roles", roles_)
 

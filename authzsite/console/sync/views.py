@@ -15,9 +15,11 @@ from django.utils.translation import gettext, gettext_lazy
 from authzsite.console.kit.auth import login_required
 from authzsite.console.kit.display import words
 from authzsite.console.kit.display.parts import Empty, Note, State
+from authzsite.console.kit.display.tables import Table
 from authzsite.console.kit.http import Request, asker_of
 from authzsite.console.kit.methods import reads
 from authzsite.console.kit.page import page
+from authzsite.console.lists.shown import ShownList
 from authzsite.console.objects.access import ObjectAccess
 from authzsite.console.sync.backend_state import BackendState, stuck_in, waiting_for
 from authzsite.console.sync.drift.decisions import decided
@@ -32,6 +34,8 @@ from policies.models import Backend, BackendFinding, ForeignOrder
 from policies.services.grants import revision_now
 from policies.sync.actions import operations
 
+LIST: Table[Any] = Table(gettext_lazy("What differs"), code="sync")
+"""Nobody chooses its columns; views keep what is asked of it."""
 BARS = (
     ("same", "in_sync", gettext_lazy("in sync")),
     ("missing", "missing", gettext_lazy("missing")),
@@ -203,6 +207,7 @@ def backend_list(request: Request) -> HttpResponse:
             list(zip(found.numbers, (line.name for line in backends), strict=True)),
         ),
         "decided": decided(orders, whole=whole),
+        "options": ShownList.of(request, LIST).options(),
     }
     realm = realms[0].name if len(realms) == 1 else ""
     return page(

@@ -12,7 +12,8 @@ from authzsite.demo import happened, lake, passwords, shop, six_months, world
 from authzsite.demo.six_months import SixMonths
 from authzsite.management.base import OperatorCommand
 from catalog.nodes import node
-from catalog.queries import realm_named
+from catalog.queries import realm_named, root
+from policies.analytics.pipelines import control, running
 from policies.models import Change
 from policies.sync import worker
 from policies.sync.connections.sources import opened
@@ -45,7 +46,15 @@ class Command(OperatorCommand):
         world.questions(place)
         world.report_uses(place)
         report = worker.now(row)
+        if is_new:
+            self._find_hints()
         self.stdout.write(
             f"demo: {found.added} objects read from the shop, {report.applied} steps applied, "
             f"{report.foreign} grants made by others left as they are"
         )
+
+    def _find_hints(self) -> None:
+        """What the pipelines of a night would have found by now: figures and hints of each realm."""
+        for realm in control.open_realms():
+            for name in ("effective_access", "unused_grants"):
+                running.run(control.ask(name, root(realm), by=self.by))

@@ -186,6 +186,16 @@ def test_two_moments_of_one_person_beside_each_other(
     assert "sign gain" in body
 
 
+def test_the_past_of_a_person_opens_on_what_changed_lately(
+    came_and_went: tuple[int, int], signed_in: SignedIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "This is the past" not in reach_of(signed_in("olivia"), "ana")
+    monkeypatch.setattr("authzsite.console.as_of.objects.FIRST_SHOWN", timedelta(0))
+    body = reach_of(signed_in("olivia"), "ana")
+    assert "This is the past" in body
+    assert body.count(f'value="{timezone.localdate().isoformat()}"') >= 2
+
+
 def test_two_people_beside_each_other(shop: Node, signed_in: SignedIn) -> None:
     olivia = signed_in("olivia")
     assert ">sales</b>" in reach_of(olivia, "ana", "?of=mia")
@@ -219,6 +229,23 @@ def test_what_a_role_gave_and_who_held_it_then(shop: Node, signed_in: SignedIn) 
     assert "read tables" not in now
     assert "group:analysts" not in now
     assert "This is the past" not in marek.get(f"/roles/{role.id}/then").content.decode()
+
+
+def test_the_past_of_a_role_stands_beside_now_and_opens_a_while_ago(
+    shop: Node, signed_in: SignedIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    role, marek = the("role", "sales_read"), signed_in("marek")
+    before = revisions.latest().revision
+    roles.unassign(role, people.ensure("group", "analysts"), by=BY, authority=AUTHORITY)
+    privilege = roles.Privilege("MODIFY_TABLE", "allow")
+    roles.add_privileges(role, the("schema", "shop.sales"), [privilege], by=BY, authority=AUTHORITY)
+    then = marek.get(f"/roles/{role.id}/then?at={before}").content.decode()
+    assert "No longer holds it" in then
+    assert "sign change" in then
+    monkeypatch.setattr("authzsite.console.as_of.objects.FIRST_SHOWN", timedelta(0))
+    opened = marek.get(f"/roles/{role.id}/then").content.decode()
+    assert "This is the past" in opened
+    assert "sign change" not in opened
 
 
 # every law

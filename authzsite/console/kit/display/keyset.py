@@ -17,16 +17,17 @@ Row = TypeVar("Row", bound=Model)
 def ordered(rows: QuerySet[Row], order: Sequence[str], after: int | None) -> QuerySet[Row]:
     """The rows by some columns and then by number, from behind the one of that number.
 
-    From the first one where no such row is among them.  One query when there is one to begin after.
+    A column with a minus before its name is read from its end.  From the first one where no such row is
+    among them.  One query when there is one to begin after.
     """
     columns = [*order, "pk"]
-    rows = rows.order_by(*columns)
-    last = rows.filter(pk=after).values_list(*columns).first() if after is not None else None
+    rows, names = rows.order_by(*columns), [column.removeprefix("-") for column in columns]
+    last = rows.filter(pk=after).values_list(*names).first() if after is not None else None
     if last is None:
         return rows
     behind, alike = Q(pk__in=[]), Q()
-    for column, value in zip(columns, last, strict=True):
-        behind |= alike & Q(**{f"{column}__gt": value})
+    for asked, column, value in zip(columns, names, last, strict=True):
+        behind |= alike & Q(**{f"{column}__{'lt' if asked.startswith('-') else 'gt'}": value})
         alike &= Q(**{column: value})
     return rows.filter(behind)
 
@@ -43,9 +44,9 @@ class KeysetPage(Generic[Row]):
         """The way on, and back to the beginning; `url` answers the address of what begins behind a row."""
         return Pager(text, url(0) if self.after else "", url(self.following) if self.following else "", csv)
 
-    def bounds(self, label: Callable[[Row], str]) -> str:
-        """What the page holds, by the names of its first and last row."""
-        return page_bounds(label(self.rows[0]), label(self.rows[-1])) if self.rows else ""
+    def bounds(self, label: Callable[[Row], str], *, by_name: bool = True) -> str:
+        """What the page holds, by the names of its first and last row; "" in another order than by name."""
+        return page_bounds(label(self.rows[0]), label(self.rows[-1])) if self.rows and by_name else ""
 
 
 def keyset_page(rows: QuerySet[Row], order: Sequence[str], after: int | None, size: int) -> KeysetPage[Row]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Generic, TypeVar
 
@@ -52,12 +52,47 @@ class Column(Generic[Item]):
     width: str = ""
     """The class of its cells; `tick` and `acts` are the boxes and the buttons."""
     sort: tuple[str, ...] = ()
-    """By which columns of the database the list is in order, where it is in the order of this column."""
+    """By which columns of the database the list is in order, where it is in the order of this column.
+
+    None of them may be empty in a row.  The list opens in the order of the first column that has some.
+    """
     term: str = ""
     """The word of the help page that explains the label."""
+    code: str = ""
+    """By which a saved view names it, and an address that asks for its order; without one it always shows."""
+    at_first: bool = True
+    """Whether it shows before somebody chose columns."""
 
     def values(self) -> Mapping[str, Callable[[Item], object]]:
         return {self.file: self.show} if isinstance(self.file, str) else self.file
+
+
+@dataclass(frozen=True)
+class Order:
+    """In the order of which column a list is, and whether from its end."""
+
+    column: Column[Any]
+    descending: bool = False
+
+    @property
+    def by(self) -> tuple[str, ...]:
+        """As a query names it."""
+        return tuple(f"-{name}" if self.descending else name for name in self.column.sort)
+
+    @property
+    def code(self) -> str:
+        """As an address names it."""
+        return f"-{self.column.code}" if self.descending else self.column.code
+
+
+@dataclass(frozen=True)
+class Head:
+    """The label over a column, how the list is in its order, and the address of that order or its reverse."""
+
+    column: Column[Any]
+    order: str = ""
+    """`ascending` or `descending`; empty when the list is in another order."""
+    url: str = ""
 
 
 @dataclass(frozen=True)
@@ -82,31 +117,81 @@ class PageOfTable:
 
     template: ClassVar[str] = "parts/table.html"
     caption: StrOrPromise
-    columns: Sequence[Column[Any]]
+    heads: Sequence[Head]
     rows: Sequence[Sequence[Cell]]
 
     def __bool__(self) -> bool:
         return bool(self.rows)
 
 
+_BY_CODE: dict[str, Table[Any]] = {}
+
+
+def listed(code: str) -> Table[Any] | None:
+    """The list of that code, of those whose columns or views somebody may choose."""
+    return _BY_CODE.get(code)
+
+
 @dataclass(frozen=True)
 class Table(Generic[Item]):
-    """The columns of a list, in the order of its page; `in_file` gives those of its file their own order."""
+    """The columns of a list, in the order of its page; `in_file` gives those of its file their own order.
+
+    With a `code` people choose its columns and keep views of it.
+    """
 
     caption: StrOrPromise
-    columns: Sequence[Column[Item]]
+    columns: Sequence[Column[Item]] = ()
     in_file: Sequence[str] = ()
+    code: str = ""
+
+    def __post_init__(self) -> None:
+        if self.code:
+            if self.code in _BY_CODE:
+                raise ValueError(f"two lists are called {self.code}")
+            _BY_CODE[self.code] = self
 
     @property
-    def order(self) -> tuple[str, ...]:
-        """By which columns of the database the list is in order."""
-        return next((column.sort for column in self.columns if column.sort), ())
+    def choosable(self) -> list[Column[Item]]:
+        """The columns that somebody may show or leave out."""
+        return [column for column in self.on_page if column.code and column is not self.lead]
 
-    def page(self, rows: Iterable[Item]) -> PageOfTable:
-        columns = [column for column in self.columns if column.label]
-        lead = next(column for column in columns if column.width != "tick")
-        drawn = [[Cell(column, column.show(row), column is lead) for column in columns] for row in rows]
-        return PageOfTable(self.caption, columns, drawn)
+    @property
+    def on_page(self) -> list[Column[Item]]:
+        return [column for column in self.columns if column.label]
+
+    @property
+    def lead(self) -> Column[Item] | None:
+        """The column that names the row."""
+        return next((column for column in self.on_page if column.width != "tick"), None)
+
+    def order(self, asked: str = "") -> Order | None:
+        """The order of an address, else that in which the list opens; None where a list has none."""
+        sorted_ = [column for column in self.on_page if column.sort]
+        named = [column for column in sorted_ if column.code and column.code == asked.removeprefix("-")]
+        if named:
+            return Order(named[0], asked.startswith("-"))
+        return Order(sorted_[0]) if sorted_ else None
+
+    def page(
+        self,
+        rows: Iterable[Item],
+        shown: Collection[str] | None = None,
+        heads: Callable[[Column[Item]], Head] | None = None,
+    ) -> PageOfTable:
+        """Some rows; `shown` are the codes of the columns beside those that always show."""
+        columns = self.shown(shown)
+        drawn = [[Cell(column, column.show(row), column is self.lead) for column in columns] for row in rows]
+        return PageOfTable(self.caption, [(heads or self._head)(column) for column in columns], drawn)
+
+    def shown(self, codes: Collection[str] | None) -> list[Column[Item]]:
+        """The columns of a page, of those codes, or as before somebody chose."""
+        chosen = {column.code for column in self.choosable if column.at_first} if codes is None else codes
+        choosable = self.choosable
+        return [column for column in self.on_page if column not in choosable or column.code in chosen]
+
+    def _head(self, column: Column[Item]) -> Head:
+        order = self.order()
+        return Head(column, "ascending" if order is not None and order.column is column else "")
 
     def file(self, name: str, rows: Iterable[Item]) -> StreamingHttpResponse:
         """The same columns of rows that are read while they are sent."""

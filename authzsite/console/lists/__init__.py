@@ -1,0 +1,1 @@
+"""Long lists as somebody looks at them: which columns, in which order, under which of their saved views."""
