@@ -127,8 +127,10 @@ def _gave_beside(seen: VisibleRole, then: Past) -> list[RoleContents]:
         {node.id: (node, rows) for node, rows in gave_then(seen, past)} for past in (then, revisions.latest())
     )
     nodes = {key: node for key, (node, _rows) in {**now, **before}.items()}
-    found = sorted(nodes.values(), key=lambda one: (one.names, one.type))
-    return [_row(node, before.get(node.id, (node, []))[1], now.get(node.id, (node, []))[1]) for node in found]
+    places = sorted(nodes.values(), key=lambda node: (node.names, node.type))
+    return [
+        _row(node, before.get(node.id, (node, []))[1], now.get(node.id, (node, []))[1]) for node in places
+    ]
 
 
 def _row(node: Node, before: list[Grant], now: list[Grant]) -> RoleContents:
@@ -159,10 +161,11 @@ def _held_beside(seen: VisibleRole, then: Past) -> list[HolderThen]:
     before, now = (
         {row.holder_id: row.holder for row in held_then(seen, past)} for past in (then, revisions.latest())
     )
-    everybody = sorted({**before, **now}.values(), key=lambda one: (one.label.casefold(), one.pk))
-    kinds = [_difference(before.get(one.pk), now.get(one.pk)) for one in everybody]
+    everybody = sorted({**before, **now}.values(), key=lambda holder: (holder.label.casefold(), holder.pk))
+    kinds = [_difference(before.get(holder.pk), now.get(holder.pk)) for holder in everybody]
     return [
-        HolderThen(_holder(one), kind, str(HELD[kind])) for one, kind in zip(everybody, kinds, strict=True)
+        HolderThen(_holder(holder), kind, str(HELD[kind]))
+        for holder, kind in zip(everybody, kinds, strict=True)
     ]
 
 

@@ -44,7 +44,7 @@ class ViewForm(ConsoleForm):
     name = TextField(
         max_length=60,
         error_messages={
-            "required": gettext_lazy("Give the view a name."),
+            "required": gettext_lazy("Enter a name for the view."),
             "max_length": gettext_lazy("A name of a view has at most 60 letters."),
         },
     )

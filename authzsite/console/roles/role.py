@@ -25,6 +25,7 @@ from authzsite.console.kit.page import page
 from authzsite.console.objects.access import ObjectAccess, get_object_or_404, get_past_object_or_404
 from authzsite.console.requests.links import ask_for
 from authzsite.console.sync import applied
+from catalog.models import Detail
 from catalog.nodes import Node
 from catalog.queries import nodes
 from lakewarden.law import dialects
@@ -150,6 +151,12 @@ class VisibleRole:
             for row in rows.order_by("pattern"):
                 held.setdefault(row.pattern, []).append(row.privilege)
         return held
+
+    @property
+    def description(self) -> str:
+        """What it is for, where somebody wrote that."""
+        detail = Detail.objects.filter(securable=self.node.id).first()
+        return str((detail.properties if detail else {}).get("description", ""))[:500]
 
     @property
     def by_name(self) -> bool:
@@ -321,6 +328,7 @@ def role_detail(request: Request, id: int) -> HttpResponse:
     context: dict[str, Any] = {
         "crumbs": Crumbs(((_("Roles"), reverse("console:roles")),)),
         "heading": seen.node.name,
+        "lead": seen.description,
         "kind": _("Personal role") if seen.personal else _("Role"),
         "actions": seen.actions(),
         "facts": seen.facts(holders),

@@ -2,13 +2,13 @@
 
 from django.urls import path
 
-from authzsite.console.roles import bulk_privileges, compare, holders, privileges, role
+from authzsite.console.roles import bulk_privileges, compare, holders, new_role, privileges, role
 from authzsite.console.roles import views as roles_views
 
 urlpatterns = [
     path("roles", roles_views.role_list, name="roles"),
     path("roles.csv", roles_views.as_csv, name="roles_csv"),
-    path("roles/new", roles_views.NewRoleView.as_view(), name="role_new"),
+    path("roles/new", new_role.NewRoleView.as_view(), name="role_new"),
     path("roles/compare", compare.comparison, name="role_compare"),
     path("roles/<number:id>/many", bulk_privileges.choose, name="role_many"),
     path("roles/<number:id>/many/give", bulk_privileges.BulkPrivilegesView.as_view(), name="role_many_give"),

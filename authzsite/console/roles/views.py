@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.db.models import Count, Q, QuerySet
-from django.http import Http404, HttpResponse
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 from django.urls import reverse
 from django.utils.translation import gettext, gettext_lazy
@@ -20,28 +20,20 @@ from authzsite.console.kit.display.keyset import keyset_page
 from authzsite.console.kit.display.lists import Toggle
 from authzsite.console.kit.display.parts import Action, Empty, Face, Reason, Who
 from authzsite.console.kit.display.tables import Column, Table, Text, in_chunks
-from authzsite.console.kit.forms import ConsoleForm, ReasonField, TextField
 from authzsite.console.kit.http import Request, number_in
 from authzsite.console.kit.inputs.visible_principals import VisiblePrincipals, circle_of
 from authzsite.console.kit.methods import reads
-from authzsite.console.kit.object_change import ObjectChangeView
 from authzsite.console.kit.page import page
-from authzsite.console.kit.refusal import refused
 from authzsite.console.lists.shown import ShownList
-from authzsite.console.objects.access import ObjectAccess, get_object_or_404
 from authzsite.downloads.csv_file import CHUNK
 from catalog.models import Placement
 from catalog.nodes import Node
-from policies.authority import Actor
 from policies.decisions import ask, slices
 from policies.decisions.lookups.visible_objects import children
 from policies.decisions.personal_role_names import MARK
-from policies.events import ROLE_CREATED
 from policies.models import Assignment, Grant, Ownership
 from policies.services import roles
-from policies.services.authorities import authorized
 from policies.services.grants import revision_now
-from policies.services.object_names import legal
 
 SHOWN = 50
 PERSONAL = Q(name__startswith=MARK)
@@ -233,72 +225,3 @@ def _empty(text: str) -> Empty:
         gettext("You see the roles you hold, own, or may give to others."),
         level=2,
     )
-
-
-# Making one
-
-
-class NewRoleForm(ConsoleForm):
-    """A name, and why."""
-
-    name = TextField(
-        help_text=gettext_lazy(
-            "By its purpose, such as sales_read. You own it; it gives nothing until you add rights."
-        ),
-        error_messages={"required": gettext_lazy("Enter a name.")},
-    )
-    reason = ReasonField()
-
-
-class NewRoleView(ObjectChangeView):
-    """A name; the maker of a role owns it."""
-
-    form_class = NewRoleForm
-    section = "roles"
-    not_saved = gettext_lazy("Not created.")
-
-    def get_object(self) -> ObjectAccess:
-        number = number_in(self.request.GET.get("in", ""))
-        if number is None:
-            raise Http404
-        place = get_object_or_404(self.request, number)
-        if place.node.type not in ("metalake", "instance"):
-            raise Http404
-        return place
-
-    def refusal(self) -> HttpResponse | None:
-        allowed = self.object.may(roles.operation(self.object.node, "create"))
-        return None if allowed else refused(self.request, self.object, "create_role")
-
-    def save(self, form: NewRoleForm, actor: Actor) -> Node:
-        node, name, reason = self.object.node, form.cleaned_data["name"], form.cleaned_data["reason"]
-        operation = roles.operation(node, "create")
-        with authorized(ROLE_CREATED, node, operation, by=actor, reason=reason) as authority:
-            # in a CDAP nobody owns a role: its administrators give it away and delete it
-            owner = self.asker if node.type == "metalake" else None
-            if node.type == "metalake":
-                legal(name)
-            return roles.create(node, name, by=actor, authority=authority, owner=owner)
-
-    def success_message(self, form: NewRoleForm) -> str:
-        return gettext("Role %(cleaned_data)s is created; it gives nothing and nobody holds it yet") % {
-            "cleaned_data": form.cleaned_data["name"]
-        }
-
-    def may_undo(self) -> bool:
-        return False
-
-    def get_success_url(self) -> str:
-        return reverse("console:role", args=[self.result.id]) if self.result else self.back()
-
-    def heading(self, form: NewRoleForm) -> str:
-        return gettext("Create a role in %(name)s") % {"name": self.object.node.name}
-
-    def lead(self) -> str:
-        return ""
-
-    def button(self, form: NewRoleForm) -> str:
-        return gettext("Create the role")
-
-    def back(self) -> str:
-        return reverse("console:roles")

@@ -144,7 +144,7 @@ def test_a_view_is_deleted_and_the_list_stays(shop: Node, signed_in: Enter) -> N
 def test_a_view_needs_a_name_and_there_is_an_end_of_them(shop: Node, signed_in: Enter) -> None:
     olivia, account = signed_in("olivia"), User.objects.get(username="olivia")
     assert kept(olivia, "", "/people?kind=group") == "/people?kind=group"
-    assert "Give the view a name." in olivia.get("/people").content.decode()
+    assert "Enter a name for the view." in olivia.get("/people").content.decode()
     ListView.objects.bulk_create(ListView(account=account, table="people", name=str(n)) for n in range(50))
     kept(olivia, "One more", "/people")
     assert "you have 50 views" in olivia.get("/people").content.decode()

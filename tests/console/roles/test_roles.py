@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -170,3 +171,57 @@ def test_a_role_that_gives_nothing_yet_says_so(shop: Node, signed_in: Callable[[
     made = a_role(shop, "fresh", held_by=("ana",))
     assert b"Nothing yet." in signed_in("marek").get(f"/roles/{made.id}").content
     assert b"Nothing that you can see." in signed_in("ana").get(f"/roles/{made.id}").content
+
+
+def test_a_role_is_made_with_its_rights_and_holders_in_one_form(
+    shop: Node, signed_in: Callable[[str], Client]
+) -> None:
+    marek, address = signed_in("marek"), f"/roles/new?in={shop.id}"
+    typed = {"name": "refunds_read", "description": "For the refunds desk", "on": "shop.sales.refunds"}
+    looked = marek.post(address, {**typed, "step": "look", "nonce": "a" * 24}).content.decode()
+    table = the("table", "shop.sales.refunds")
+    assert f'action="{address}"' in looked
+    assert f'data-combo="{address}&amp;choices=who"' in looked
+    assert f'name="rights_of" value="{table.id}"' in looked
+    assert re.search(r'name="rights"\s+value="SELECT_TABLE" checked', looked)
+    assert not Placement.objects.filter(name="refunds_read").exists()
+    chosen = {**typed, "who": "user:carl", "rights": "SELECT_TABLE", "rights_of": table.id}
+    before = Change.objects.count()
+    made = marek.post(address, {**chosen, "step": "save", "nonce": "b" * 24})
+    assert made.status_code == 302, made.content.decode()
+    assert Change.objects.count() == before + 1
+    page = marek.get(made.headers["Location"]).content.decode()
+    assert "For the refunds desk" in page
+    role = the("role", "refunds_read")
+    assert list(Grant.objects.open().filter(role=role.id).values_list("privilege", "securable")) == [
+        ("SELECT_TABLE", table.id)
+    ]
+    assert [row.holder.name for row in Assignment.objects.open().filter(role=role.id)] == ["carl"]
+
+
+@pytest.mark.parametrize(
+    ("typed", "told"),
+    [
+        ({"on": "shop.nowhere"}, "No single object of that name is yours to grant."),
+        ({"on": "shop.sales.refunds"}, "Choose what it gives there"),
+    ],
+)
+def test_a_role_on_an_object_that_is_none_or_whose_rights_were_not_seen_is_not_made(
+    typed: dict[str, str], told: str, shop: Node, signed_in: Callable[[str], Client]
+) -> None:
+    form = {"name": "some_read", **typed, "step": "save", "nonce": "a" * 24}
+    answer = signed_in("marek").post(f"/roles/new?in={shop.id}", form)
+    assert answer.status_code == 422
+    assert told in answer.content.decode()
+    assert not Placement.objects.filter(name="some_read").exists()
+
+
+def test_who_may_make_roles_gives_by_them_only_what_is_theirs_to_give(
+    shop: Node, signed_in: Callable[[str], Client]
+) -> None:
+    a_role(shop, "makers", "allow CREATE_ROLE on metalake", held_by=("ana",))
+    table = the("table", "shop.sales.refunds")
+    form = {"name": "mine", "on": "shop.sales.refunds", "rights": "SELECT_TABLE", "rights_of": table.id}
+    answer = signed_in("ana").post(f"/roles/new?in={shop.id}", {**form, "step": "save", "nonce": "a" * 24})
+    assert answer.status_code == 422
+    assert not Placement.objects.filter(name="mine").exists()
