@@ -30,7 +30,7 @@ function makeCombo(field) {
   function meant() {
     const typed = field.value.trim().toLowerCase();
     const whole = options().some(({ dataset: { value } }) => value.toLowerCase().split("/").includes(typed) || value.toLowerCase() === typed);
-    return chosen() ?? (filters || whole ? null : options()[0]);
+    return chosen() ?? (filters || whole || stale ? null : options()[0]);
   }
 
   function choose(option) {
@@ -52,6 +52,8 @@ function makeCombo(field) {
     box.style.minWidth = `${Math.min(field.offsetWidth, 440)}px`;
     field.ariaExpanded = options().length > 0;
   }
+  // The names that are shown are those of another text until the next answer: Enter takes none of them unseen.
+  let stale = false;
   async function seek() {
     running?.abort();
     running = new AbortController();
@@ -66,6 +68,7 @@ function makeCombo(field) {
       const read = document.createElement("template");
       read.innerHTML = await answer.text();
       said.textContent = read.content.querySelector("p")?.textContent.trim() ?? "";
+      stale = false;
       list.replaceChildren(...read.content.querySelectorAll("[role=option]"));
       options().forEach((option, at) => { option.id = `${list.id}-${at}`; });
       said.className = options().length ? "sr" : "";
@@ -93,6 +96,9 @@ function makeCombo(field) {
 
   field.addEventListener("input", () => {
     clearTimeout(pause);
+    running?.abort();
+    stale = true;
+    choose();
     if (field.value.trim()) pause = setTimeout(seek, 120);
     else close();
   });
