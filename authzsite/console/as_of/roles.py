@@ -139,8 +139,8 @@ def _row(node: Node, before: list[Grant], now: list[Grant]) -> RoleContents:
     then, today = _rights(node, before), _rights(node, now)
     chip = Chip("denied", then[1]) if then[1] else None
     kind = _difference(then if before else None, today if now else None)
-    told = "; ".join(filter(None, today)) or _("Nothing")
-    return RoleContents(Who(node.name, face, above, url), then[0], chip, told, kind, SIGNS[kind])
+    words_now = "; ".join(filter(None, today)) or _("Nothing")
+    return RoleContents(Who(node.name, face, above, url), then[0], chip, words_now, kind, SIGNS[kind])
 
 
 def _rights(node: Node, rows: list[Grant]) -> tuple[str, str]:

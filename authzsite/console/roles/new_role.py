@@ -169,14 +169,14 @@ class NewRoleView(ObjectChangeView):
             owner = self.asker if node.type == "metalake" else None
             if node.type == "metalake":
                 legal(typed["name"])
-            told = typed.get("description", "")
+            description = typed.get("description", "")
             made = roles.create(
                 node,
                 typed["name"],
                 by=actor,
                 authority=authority,
                 owner=owner,
-                properties={DESCRIPTION: told} if told else None,
+                properties={DESCRIPTION: description} if description else None,
             )
             self._give(made, form, actor)
             self._assign(made, typed.get("who", ()), actor)
