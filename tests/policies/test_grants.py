@@ -116,7 +116,7 @@ def test_what_cannot_be_meant_is_said_and_changes_nothing(shop: Node, changed: d
 
 def test_nobody_is_granted_who_is_no_member(shop: Node) -> None:
     a_person("eve")
-    with pytest.raises(Invalid, match="no member"):
+    with pytest.raises(Invalid, match="not a member"):
         grants.add(wish("eve"), by=acting("olivia"))
 
 
