@@ -207,6 +207,3 @@ def test_a_value_in_a_statement_is_no_sql_of_the_databases_own(engine: Engine, m
         run("SET spark.sql.catalog.mysql_catalog.pushDownPredicate = true")
         with pytest.raises(AccessDenied, match="pushDownPredicate"):
             run(f"SELECT * FROM {table} WHERE word = '{STOLEN}'")
-        run("SET spark.sql.catalog.mysql_catalog.pushDownPredicate = false")
-        with pytest.raises(AccessDenied, match="pushDownPredicate"):
-            engine.session.newSession().table(table)
